@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
 import { filesOf } from './access/files/instance-files.js';
@@ -100,7 +101,7 @@ export async function openGateway(
   // Imported while the database opens; operator commands never need them.
   const surfaces = Promise.all([
     import('./http/app.js'),
-    import('./schema/index.js'),
+    import('./http/surface.js'),
     import('./http/console/terminal-door.js'),
   ]);
   const startedAt = performance.now();
@@ -118,17 +119,16 @@ export async function openGateway(
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed, note);
     if (performance.now() - startedAt > SLOW_MS) note('the database is ready; loading the API');
-    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
+    const [{ createApp }, { createSurface, untracedSurface }, { createTerminalDoor }] = await surfaces;
     await deps.inventory.current();
-    const schema = buildSchema();
-    if (base.traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, base.traces);
+    const surface = base.traces === null ? untracedSurface() : createSurface(await useCaseTracer(base.traces));
     const keyUses = createKeyUses(deps, onFault);
     const onPayment = both(logPayment(log), base.metrics?.payments?.event);
     const app = createApp({
       ...appSettings(config),
       ...observers(base),
       deps,
-      schema,
+      surface,
       keyUses,
       log,
       writeRequest,
@@ -222,6 +222,11 @@ async function openUseCases({ config, clock, log, database, traces, metrics, add
   const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });
   const openLogs = logsOf(tunnels);
   return { deps, tunnels, onFault };
+}
+
+async function useCaseTracer(traces: Traces): Promise<(schema: GraphQLSchema) => void> {
+  const { traceUseCases } = await import('./traces/use-cases.js');
+  return (schema) => traceUseCases(schema, traces);
 }
 
 /** Null where there are no metrics. */

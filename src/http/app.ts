@@ -1,13 +1,12 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
-import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { unauthorized } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import type { InstanceFiles } from '../domain/instance-files.js';
 import { isForeignHost } from '../domain/rules/web-site.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
-import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
+import { createRest, type RestHooks } from '../rest/adapter.js';
 import { checkOperation } from '../schema/scopes.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
@@ -39,13 +38,14 @@ import { createRequestLog, type ObserveRequest, type WriteRequest } from './requ
 import { type CreateContext, createContexts, createIdentify, type Identify } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
+import type { Surface } from './surface.js';
 import type { Tracer } from './tracer.js';
 import type { IsTrusted } from './trust-proxy.js';
 import { createVolumeApi, isVolumeApi } from './volumes/volume-api.js';
 
 export interface AppOptions extends HealthOptions {
   deps: Deps;
-  schema: GraphQLSchema;
+  surface: Surface;
   limiter: RateLimiter;
   keyUses: KeyUses;
   log: Logger;
@@ -76,7 +76,7 @@ export interface AppOptions extends HealthOptions {
 
 /** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
-  const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
+  const { deps, surface, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
   const { writeRequest, observeRequest } = options;
   const identify = createIdentify({ deps, keyUses, isTrusted });
   const browsers = options.consoleDir === null ? null : createConsoleApi(options);
@@ -95,7 +95,8 @@ export function createApp(options: AppOptions): RequestListener {
     cors: createCors(options.corsOrigins),
     answers,
     graphql: createGraphql({
-      schema,
+      schema: surface.schema,
+      checkAnswer: surface.checkAnswer,
       limiter,
       // A session cookie counts here and nowhere else.
       identify:
@@ -124,8 +125,8 @@ interface RequestParts {
 
 /** REST, health, the web console and the GraphiQL page. */
 function createExpressApp(options: AppOptions, parts: RequestParts): Express {
-  const { deps, schema } = options;
-  const routes = prepareRoutes(schema);
+  const { deps } = options;
+  const { schema, routes } = options.surface;
   const describe = createOpenApi(deps, routes);
 
   const app = express();
@@ -144,7 +145,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
   const { publicUrl } = deps.settings;
   app.use(createDescriptions({ schema, publicUrl, introspection: options.introspection }));
-  app.use('/v1', createRest(schema, routes, restHooks(options, parts)));
+  app.use('/v1', createRest(routes, restHooks(options, parts)));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));

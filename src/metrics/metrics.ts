@@ -1,9 +1,10 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { DomainEvents } from '../domain/events.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import { DatabaseFigures } from './database-figures.js';
 import { countPayments, type PaymentCounts } from './payments.js';
+import { processMetrics } from './process-metrics.js';
 import { countRentals } from './rentals.js';
 import { countRequests } from './requests.js';
 import { type MetricsServer, serveMetrics } from './serve.js';
@@ -29,13 +30,9 @@ export interface Metrics {
   serve(watched: Watched): Promise<MetricsServer>;
 }
 
-/** Gauges whose names end as counters do. */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-
 export function createMetrics({ host, port, hasPayments, onFault }: MetricsOptions): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const ofProcess = processMetrics();
   return {
     registry,
     observeRequest: countRequests(registry),
@@ -47,7 +44,8 @@ export function createMetrics({ host, port, hasPayments, onFault }: MetricsOptio
       const figures = new DatabaseFigures(registry, watched.deps, onFault);
       const scrape = async () => {
         await figures.refresh();
-        return { type: registry.contentType, text: await registry.metrics() };
+        const texts = await Promise.all([ofProcess.metrics(), registry.metrics()]);
+        return { type: registry.contentType, text: texts.join('') };
       };
       let scraping: ReturnType<typeof scrape> | null = null;
       // Scrapes at the same time are one.

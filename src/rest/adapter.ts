@@ -38,12 +38,21 @@ export interface RestHooks {
 const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
 
+/** A route whose document is compiled. */
+export interface CompiledRoute extends PreparedRoute {
+  query: Run;
+}
+
 export function prepareRoutes(schema: GraphQLSchema): PreparedRoute[] {
   return routes.map((route) => prepare(schema, route));
 }
 
-/** The `/v1` routes: each runs its document against the schema; other methods of a known path are refused. */
-export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRoute[], hooks: RestHooks): Router {
+export function compileRoutes(schema: GraphQLSchema): CompiledRoute[] {
+  return prepareRoutes(schema).map((route) => ({ ...route, query: compiled(schema, route) }));
+}
+
+/** The `/v1` routes: each runs its document; other methods of a known path are refused. */
+export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const paths = new Set(prepared.map((route) => route.path));
   for (const path of paths) {
@@ -56,7 +65,7 @@ export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRou
     const guards = route.needsKey ? [hooks.key, hooks.rateLimit, hooks.scope(route.rootName)] : [];
     const body = route.inputs.some((input) => input.in === 'body') ? [hooks.readBody] : [];
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
-    router[verb](expressPath(route.path), ...guards, ...body, runner(schema, route, hooks));
+    router[verb](expressPath(route.path), ...guards, ...body, runner(route, hooks));
   }
   for (const path of paths) {
     const methods = prepared.filter((route) => route.path === path).map((route) => route.method);
@@ -69,8 +78,8 @@ export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRou
   return router;
 }
 
-function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): RequestHandler {
-  const query = compiled(schema, route);
+function runner(route: CompiledRoute, hooks: RestHooks): RequestHandler {
+  const { query } = route;
   return async (request, response) => {
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);

@@ -25,11 +25,10 @@ import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { settle } from '../../src/domain/rules/settle.js';
 import { LAST_INSTANT } from '../../src/domain/rules/time.js';
 import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/rules/volume.js';
+import { randomHistories } from '../support/long.js';
 
 /** `MODEL_RUNS=10000` for more. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 150);
-/** The histories of one seed. */
-const SEED = process.env.SEED === undefined ? {} : { seed: Number(process.env.SEED) };
+const RUNS = 150;
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 
@@ -347,7 +346,7 @@ describe('an account, its instances and its volumes', () => {
           world.check();
         }
       }),
-      { numRuns: RUNS, ...SEED },
+      randomHistories(RUNS),
     );
   });
 
@@ -375,7 +374,7 @@ describe('an account, its instances and its volumes', () => {
           expect(often.changes.entries).toEqual(seldom.changes.entries);
         },
       ),
-      { numRuns: RUNS, ...SEED },
+      randomHistories(RUNS),
     );
   });
 });

@@ -12,6 +12,7 @@ import {
   shareOf,
   WHOLE,
 } from '../../src/domain/rules/slices.js';
+import { randomHistories } from '../support/long.js';
 
 /** Models by place, written as a letter for each GPU. */
 const host = (letters: string, sizes: readonly number[] = ALL_SIZES, missing: number[] = []) => ({
@@ -202,7 +203,7 @@ describe('a layout', () => {
           expect(new Map(nested.map((each) => [each.within, each.gpus]))).toEqual(counted);
         }
       }),
-      { numRuns: 1_000 },
+      randomHistories(1_000),
     );
   });
 });

@@ -21,8 +21,9 @@ import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { noteLimits, setMonthlyLimit, setSpendLimit, settle } from '../../src/domain/rules/settle.js';
 import { checkInstanceRoom, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
 import { addMonths, latest, monthStartOf } from '../../src/domain/rules/time.js';
+import { randomHistories } from '../support/long.js';
 
-const RUNS = Number(process.env.LIMIT_RUNS ?? 1_000);
+const RUNS = 1_000;
 const GRACE = 5_000n;
 /** Micro-USD per hour, so that a limit of a few micro-USD lasts for minutes. */
 const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
@@ -262,6 +263,6 @@ it('no GPU second is sold beyond a limit, whoever looks when', () => {
         seldom.check();
       },
     ),
-    { numRuns: RUNS },
+    randomHistories(RUNS, 8),
   );
 });

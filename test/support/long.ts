@@ -14,6 +14,18 @@ export function seedOf(fixed: number): number {
   return seed;
 }
 
+/**
+ * Returns how many random histories a test plays, and from which seed: all of `runs` in `npm run test:long`, else a third of
+ * them, or the `part`th where that takes too long. MODEL_RUNS and SEED decide instead where they are set. Prints the seed, with
+ * which the same histories come again.
+ */
+export function randomHistories(runs: number, part = 3): { numRuns: number; seed: number } {
+  const numRuns = Number(process.env.MODEL_RUNS ?? (isLong ? runs : Math.ceil(runs / part)));
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  console.info(`SEED=${seed} for the same ${numRuns} histories`);
+  return { numRuns, seed };
+}
+
 /** Numbers from 0 to below `below`, which repeat from their seed. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed;

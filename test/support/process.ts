@@ -257,3 +257,9 @@ export async function query(url: string, text: string, values: unknown[] = []): 
 export async function count(url: string, from: string): Promise<number> {
   return Number((await query(url, `select count(*) as n from ${from}`))[0]!.n);
 }
+
+/** Sessions that wait for a lock in the database of this one. */
+export async function waiters(session: pg.Client): Promise<number> {
+  const text = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return Number((await session.query(text)).rows[0].count);
+}

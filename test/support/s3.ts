@@ -1,12 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import S3rver from 's3rver';
 
 /** A real S3 server on a free port, with one bucket, whose objects lie in a folder of its own. */
 export interface TestS3 {
   endpoint: string;
   bucket: string;
+  /** Puts copies of an object beside it, as a thousand requests would: in both, `name` is the last part of the key. */
+  copyObject(name: string, names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,15 @@ export async function startS3(bucket = 'volumes'): Promise<TestS3> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     bucket,
+    copyObject: async (name, names) => {
+      const files = (await readdir(directory, { recursive: true })).filter((path) => basename(path).startsWith(name));
+      for (const file of files) {
+        for (const other of names) {
+          const copy = join(dirname(file), basename(file).replace(name, other));
+          await copyFile(join(directory, file), join(directory, copy));
+        }
+      }
+    },
     close: async () => {
       await server.close();
       await rm(directory, { recursive: true, force: true });

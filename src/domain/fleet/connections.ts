@@ -17,14 +17,14 @@ export class Connections {
   readonly #open = new Map<string, number>();
   /** In use since the last turn of a minute; bounded by the connections of a minute, of which each had a tunnel. */
   #used = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
+  /** Runs while an instance is in use, so that a process without connections has none. */
+  #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(db: Database, clock: Clock, onFault: (error: unknown) => void) {
     this.#db = db;
     this.#clock = clock;
     this.#onFault = onFault;
-    this.#timer = setInterval(() => void this.write().catch(onFault), WRITE_EVERY_MS).unref();
   }
 
   /** Somebody is connected to the instance until the function that is returned is called. */
@@ -32,6 +32,7 @@ export class Connections {
     this.#open.set(instanceId, (this.#open.get(instanceId) ?? 0) + 1);
     if (!this.#used.has(instanceId)) {
       this.#used.add(instanceId);
+      this.#startTurns();
       void this.#write([instanceId]).catch(this.#onFault);
     }
     let isOver = false;
@@ -51,18 +52,28 @@ export class Connections {
   }
 
   close(): Promise<void> {
-    clearInterval(this.#timer);
-    return this.write();
+    return this.write().finally(() => this.#endTurns());
+  }
+
+  #startTurns(): void {
+    this.#timer ??= setInterval(() => void this.write().catch(this.#onFault), WRITE_EVERY_MS).unref();
+  }
+
+  #endTurns(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
   }
 
   async #writeUsed(): Promise<void> {
     const used = this.#used;
     // What comes into use from now on is written by itself.
     this.#used = new Set(this.#open.keys());
+    if (this.#used.size === 0) this.#endTurns();
     try {
       await this.#write([...used]);
     } catch (error) {
       for (const id of used) this.#used.add(id);
+      this.#startTurns();
       throw error;
     }
   }

@@ -30,6 +30,7 @@ interface Noted {
  */
 export class NotedSamples {
   readonly #db: Database;
+  readonly #mostNoted: number;
   readonly #onFault: (error: unknown) => void;
   /** By machine, instance and slot: the first sample of a slot counts. */
   #noted = new Map<string, Noted>();
@@ -42,8 +43,9 @@ export class NotedSamples {
   written = 0;
   dropped = 0;
 
-  constructor(db: Database, onFault: (error: unknown) => void) {
+  constructor(db: Database, onFault: (error: unknown) => void, mostNoted = MAX_NOTED) {
     this.#db = db;
+    this.#mostNoted = mostNoted;
     this.#onFault = onFault;
   }
 
@@ -68,7 +70,7 @@ export class NotedSamples {
     const key = `${noted.machine_id} ${noted.instance_id} ${noted.at}`;
     if (this.#noted.has(key)) return;
     const ofMachine = this.#ofMachine.get(noted.machine_id) ?? 0;
-    const isFull = this.#noted.size >= MAX_NOTED || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS;
+    const isFull = this.#noted.size >= this.#mostNoted || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS;
     if (isFull || ofMachine >= MAX_NOTED_OF_MACHINE) {
       this.dropped += 1;
       return;

@@ -56,7 +56,8 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
   /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two requests. */
   const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
-  const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
+  /** Made when it is first requested. */
+  let document: string | null = null;
   const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
 
@@ -146,7 +147,10 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
       },
     },
     '/openapi.json': {
-      GET: async (_request, response) => sendJson(response, 200, JSON_TYPE, document),
+      GET: async (_request, response) => {
+        document ??= JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
+        sendJson(response, 200, JSON_TYPE, document);
+      },
     },
   };
 

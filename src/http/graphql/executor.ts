@@ -12,10 +12,10 @@ import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import { noteOperation } from './note-operation.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import type { Results } from './send-result.js';
-import { useChecks } from './use-checks.js';
+import { type Check, useChecks } from './use-checks.js';
 import { CompiledOperations, useCompiled } from './use-compiled.js';
 import { useIntrospection, withoutSuggestions } from './use-introspection.js';
-import { boundedCaches, checkAnswer, useLimits } from './use-limits.js';
+import { boundedCaches, useLimits } from './use-limits.js';
 import { useSharedEvents } from './use-shared-events.js';
 import { useStatus } from './use-status.js';
 import { useSubscriptions } from './use-subscriptions.js';
@@ -23,6 +23,8 @@ import { useTracer } from './use-tracer.js';
 
 export interface ExecutorOptions {
   schema: GraphQLSchema;
+  /** Bounds the answers of this schema. */
+  checkAnswer: Check;
   limiter: RateLimiter;
   identify: Identify;
   createContext: CreateContext;
@@ -40,10 +42,10 @@ export interface Executor {
 
 /** Yoga with the plugins of the service, from the parameters of a request to its result. */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { schema, limiter, identify, createContext, introspection, log, tracer } = options;
+  const { schema, checkAnswer, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
   const compiled = new CompiledOperations(schema);
-  const checks = [checkVariables(schema), checkAnswer(schema), noteOperation(schema), checkRateLimit(limiter, log)];
+  const checks = [checkVariables(schema), checkAnswer, noteOperation(schema), checkRateLimit(limiter, log)];
   const contextOf = async ({ req, res }: ServerContext) => createContext(await identify(req), res);
   const plugins: Plugin[] = [
     useIntrospection(introspection),

@@ -8,6 +8,7 @@ import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/do
 import { DomainError } from '../../../src/domain/rules/errors.js';
 import { formatInstant, type Instant, instantOf } from '../../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { randomHistories } from '../../support/long.js';
 
 /** A second in which an instance ran, or its disk existed, is paid for, once. */
 
@@ -403,7 +404,7 @@ test('the balance is the same whether it was read once or at every moment', asyn
 });
 
 describe('whatever is done in whatever order', () => {
-  const RUNS = Number(process.env.SECONDS_RUNS ?? 25);
+  const RUNS = 25;
   const step = fc.record({
     account: fc.nat({ max: 2 }),
     machine: fc.nat({ max: 1 }),
@@ -485,7 +486,7 @@ describe('whatever is done in whatever order', () => {
           }
           await isClean();
         }),
-        { numRuns: RUNS, verbose: 1 },
+        { ...randomHistories(RUNS), verbose: 1 },
       ),
   );
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { InstanceSample } from '../../../src/agent/protocol.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { metricRange, STEPS } from '../../../src/domain/rules/samples.js';
+import { NotedSamples } from '../../../src/domain/samples/noted-samples.js';
 import { keepSamples } from '../../../src/domain/samples/upkeep.js';
 import { gpuSampled, hardware, sampled, seen, TestAgent } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
@@ -201,11 +202,10 @@ describe('a sample', () => {
 
   it('is dropped, and counted, when more wait than the gateway holds', async () => {
     const it = await Sampled.start();
-    const { samples } = domain;
-    const before = samples.dropped;
-    for (let second = 0; second < 20_005; second += 1)
+    const samples = new NotedSamples(domain.db, () => {}, 50);
+    for (let second = 0; second < 55; second += 1)
       samples.note(`m-0000${second % 20}`, [sampled(it.id)], BigInt(second * 10));
-    expect(samples.dropped - before).toBe(5);
+    expect(samples.dropped).toBe(5);
     await samples.flush();
     samples.note(it.agent.machineId, [sampled(it.id)], domain.clock.now());
     await samples.flush();
@@ -251,14 +251,14 @@ describe('a host that lies', () => {
     const [liar, other] = [await Sampled.start(), await Sampled.start()];
     const { samples } = domain;
     const before = samples.dropped;
-    for (let report = 0; report < 20; report += 1) {
+    for (let report = 0; report < 2; report += 1) {
       const made = Array.from({ length: 1_200 }, (_, n) =>
         sampled(`i-${(report * 1_200 + n).toString(16).padStart(8, '0')}`),
       );
       samples.note(liar.agent.machineId, made, domain.clock.now());
     }
     await other.say({});
-    expect(samples.dropped - before).toBe(19 * 1_200);
+    expect(samples.dropped - before).toBe(1_200);
     expect(await other.rows()).toHaveLength(1);
   });
 

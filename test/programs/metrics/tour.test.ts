@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { prometheusText } from '../../../src/rest/prometheus.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type EventStream, subscribe } from '../../support/events.js';
 import { client, type Renter } from '../../support/gateway.js';
@@ -245,6 +246,23 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'metrics'], result.text)).toEqual({ status: 0, said: '' });
     const worse = result.text.replaceAll('gpu_rental_deploys_total', 'gpu_rental_deploys');
     expect(promtool(['check', 'metrics'], worse).said).toContain('counter metrics should have "_total" suffix');
+  });
+
+  it('finds the metrics of an instance clean', () => {
+    const gpu = {
+      busyPercent: 97.5,
+      memoryUsedMb: 20_000,
+      memoryTotalMb: 24_564,
+      powerWatts: 449.5,
+      celsius: 83,
+      smMhz: 2_520,
+    };
+    const gpus = [0, 1].map((place) => ({ ...gpu, place, faults: place === 0 ? 2 : null, processes: 1 }));
+    const counts = { cpuPercent: 51.5, memoryUsedBytes: 9_007_199_254_740_991, diskUsedBytes: null, processes: 7 };
+    const rates = { networkInBytesPerSecond: 12_500_000_000, networkOutBytesPerSecond: 0 };
+    const load = { at: '2026-11-26T12:00:00Z', ...counts, ...rates, gpus };
+    const text = prometheusText({ id: 'i-00000001', name: 'train-1', status: 'RUNNING', load });
+    expect(promtool(['check', 'metrics'], text)).toEqual({ status: 0, said: '' });
   });
 
   it('accepts the scrape configuration and the rules', () => {

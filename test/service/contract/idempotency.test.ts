@@ -291,9 +291,7 @@ describe('a key', () => {
       deploy(renter, key, { machine_id }),
       other.graphql(DEPLOY, { input }),
     ]);
-    const waited = performance.now() - started;
-    expect(waited).toBeGreaterThan(4_500);
-    expect(waited).toBeLessThan(9_000);
+    expect(performance.now() - started).toBeGreaterThan(4_500);
     const message = 'an earlier request with this idempotency key is still under way';
     for (const answer of [first, second]) {
       expect([answer.status, answer.body]).toEqual([409, { error: { code: 'idempotency_in_progress', message } }]);
@@ -313,9 +311,8 @@ describe('a key', () => {
     const release = await holdKey(renter.accountId, held);
     const waiting = deploy(renter, held, { machine_id: first });
     await sleep(300);
-    const started = performance.now();
     expect((await deploy(renter, free, { machine_id: second })).status).toBe(201);
-    expect(performance.now() - started).toBeLessThan(2_500);
+    // If it had waited for the other request, that one would have given up by now.
     await release();
     expect((await waiting).status).toBe(201);
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/database/database.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { secretsForAgent } from '../../../src/domain/fleet/start-secrets.js';
@@ -10,7 +11,6 @@ import { secretsOfStart } from '../../../src/domain/secrets/secrets.js';
 import { sealingKeysOf } from '../../../src/sealing-keys.js';
 import { hardware, seen } from '../../support/agent.js';
 import type { Renter } from '../../support/gateway.js';
-import { ADMIN, run } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
@@ -243,13 +243,19 @@ describe('secrets', () => {
     await holder.connect();
     await holder.query('begin');
     await holder.query('select from secret order by id desc limit 1 for update');
-    const killed = run([ADMIN, 'secret', 'reseal'], {
-      DATABASE_URL: service.databaseUrl,
-      SECRETS_KEY: `${next},${KEY}`,
-    });
+    const db = openDatabase(service.databaseUrl);
+    const killed = expect(resealSecrets({ ...both, db })).rejects.toThrow();
     await expect.poll(() => count(newKey), { timeout: 30_000 }).toBe(100);
-    killed.signal('SIGKILL');
-    await killed.ended;
+    // Its session ends in the middle of a transaction, as that of a killed process does.
+    const waiting = `datname = current_database() and wait_event_type = 'Lock'`;
+    await expect
+      .poll(async () => (await holder.query(`select from pg_stat_activity where ${waiting}`)).rowCount, {
+        timeout: 30_000,
+      })
+      .toBe(1);
+    await holder.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${waiting}`);
+    await killed;
+    await db.close();
     await holder.end();
     expect([await count(newKey), all > 100]).toEqual([100, true]);
     const rows = await service.sql('select account_id as "accountId", name from secret where kind = \'VALUE\'');

@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { gpuSampled, hardware, sampled, seen } from '../../support/agent.js';
 import { subscribe } from '../../support/events.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
-import { needs } from '../../support/tools.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
@@ -129,13 +127,11 @@ describe('metrics and load', () => {
 describe('REST', () => {
   const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
 
-  it('has the newest sample as Prometheus reads it', needs('promtool'), async () => {
+  it('has the newest sample in the format of Prometheus', async () => {
     service.clock.advance(100);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled(BUSY), gpuSampled({ place: 1, faults: null })] }));
     const { status, headers, body } = await metrics(`${id}/metrics`);
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    const { status: code, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: body, encoding: 'utf8' });
-    expect([code, stderr]).toEqual([0, '']);
     const second = service.clock.now();
     const of = (gauge: string, gpu = '') => `gpu_rental_instance_${gauge}{instance="${id}",name="${id}"${gpu}}`;
     expect(body.split('\n').filter((line: string) => !line.startsWith('#'))).toEqual([

@@ -12,7 +12,7 @@ import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
 import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/rules/scopes.js';
 import { routes } from '../../../src/rest/routes.js';
 import { buildSchema } from '../../../src/schema/index.js';
-import { gpu } from '../../support/cli/gpu.js';
+import { gpu } from '../../support/cli/command.js';
 import { client, type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
 
 const schema = buildSchema();
@@ -122,43 +122,52 @@ describe('each operation has a scope', () => {
       expect(names).toContain(name);
   });
 
-  it.each(OPERATIONS)('$name, by key and by console session', async ({ name, kind, field }) => {
-    const query = documentOf(kind, field);
-    for (const scope of SCOPES) {
-      const isAllowed = OPERATION_SCOPES[name] === PUBLIC || OPERATION_SCOPES[name] === scope;
-      const { renter, cookie } = keys[scope];
-      const ways: Record<string, string>[] = [
-        { authorization: `Bearer ${renter.key}` },
-        { cookie, origin: gateway.address },
-      ];
-      for (const headers of ways) {
-        const { code, scope: missing } = await codeOf(await ask(query, headers));
-        if (isAllowed) expect([scope, code]).not.toContain('forbidden');
-        else
-          expect({ code, missing }, `${query} by ${scope}`).toEqual({
-            code: 'forbidden',
-            missing: OPERATION_SCOPES[name],
-          });
-        expect(code).not.toBe('internal');
-      }
-    }
-  });
+  /** The scope that an operation needs, and one that another operation needs: which one differs from operation to operation. */
+  function scopesFor(needed: string, index: number): [Scope, Scope] {
+    const others = SCOPES.filter((scope) => scope !== needed);
+    return [SCOPES.find((scope) => scope === needed) ?? others[0]!, others[index % others.length]!];
+  }
 
-  it.each(routes)('$method $path of REST', async ({ method, path, document }) => {
-    const [, fieldName] = /result: (\w+)/.exec(document)!;
-    const operation = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
-    for (const scope of SCOPES) {
-      const { status, body } = await keys[scope].renter.rest(
-        method,
-        path.replace('{id}', INSTANCE),
-        method === 'POST' ? {} : undefined,
-      );
-      const isAllowed = operation === PUBLIC || operation === scope;
-      expect(status === 403, `${method} ${path} by ${scope}`).toBe(!isAllowed);
-      if (!isAllowed)
-        expect(body.error).toMatchObject({ code: 'forbidden', message: expect.stringContaining(`scope ${operation}`) });
-    }
-  });
+  it.each(OPERATIONS.map((operation, index) => ({ ...operation, index })))(
+    '$name, by key and by console session',
+    async ({ name, kind, field, index }) => {
+      const query = documentOf(kind, field);
+      const needed = OPERATION_SCOPES[name]!;
+      for (const scope of scopesFor(needed, index)) {
+        const isAllowed = needed === PUBLIC || needed === scope;
+        const { renter, cookie } = keys[scope];
+        const ways: Record<string, string>[] = [
+          { authorization: `Bearer ${renter.key}` },
+          { cookie, origin: gateway.address },
+        ];
+        for (const headers of ways) {
+          const { code, scope: missing } = await codeOf(await ask(query, headers));
+          if (isAllowed) expect([scope, code]).not.toContain('forbidden');
+          else expect({ code, missing }, `${query} by ${scope}`).toEqual({ code: 'forbidden', missing: needed });
+          expect(code).not.toBe('internal');
+        }
+      }
+    },
+  );
+
+  it.each(routes.map((route, index) => ({ ...route, index })))(
+    '$method $path of REST',
+    async ({ method, path, document, index }) => {
+      const [, fieldName] = /result: (\w+)/.exec(document)!;
+      const needed = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
+      for (const scope of scopesFor(needed, index)) {
+        const { status, body } = await keys[scope].renter.rest(
+          method,
+          path.replace('{id}', INSTANCE),
+          method === 'POST' ? {} : undefined,
+        );
+        const isAllowed = needed === PUBLIC || needed === scope;
+        expect(status === 403, `${method} ${path} by ${scope}`).toBe(!isAllowed);
+        if (!isAllowed)
+          expect(body.error).toMatchObject({ code: 'forbidden', message: expect.stringContaining(`scope ${needed}`) });
+      }
+    },
+  );
 
   it.each<[Scope, string[]]>([
     ['read', ['instances']],

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import { enrol, revokeHost } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
 import { hardware, seen } from '../../support/agent.js';
+import { whileBusy } from '../../support/busy.js';
 import { createTestDatabase } from '../../support/database.js';
 import { heardByAll, type Service, startService } from '../../support/service.js';
 
@@ -146,7 +147,7 @@ describe('over HTTP', () => {
     closing.deps.fleet.endWaits();
     expect((await ask(closing, 'GET', '/desired?after=1&wait=25', { token })).status).toBe(204);
     await closing.close();
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(whileBusy(5_000));
     agent.terminate();
   });
 

@@ -1,24 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
 import { settleService } from '../../../src/domain/fleet/service-credits.js';
 import { seen } from '../../support/agent.js';
 import { createTestDatabase } from '../../support/database.js';
-import { client } from '../../support/gateway.js';
-import { admin, adminJson } from '../../support/operator.js';
-import { cleanUp, connect, query, startProcess } from '../../support/process.js';
+import { connect, query, waiters } from '../../support/process.js';
 import { heardByAll, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
 const MACHINES = 3;
-/** Kills of one gateway, and gateways, each with a database of its own: most of the time nothing but the clock goes on. */
-const KILLS = 5;
-const GATEWAYS = 2;
-
-afterAll(cleanUp);
 
 describe('two gateways', () => {
   test('that book the same outage at once give each credit once', { timeout: 60_000 }, async () => {
@@ -76,131 +67,3 @@ describe('two gateways', () => {
     }
   });
 });
-
-/** Sessions that wait for a lock in the database of this one. */
-async function waiters(session: pg.Client): Promise<number> {
-  const text = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return Number((await session.query(text)).rows[0].count);
-}
-
-/** What the outages and starts of an instance left undelivered, second by second. */
-interface Undelivered {
-  id: string;
-  gpu: number;
-  disk: number;
-}
-
-describe('a gateway', () => {
-  const times = KILLS * GATEWAYS;
-  test(`killed between the return of a machine and the booking, ${times} times, loses and doubles nothing`, {
-    timeout: 240_000,
-  }, async () => {
-    const unbooked = await Promise.all(Array.from({ length: GATEWAYS }, killAgainAndAgain));
-    expect(Math.max(...unbooked)).toBeGreaterThan(0);
-  });
-
-  /** Returns how many outages were not booked yet when it was killed. */
-  async function killAgainAndAgain(): Promise<number> {
-    const url = await createTestDatabase();
-    const env = { DATABASE_URL: url, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
-    let gateway = await startProcess(env);
-    const account = await adminJson(['account', 'create', '--name', 'Crash', '--credit', '1000'], env);
-    const { api_key } = await adminJson(['key', 'create', '--account', account.id], env);
-    const renter = client(gateway.address, api_key, account.id);
-    const rented: { agent: WireAgent; id: string }[] = [];
-    for (let index = 0; index < KILLS; index += 1) {
-      const { code } = await adminJson(['machine', 'enroll', '--region', 'us-tx', '--online'], env);
-      const agent = await WireAgent.join(gateway.address, code);
-      await agent.report();
-      let answer = await renter.rest('POST', '/instances', { machine_id: agent.machineId });
-      // Offered with the first heartbeat, which is written within a second.
-      for (let tries = 0; answer.status !== 201 && tries < 50; tries += 1) {
-        await sleep(100);
-        answer = await renter.rest('POST', '/instances', { machine_id: agent.machineId });
-      }
-      expect(answer.status).toBe(201);
-      await agent.desired();
-      await agent.report([seen(answer.body.id, 'RUNNING')]);
-      rented.push({ agent, id: answer.body.id });
-    }
-    const allReport = async () => {
-      for (const { agent, id } of rented) {
-        agent.address = gateway.address;
-        await agent.report([seen(id, 'RUNNING')]);
-      }
-    };
-    const open = () => query(url, 'select machine_id from machine_outage where not settled');
-    let unbooked = 0;
-    // Each round a machine of its own: what is lost of it, no later outage gives back.
-    for (const [round, { agent: returning }] of rented.entries()) {
-      // As if nothing had been heard for as long.
-      await sleep(1_100);
-      await query(url, `update machine_heartbeat set seen_at = now() - interval '100 seconds' where machine_id = $1`, [
-        returning.machineId,
-      ]);
-      await allReport();
-      // Every other time the booking certainly waits for its account; else it dies at some moment of the window.
-      const holder = round % 2 === 0 ? await connect(url) : null;
-      await holder?.query('begin');
-      await holder?.query('select 1 from account where id = $1 for update', [account.id]);
-      if (holder === null) await sleep(Math.random() * 6_500);
-      else await expect.poll(() => waiters(holder), { timeout: 10_000 }).toBeGreaterThan(0);
-      await gateway.kill();
-      unbooked += (await open()).length;
-      await holder?.query('rollback');
-      await holder?.end();
-      gateway = await startProcess(env);
-      await allReport();
-    }
-    await expect.poll(open, { timeout: 20_000, interval: 200 }).toEqual([]);
-
-    expect(await booked(url)).toEqual(await undelivered(url));
-    expect((await admin(['audit'], env)).stdout).toContain('no difference');
-    await gateway.end();
-    return unbooked;
-  }
-});
-
-/** Seconds given back by the ledger, of each instance. */
-async function booked(url: string): Promise<Undelivered[]> {
-  const rows = await query(
-    url,
-    `select instance.id, gpu_rate, disk_rate, note, sum(units)::text as units from instance
-     join ledger_entry entry on entry.instance_id = instance.id and entry.kind = 'SERVICE_CREDIT'
-     group by instance.id, gpu_rate, disk_rate, note order by instance.id`,
-  );
-  const of = new Map<string, Undelivered>();
-  for (const { id, gpu_rate, disk_rate, note, units } of rows) {
-    const sums = of.get(String(id)) ?? { id: String(id), gpu: 0, disk: 0 };
-    of.set(sums.id, sums);
-    const isGpu = String(note).startsWith('GPU');
-    const rate = BigInt((isGpu ? gpu_rate : disk_rate) as string);
-    expect(BigInt(units as string) % rate).toBe(0n);
-    sums[isGpu ? 'gpu' : 'disk'] += Number(BigInt(units as string) / rate);
-  }
-  return [...of.values()];
-}
-
-/** The same from what was seen of the machines: each second in which nothing ran, once. */
-async function undelivered(url: string): Promise<Undelivered[]> {
-  const epoch = (column: string) => `extract(epoch from ${column})::float8`;
-  const instances = await query(
-    url,
-    `select i.id, c.machine_id, ${epoch('u.started_at')} as start, ${epoch('s.running_at')} as running
-     from instance i join container c on c.instance_id = i.id join container_start s on s.instance_id = i.id
-     join usage_interval u on u.instance_id = i.id and u.resource = 'GPU' order by i.id`,
-  );
-  const outages = await query(
-    url,
-    `select machine_id, ${epoch('started_at')} as start, ${epoch('ended_at')} as finish from machine_outage`,
-  );
-  return instances.map(({ id, machine_id, start, running }) => {
-    const away = new Set<number>();
-    for (const outage of outages.filter((each) => each.machine_id === machine_id)) {
-      for (let at = Number(outage.start); at < Number(outage.finish); at += 1) if (at >= Number(start)) away.add(at);
-    }
-    const gpu = new Set(away);
-    for (let at = Number(start); at < Number(running); at += 1) gpu.add(at);
-    return { id: String(id), gpu: gpu.size, disk: away.size };
-  });
-}

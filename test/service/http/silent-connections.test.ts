@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { createMessages } from '../../../src/http/messages.js';
 import { createHttpServer } from '../../../src/http/server.js';
+import { whileBusy } from '../../support/busy.js';
 import { startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
@@ -41,7 +42,7 @@ it('connections that are too slow are given back, though the other side never cl
   const port = await listening(server);
   const count = () => new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)));
   await Promise.all(['', 'GET / HT', join, 'nonsense\r\n\r\n', request].map((words) => say(port, words)));
-  await expect.poll(count, { timeout: 6_000 }).toBe(0);
+  await expect.poll(count, { timeout: 30_000 }).toBe(0);
   server.close();
 });
 
@@ -74,5 +75,5 @@ it('a host joins beside twenty bodies that never come, and the gateway ends as f
   await Promise.all(Array.from({ length: 550 }, (_, index) => say(port, words[index % 3]!, '127.0.0.10')));
   const began = performance.now();
   await service.close();
-  expect(performance.now() - began).toBeLessThan(4_000);
+  expect(performance.now() - began).toBeLessThan(whileBusy(4_000));
 });

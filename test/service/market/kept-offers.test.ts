@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settleDue } from '../../../src/domain/billing/settlement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { DomainError } from '../../../src/domain/rules/errors.js';
+import { isLong, randomHistories } from '../../support/long.js';
 import { type MarketTruth, readTruth } from '../../support/market/market-truth.js';
 import { heardByAll, type Service, startService } from '../../support/service.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 15);
+const RUNS = 15;
 const STEPS = 25;
 
 /** Two gateways on one database, each with what it keeps in memory. */
@@ -401,7 +402,7 @@ describe('offers, prices and catalogue that are kept', () => {
         await expectTrue(gateways, Object.keys(PROBES));
       }),
       // Worlds share a database, so that a history can't be replayed without those before it: shrinking would mislead.
-      { numRuns: RUNS, endOnFailure: true },
+      { ...randomHistories(RUNS, 8), endOnFailure: true },
     );
   });
 });
@@ -481,7 +482,7 @@ describe('right after the answer to a write, while others read', () => {
     const renter = await service.renter('1000');
     const stop = readers(service, gpu, 4);
     try {
-      for (let round = 0; round < 25; round += 1) {
+      for (let round = 0; round < (isLong ? 25 : 6); round += 1) {
         const look = [offeredToGraphql, searched, offered][round % 3]!;
         const type = ['od', 'interruptible', 'res'][round % 3]!;
         const rented = await renter.rest('POST', '/instances', { machine_id, type, disk_gb: 1 });
@@ -508,7 +509,7 @@ describe('right after the answer to a write, while others read', () => {
     const rentAndLook = async () => {
       const machine_id = await service.machine({ gpu, reliability: 1 });
       const renter = await service.renter('1000');
-      for (let round = 0; round < 8; round += 1) {
+      for (let round = 0; round < (isLong ? 8 : 2); round += 1) {
         const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 1 });
         expect((await offered(service, gpu)).has(machine_id)).toBe(false);
         await renter.rest('DELETE', `/instances/${body.id}`);

@@ -7,7 +7,6 @@ import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { hardware } from '../../support/agent.js';
 import { client } from '../../support/gateway.js';
 import { scrape } from '../../support/metrics.js';
-import { cleanUp, startProcess } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
@@ -160,21 +159,5 @@ describe('labels', () => {
     expect(names.size).toBeLessThanOrEqual(132);
     expect(sum('gpu_rental_graphql_operations_total', { operation: 'other' })).toBe(10 + 40);
     expect(sum('gpu_rental_http_request_duration_seconds_count', { method: 'other' })).toBe(1);
-  });
-});
-
-describe('without metrics', () => {
-  it('nothing of prom-client or OpenTelemetry is loaded', async () => {
-    // The gateway of these tests is in this process, and has metrics: the built one tells.
-    const report =
-      'data:text/javascript,' +
-      encodeURIComponent(
-        `import { createRequire } from 'node:module';
-       process.on('SIGUSR2', () => console.error(JSON.stringify({ level: 30, loaded: Object.keys(createRequire('file:///').cache).filter((path) => /prom-client|opentelemetry/.test(path)) })));`,
-      );
-    const gateway = await startProcess({ DATABASE_URL: service.databaseUrl }, { nodeOptions: ['--import', report] });
-    gateway.signal('SIGUSR2');
-    await gateway.says(/"loaded":\[\]/);
-    await cleanUp();
   });
 });

@@ -1,27 +1,30 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createTopUp } from '../../../src/domain/top-ups/create-top-up.js';
 import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
 import { startGateway } from '../../support/gateway.js';
 import { openShop, read, type Shop, topUp } from '../../support/payments/shop.js';
 
-let shop: Shop | undefined;
-afterEach(async () => {
-  await shop?.close();
-  shop = undefined;
-});
-
 describe('createTopUp', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ gateways: 2 });
+  });
+  afterEach(() => {
+    shop.shkeeper.mode = 'ok';
+  });
+  afterAll(() => shop.close());
+
   test.each(['down', 'slow', 'nonsense', 'error'] as const)(
     'with a processor that is %s: 503, and nothing else suffers',
     async (mode) => {
-      shop = await openShop();
       const renter = await shop.gateway.renter('20');
       shop.shkeeper.mode = mode;
-      const input = { asset: 'LTC', usd: 50, idempotencyKey: 'one' };
-      const ask = () =>
-        renter.graphql('mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }', { input });
-      // More than there are database connections: none is held meanwhile.
-      const waiting = Array.from({ length: 40 }, ask);
+      const mutation = 'mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }';
+      const ask = (idempotencyKey: string) =>
+        renter.graphql(mutation, { input: { asset: 'LTC', usd: 50, idempotencyKey } });
+      // More than there are database connections: none is held in the meantime. Each has its own key: requests with one key
+      // wait for each other.
+      const waiting = Array.from({ length: 40 }, (_, index) => ask(`key-${index}`));
       const readings = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
       expect(new Set(readings.map(({ status }) => status))).toEqual(new Set([200]));
       for (const { body } of await Promise.all(waiting)) {
@@ -30,18 +33,16 @@ describe('createTopUp', () => {
         expect(JSON.stringify(body)).not.toContain('Traceback');
       }
       shop.shkeeper.mode = 'ok';
-      expect((await ask()).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
+      expect((await ask('key-0')).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
     },
   );
 
   test('the same key gives the same top-up, another input is refused', async () => {
-    const opened = await openShop({ gateways: 2 });
-    shop = opened;
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
     const made = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => createTopUp(opened.gateways[index % 2]!.deps, renter.accountId, input)),
+      Array.from({ length: 10 }, (_, index) => createTopUp(shop.gateways[index % 2]!.deps, renter.accountId, input)),
     );
     expect(new Set(made.map((each) => each.topUp.id)).size).toBe(1);
     expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1);
@@ -55,7 +56,6 @@ describe('createTopUp', () => {
   });
 
   test('refuses sums and assets out of bounds, and more than 20 that wait', async () => {
-    shop = await openShop();
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
@@ -71,7 +71,6 @@ describe('createTopUp', () => {
   });
 
   test("another account's top-up is not there", async () => {
-    shop = await openShop();
     const made = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
     const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
@@ -98,6 +97,12 @@ describe('createTopUp', () => {
 });
 
 describe('a callback that is lost', () => {
+  let shop: Shop | undefined;
+  afterEach(async () => {
+    await shop?.close();
+    shop = undefined;
+  });
+
   test('comes again until it is answered with 202', async () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');

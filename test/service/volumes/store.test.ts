@@ -151,20 +151,19 @@ describe.each([
     for (const bytes of all) expect((await read(store, TWO, named('data', bytes)))?.equals(bytes)).toBe(true);
     expect((await read(store, TWO, CONFIG))?.toString()).toBe('config');
   });
+});
 
-  test('lists more objects than one page of S3 has, and erases them', { timeout: 120_000 }, async () => {
-    const count = 1_100;
-    for (let from = 0; from < count; from += 20)
-      await Promise.all(
-        Array.from({ length: 20 }, (_, index) => {
-          const bytes = Buffer.from(`object ${from + index}`);
-          return put(store, ONE, named('snapshots', bytes), bytes);
-        }),
-      );
-    expect(new Set((await all(store.list(ONE, 'snapshots'))).map(({ name }) => name)).size).toBe(count);
-    await store.erase(ONE);
-    expect(await all(store.list(ONE, 'snapshots'))).toEqual([]);
-  });
+test('an S3 store lists more objects than one page has, and erases them', async () => {
+  const store = openS3();
+  const bytes = Buffer.from('object');
+  await put(store, ONE, named('snapshots', bytes), bytes);
+  const others = Array.from({ length: 1_099 }, (_, index) => nameOf(Buffer.from(`object ${index}`)));
+  await s3.copyObject(nameOf(bytes), others);
+  const names = (await all(store.list(ONE, 'snapshots'))).map(({ name }) => name);
+  expect(names.sort()).toEqual([nameOf(bytes), ...others].sort());
+  await store.erase(ONE);
+  expect(await all(store.list(ONE, 'snapshots'))).toEqual([]);
+  store.close();
 });
 
 describe('a folder', () => {

@@ -1,35 +1,29 @@
-import { expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { OfferIndex } from '../../../src/domain/inventory/offer-index.js';
 import { checkFilter, pageOf } from '../../../src/domain/inventory/offer-search.js';
 import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
 import { offeredHost, PLAIN } from '../../support/market/naive-host.js';
 
-/** Groups keep their machines in columns: who looks at a machine reads its place. Null: not counted. */
-const reads = vi.hoisted(() => ({ count: null as number | null }));
+/** Groups keep their machines in columns: to look at a machine is to read its place in one. */
+let reads = 0;
 
-vi.mock('../../../src/domain/inventory/int-column.js', async (original) => {
-  const { IntColumn } = await original<typeof import('../../../src/domain/inventory/int-column.js')>();
-  return {
-    IntColumn: class extends IntColumn {
-      constructor() {
-        super();
-        let { values } = this;
-        const counted: ProxyHandler<typeof values> = {
-          get(of, place) {
-            reads.count! += 1;
-            return Reflect.get(of, place);
-          },
-        };
-        Object.defineProperty(this, 'values', {
-          get: () => (reads.count === null ? values : new Proxy(values, counted)),
-          set: (longer: typeof values) => {
-            values = longer;
-          },
-        });
-      }
+function counted(column: Int32Array): Int32Array {
+  return new Proxy(column, {
+    get(of, place) {
+      reads += 1;
+      const value = Reflect.get(of, place);
+      return typeof value === 'function' ? value.bind(of) : value;
     },
-  };
+    set: (of, place, value) => Reflect.set(of, place, value),
+  });
+}
+
+// Not a mock of the module: an earlier test file of this process may have loaded it.
+beforeAll(() => {
+  const construct = (type: typeof Int32Array, given: unknown[]) => counted(Reflect.construct(type, given));
+  vi.stubGlobal('Int32Array', new Proxy(Int32Array, { construct }));
 });
+afterAll(() => void vi.unstubAllGlobals());
 
 const MODELS = new Map([['a', { onDemandRate: 100_000n, tier: 'CONSUMER', vramGb: 24 } as const]]);
 
@@ -45,17 +39,16 @@ function readsOf(machines: number, size: { diskGbMin?: number } = {}): number {
   }));
   const index = new OfferIndex(MODELS, hosts.map(offeredHost));
   const criteria = criteriaOf(checkFilter({ vcpusMin: 64, ...size }));
-  reads.count = 0;
+  reads = 0;
   const range = { after: null, before: null, limit: 25, fromEnd: false };
   const { offers, total } = pageOf(index, criteria, { sort: 'PRICE', ...range });
-  const { count } = reads;
-  reads.count = null;
+  const count = reads;
   expect([offers.length, total]).toEqual([25, machines / 2]);
   return count;
 }
 
-test('a search by size looks at no more machines when there are fifty times as many', () => {
-  expect(readsOf(20_000)).toBeLessThanOrEqual(readsOf(400));
+test('a search by size looks at no more machines when there are ten times as many', () => {
+  expect(readsOf(4_000)).toBeLessThanOrEqual(readsOf(400));
   // By disk they are counted one by one.
-  expect(readsOf(10_000, { diskGbMin: 1 })).toBeGreaterThan(10_000);
+  expect(readsOf(2_000, { diskGbMin: 1 })).toBeGreaterThan(2_000);
 });

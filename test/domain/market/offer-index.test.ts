@@ -6,6 +6,7 @@ import { bestOffer } from '../../../src/domain/rules/best-offer.js';
 import type { OfferedMachine, PricedModel } from '../../../src/domain/rules/offer.js';
 import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
 import { BY_PRICE, type OfferPosition } from '../../../src/domain/rules/offer-order.js';
+import { randomHistories } from '../../support/long.js';
 import {
   type NaiveHost,
   type NaiveMachine,
@@ -15,7 +16,7 @@ import {
   type Running,
 } from '../../support/market/naive-host.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 200);
+const RUNS = 200;
 
 type Models = ReadonlyMap<string, PricedModel>;
 
@@ -333,7 +334,7 @@ describe('offers on groups', () => {
           );
         },
       ),
-      { numRuns: RUNS },
+      randomHistories(RUNS),
     );
   });
 

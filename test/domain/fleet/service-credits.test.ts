@@ -1,0 +1,448 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ObservedInstance } from '../../../src/agent/protocol.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { statement } from '../../../src/domain/billing/statement.js';
+import { forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
+import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
+import { takeReport } from '../../../src/domain/fleet/observations.js';
+import { RUNTIME_SELECT, runtimeOf } from '../../../src/domain/fleet/runtime.js';
+import { act, deploy } from '../../../src/domain/instances/instances.js';
+import { findMachine } from '../../../src/domain/inventory/machines.js';
+import { instantOf } from '../../../src/domain/rules/time.js';
+import { seen, TestAgent, tick } from '../../support/agent.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { creditsOf, phases } from '../../support/fleet/machine-state.js';
+
+let domain: TestDomain;
+beforeAll(async () => {
+  domain = await openTestDomain();
+});
+afterAll(() => domain.close());
+
+describe('money', () => {
+  const RATE = async (id: string) => (await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).gpuRate;
+
+  /** A rental on a machine of its own. */
+  async function rented(template?: string) {
+    const agent = await TestAgent.join(domain);
+    const account = await domain.account();
+    const { instance } = await deploy(domain, account, {
+      machineId: agent.machineId,
+      ...(template !== undefined && { template }),
+    });
+    await agent.fetch();
+    return { agent, account, id: instance.id, rate: await RATE(instance.id) };
+  }
+  const HOSTILE = 'registry.example/miner';
+  /** Time passes, with a report now and then, and the watch looks. */
+  async function pass(seconds: number, agent: TestAgent, id: string, phase: ObservedInstance['phase'], more = {}) {
+    for (let left = seconds; left > 0; left -= 25) {
+      domain.clock.advance(Math.min(left, 25));
+      await agent.report([seen(id, phase, more)]);
+      await tick(domain);
+    }
+  }
+
+  test('the seconds until it was first seen running are given back once it ran for as many', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await pass(25, agent, id, 'PULLING');
+    await pass(25, agent, id, 'RUNNING');
+    // Seen running since second 50: it has earned the 50 at second 100.
+    await pass(25, agent, id, 'RUNNING');
+    await pass(24, agent, id, 'RUNNING');
+    expect(await creditsOf(domain, account)).toEqual([]);
+    await pass(1, agent, id, 'RUNNING');
+    expect(await creditsOf(domain, account)).toEqual([['service/1', 50n * rate, 'GPU, 50 s: until the container ran']]);
+    const from = domain.clock.now() - 1_000n;
+    const { movements, openingBalance, closingBalance, lines } = await statement(domain, account, { from, to: null });
+    expect(movements.map(({ kind, instanceId }) => [kind, instanceId])).toEqual([
+      ['CREDIT', null],
+      ['SERVICE_CREDIT', id],
+    ]);
+    const sum = (amounts: { amount: bigint }[]) => amounts.reduce((total, { amount }) => total + amount, 0n);
+    expect(openingBalance + sum(movements) - sum(lines)).toBe(closingBalance);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('one that is stopped sooner gives back as much as it ran, and at most ten minutes are given back', async () => {
+    const short = await rented(HOSTILE);
+    await pass(100, short.agent, short.id, 'PULLING');
+    await pass(1, short.agent, short.id, 'RUNNING');
+    await pass(9, short.agent, short.id, 'RUNNING');
+    await act(domain, short.account, { id: short.id, action: 'STOP' });
+    domain.clock.advance(1);
+    await tick(domain);
+    expect(await creditsOf(domain, short.account)).toEqual([
+      ['service/1', 9n * short.rate, 'GPU, 9 s: until the container ran'],
+    ]);
+    const long = await rented(HOSTILE);
+    await pass(750, long.agent, long.id, 'PULLING');
+    await pass(700, long.agent, long.id, 'RUNNING');
+    expect(await creditsOf(domain, long.account)).toEqual([
+      ['service/1', 600n * long.rate, 'GPU, 600 s: until the container ran'],
+    ]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('a process that ends at once was run, though it was never seen running', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await pass(50, agent, id, 'WAITING', { restarts: 1, message: 'it ended by itself' });
+    await act(domain, account, { id, action: 'STOP' });
+    domain.clock.advance(1);
+    await tick(domain);
+    const [start] = await domain.db.prisma.containerStart.findMany({ where: { instanceId: id } });
+    expect(start!.runningAt).not.toBeNull();
+    expect(await creditsOf(domain, account)).toHaveLength(1);
+  });
+
+  test("a start that fails by the host gives back all of it, one that fails by the renter's image nothing", async () => {
+    for (const [fault, given] of [
+      ['host', 20n],
+      ['image', 0n],
+      [undefined, 0n],
+    ] as const) {
+      const { agent, account, id, rate } = await rented(HOSTILE);
+      await pass(20, agent, id, 'PULLING');
+      await agent.report([seen(id, 'FAILED', { message: 'no such thing', ...(fault && { fault }) })]);
+      const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, include: { container: true } });
+      expect(row).toMatchObject({
+        status: 'STOPPED',
+        stopReason: 'START_FAILED',
+        container: { message: 'no such thing' },
+      });
+      domain.clock.advance(1);
+      await tick(domain);
+      expect(await creditsOf(domain, account)).toEqual(
+        given === 0n ? [] : [['service/1', given * rate, 'GPU, 20 s: the machine could not start it']],
+      );
+      expect(await phases(agent)).toEqual([[id, 'stopped']]);
+      expect((await audit(domain)).findings).toEqual([]);
+    }
+  });
+
+  test('a host can take back nothing of what it said: what ran is paid, what is booked stays', async () => {
+    const ran = await rented(HOSTILE);
+    await pass(30, ran.agent, ran.id, 'RUNNING');
+    await pass(50, ran.agent, ran.id, 'RUNNING');
+    await ran.agent.report([seen(ran.id, 'FAILED', { fault: 'host' })]);
+    domain.clock.advance(1);
+    await tick(domain);
+    expect((await creditsOf(domain, ran.account)).map(([, units]) => units)).toEqual([25n * ran.rate]);
+    // Told only after the end: it was not so.
+    const over = await rented(HOSTILE);
+    await pass(30, over.agent, over.id, 'PULLING');
+    await act(domain, over.account, { id: over.id, action: 'STOP' });
+    domain.clock.advance(2);
+    await tick(domain);
+    await over.agent.report([seen(over.id, 'FAILED', { fault: 'host' })]);
+    domain.clock.advance(2);
+    await tick(domain);
+    expect(await creditsOf(domain, over.account)).toEqual([]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test("starts of the operator's templates that end before they ran give back 600 s a day of an account", async () => {
+    const { agent, account, id, rate } = await rented('pytorch');
+    const seconds = async () =>
+      (await creditsOf(domain, account)).map(([, units, note]) => {
+        expect(note).toContain('the template did not start in time');
+        return (units as bigint) / rate;
+      });
+    let start = 1;
+    const again = async (lasts: number) => {
+      await pass(lasts, agent, id, 'PULLING', { start });
+      await act(domain, account, { id, action: 'STOP' });
+      await agent.fetch();
+      await agent.report([seen(id, 'STOPPED', { start })]);
+      domain.clock.advance(1);
+      await tick(domain);
+      await act(domain, account, { id, action: 'START' });
+      await agent.fetch();
+      start += 1;
+    };
+    await again(400);
+    await again(300);
+    await again(300);
+    expect(await seconds()).toEqual([400n, 200n]);
+    await act(domain, account, { id, action: 'STOP' });
+    // A new day, in UTC.
+    domain.clock.set((domain.clock.now() / 86_400n + 1n) * 86_400n);
+    await agent.report([seen(id, 'STOPPED', { start })]);
+    await act(domain, account, { id, action: 'START' });
+    start += 1;
+    await agent.fetch();
+    await again(30);
+    expect(await seconds()).toEqual([400n, 200n, 30n]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('what waits for a container of the same account waits for itself', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await pass(25, agent, id, 'RUNNING');
+    await pass(25, agent, id, 'RUNNING');
+    await act(domain, account, { id, action: 'STOP' });
+    await act(domain, account, { id, action: 'START' });
+    // It ignores SIGTERM: 20 s, in which the agent is told nothing but to stop it.
+    expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'stopped', start: 1 })]);
+    await pass(20, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'STOPPED')]);
+    expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'running', start: 2 })]);
+    await pass(3, agent, id, 'RUNNING', { start: 2 });
+    await pass(50, agent, id, 'RUNNING', { start: 2 });
+    expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([25n * rate, 3n * rate]);
+    // Another's wait for it is the machine's.
+    const other = await domain.account();
+    await act(domain, account, { id, action: 'STOP' });
+    const taken = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
+    await agent.fetch();
+    await pass(10, agent, id, 'STOPPING', { start: 2 });
+    await agent.report([seen(id, 'STOPPED', { start: 2 })]);
+    await agent.fetch();
+    const both = async (seconds: number) => {
+      domain.clock.advance(seconds);
+      await agent.report([seen(id, 'STOPPED', { start: 2 }), seen(taken.instance.id, 'RUNNING')]);
+      await tick(domain);
+    };
+    await both(2);
+    await both(12);
+    expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([12n * rate]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test("what waits until another's container is erased gets the wait back", async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await pass(25, agent, id, 'RUNNING');
+    await act(domain, account, { id, action: 'DESTROY' });
+    const other = await domain.account();
+    const { instance } = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
+    expect(await phases(agent)).toEqual([[id, 'absent']]);
+    await pass(10, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'ERASED')]);
+    expect(await phases(agent)).toEqual([[instance.id, 'running']]);
+    await pass(3, agent, instance.id, 'RUNNING');
+    await pass(25, agent, instance.id, 'RUNNING');
+    expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
+  });
+
+  test('a wait for one’s own container ends when the agent is asked, whatever else it is asked later', async () => {
+    const agent = await TestAgent.join(domain);
+    const [neighbour, account] = [await domain.account(), await domain.account()];
+    const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
+    await agent.fetch();
+    await act(domain, neighbour, { id: stopped.id, action: 'STOP' });
+    await agent.fetch();
+    await agent.report([seen(stopped.id, 'STOPPED')]);
+    const { instance } = await deploy(domain, account, { machineId: agent.machineId, template: HOSTILE });
+    const { id, gpuRate } = instance;
+    await agent.fetch();
+    await agent.report([seen(id, 'RUNNING')]);
+    await act(domain, account, { id, action: 'STOP' });
+    await act(domain, account, { id, action: 'START' });
+    await agent.fetch();
+    await pass(20, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'STOPPED')]);
+    expect(await phases(agent)).toContainEqual([id, 'running']);
+    await pass(10, agent, id, 'PULLING', { start: 2 });
+    await act(domain, neighbour, { id: stopped.id, action: 'DESTROY' });
+    expect(await phases(agent)).toContainEqual([stopped.id, 'absent']);
+    await agent.report([seen(id, 'RUNNING', { start: 2 })]);
+    await pass(25, agent, id, 'RUNNING', { start: 2 });
+    expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([10n * gpuRate]);
+  });
+
+  test('a stop leaves a container a sixtieth of the seconds that it ran in that start', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    const graceAfter = async (lag: number, ran: number, start: number) => {
+      await pass(lag, agent, id, 'PULLING', { start });
+      if (ran > 0) await agent.report([seen(id, 'RUNNING', { start })]);
+      await pass(ran, agent, id, 'RUNNING', { start });
+      await act(domain, account, { id, action: 'STOP' });
+      const { stopSeconds } = (await agent.fetch()).instances[0]!;
+      await agent.report([seen(id, 'STOPPED', { start })]);
+      await act(domain, account, { id, action: 'START' });
+      await agent.fetch();
+      return stopSeconds;
+    };
+    expect(await graceAfter(0, 59, 1)).toBe(0);
+    expect(await graceAfter(100, 60, 2)).toBe(1);
+    expect(await graceAfter(700, 0, 3)).toBe(0);
+    expect(await graceAfter(0, 605, 4)).toBe(10);
+  });
+
+  test('what made a start fail stays to be read until the next start', async () => {
+    const agent = await TestAgent.join(domain);
+    const account = await domain.account();
+    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
+    const container = () => domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: instance.id } });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'FAILED', { message: 'manifest unknown', exitCode: 1 })]);
+    await agent.fetch();
+    const failed = { phase: 'FAILED', message: 'manifest unknown', exitCode: 1 };
+    for (const phase of ['STOPPING', 'STOPPED'] as const) {
+      await agent.report([seen(instance.id, phase)]);
+      expect(await container()).toMatchObject(failed);
+    }
+    // An agent that was started anew and knows of no start.
+    agent.session = 'another';
+    await agent.report([seen(instance.id, 'STOPPED', { start: 0 })]);
+    expect(await container()).toMatchObject(failed);
+    await act(domain, account, { id: instance.id, action: 'START' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'PULLING', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'PULLING', start: 2, message: null, exitCode: null });
+    await act(domain, account, { id: instance.id, action: 'STOP' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'STOPPED', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'STOPPED', message: null });
+    await agent.report([seen(instance.id, 'FAILED', { start: 2, message: 'no space' })]);
+    await act(domain, account, { id: instance.id, action: 'DESTROY' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'STOPPING', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'STOPPING' });
+  });
+
+  test('an outage gives back GPU and disk of what ran, from the last heartbeat to the return', async () => {
+    const agent = await TestAgent.join(domain);
+    const account = await domain.account();
+    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'RUNNING')]);
+    domain.clock.advance(30);
+    await agent.report([seen(instance.id, 'RUNNING')]);
+    await tick(domain);
+    expect(await creditsOf(domain, account)).toEqual([]);
+    domain.clock.advance(500);
+    await tick(domain);
+    expect(await creditsOf(domain, account)).toEqual([]);
+    await agent.report([seen(instance.id, 'RUNNING')]);
+    await tick(domain);
+    await tick(domain);
+    expect(await creditsOf(domain, account)).toEqual([
+      ['service/1', 500n * instance.gpuRate, 'GPU, 500 s: the machine was away'],
+      ['service/2', 500n * instance.diskRate, 'disk, 500 s: the machine was away'],
+    ]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('an outage that was booked to the operator’s word, and goes on, gives back the rest too', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(100);
+    await tick(domain);
+    await forgetContainers(domain, agent.machineId);
+    await tick(domain);
+    const given = async () => (await creditsOf(domain, account)).map(([, units]) => units);
+    const away = (seconds: bigint) => [seconds * rate, seconds * 50n * 140n];
+    expect(await given()).toEqual(away(100n));
+    domain.clock.advance(50);
+    await agent.report();
+    await tick(domain);
+    expect(await given()).toEqual([...away(100n), ...away(50n)]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('heartbeats that could not be written are written later', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    const { pool } = domain.db;
+    await pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+       create trigger refuse before update on machine_heartbeat for each row execute function refuse()`,
+    );
+    domain.clock.advance(20);
+    await expect(agent.report([seen(id, 'RUNNING')])).rejects.toThrow('refused');
+    await pool.query('drop trigger refuse on machine_heartbeat; drop function refuse');
+    domain.clock.advance(20);
+    await domain.fleet.heartbeats.flush();
+    await tick(domain);
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: true });
+    expect(await creditsOf(domain, account)).toEqual([]);
+  });
+
+  test('a refused agent is an outage from its last heartbeat, whatever comes late, and the renter is told', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(12);
+    // Heard, but not written yet.
+    await takeReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
+    domain.clock.advance(8);
+    const { pool } = domain.db;
+    const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;
+    const isRefused = 'select from machine_host where machine_id = $1 and revoked_at is not null';
+    const slow = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
+      // Time enough for a revocation that does not wait for what is being written.
+      for (let look = 0; look < 20 && (await query(isRefused, [agent.machineId])).rowCount === 0; look += 1)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      return query(...values);
+    });
+    await revokeHost(domain, agent.machineId);
+    slow.mockRestore();
+    domain.fleet.heartbeats.note(agent.machineId, domain.clock.now());
+    await domain.fleet.heartbeats.flush();
+    await domain.db.notices.caughtUp();
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
+    const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, select: RUNTIME_SELECT });
+    expect(runtimeOf(row)).toMatchObject({
+      phase: 'UNREACHABLE',
+      message: expect.stringContaining('refuses the agent'),
+    });
+    domain.clock.advance(10);
+    const back = await TestAgent.join(domain, {}, agent.machineId);
+    await back.fetch();
+    await back.report([seen(id, 'RUNNING')]);
+    await tick(domain);
+    expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([18n * rate, 18n * 50n * 140n]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('a heartbeat that comes late moves nothing back and pays for no outage', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    const early = domain.clock.now();
+    domain.clock.advance(29);
+    await agent.report([seen(id, 'RUNNING')]);
+    const known = domain.clock.now();
+    // Written by another gateway, which was slow.
+    domain.fleet.heartbeats.note(agent.machineId, early);
+    await domain.fleet.heartbeats.flush();
+    const seenAt = async () =>
+      (await domain.db.prisma.machineHeartbeat.findUniqueOrThrow({ where: { machineId: agent.machineId } })).seenAt;
+    expect(instantOf((await seenAt())!)).toBe(known);
+    domain.clock.advance(29);
+    await agent.report([seen(id, 'RUNNING')]);
+    await tick(domain);
+    expect(await creditsOf(domain, account)).toEqual([]);
+    // Nor does one bring a machine back that is away.
+    domain.clock.advance(31);
+    await tick(domain);
+    domain.fleet.heartbeats.note(agent.machineId, known);
+    await domain.fleet.heartbeats.flush();
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
+  });
+
+  test('what is erased before its outage is booked is given back all the same', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(100);
+    await markUnreachable(domain.db, domain.clock.now());
+    await act(domain, account, { id, action: 'DESTROY' });
+    // The agent is back, erases and tells so before anybody looked at the outage.
+    await agent.fetch();
+    domain.clock.advance(1);
+    await agent.report([seen(id, 'ERASED')]);
+    const container = await domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: id } });
+    expect(container.erasedAt).not.toBeNull();
+    await tick(domain);
+    expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([100n * rate, 100n * 50n * 140n]);
+  });
+
+  test('the audit finds a credit that no gap explains', async () => {
+    const account = await domain.account();
+    await domain.db.pool.query(
+      `insert into ledger_entry (id, account_id, kind, units, at) values ('i-00000000/service/1', $1, 'SERVICE_CREDIT', 5, '2026-11-20')`,
+      [account],
+    );
+    const found = (await audit(domain)).findings.map(({ check }) => check);
+    expect(found).toContain('what is given back was charged, once, at its rate and seconds');
+  });
+});

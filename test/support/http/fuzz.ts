@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { type Answer, client, type Renter } from '../gateway.js';
+import type { randomHistories } from '../long.js';
+import { type Service, startService } from '../service.js';
+
+/** Requests of one run are sent at once. */
+const AT_ONCE = 25;
+const MACHINES = 60;
+const INSTANCES = 10;
+
+/** A gateway to which a renter sends requests that no client would. */
+export interface Fuzzed {
+  service: Service;
+  renter: Renter;
+  /** Ids of what there is, so that not every request is refused at the first look. */
+  known: { machines: string[]; instances: string[]; cursors: string[] };
+  /** Requests so far. */
+  sent: number;
+}
+
+export async function startFuzzed(): Promise<Fuzzed> {
+  const service = await startService();
+  // Answers are held against the document by the tests, where the request is known.
+  const { accountId } = await service.renter('100000');
+  const renter = client(service.address, (await createApiKey(service.deps, accountId)).secret, accountId);
+  const machines = await Promise.all(Array.from({ length: MACHINES }, () => service.machine()));
+  const instances: string[] = [];
+  for (const machine_id of machines.splice(0, INSTANCES)) {
+    instances.push((await renter.rest('POST', '/instances', { machine_id })).body.id);
+  }
+  const page = await renter.graphql('{ instanceHistory(first: 3) { edges { cursor } } }');
+  const cursors = page.body.data.instanceHistory.edges.map(({ cursor }: { cursor: string }) => cursor);
+  return { service, renter, known: { machines, instances, cursors }, sent: 0 };
+}
+
+/** What the account has. The clock stands still: only requests change it. */
+async function holdings({ service, renter }: Fuzzed): Promise<{ instances: number; state: string }> {
+  const [row] = await service.sql(
+    `select (select count(*)::int from instance where account_id = $1) as instances,
+       (select string_agg(id || status::text, ',' order by id) from instance where account_id = $1) as statuses,
+       (select count(*)::int from ledger_entry where account_id = $1) as entries,
+       (select count(*)::int from idempotency_key where account_id = $1) as kept,
+       (select count(*)::int from api_key where account_id = $1) as keys,
+       (select credit_units::text || ' ' || spend_units::text from account where id = $1) as money`,
+    [renter.accountId],
+  );
+  return { instances: row!.instances as number, state: JSON.stringify(row) };
+}
+
+export interface Check<Case> {
+  send(one: Case): Promise<Answer>;
+  /** Throws on an answer that must not be. */
+  judge(answer: Answer, one: Case): void;
+  /** Whether it deployed. */
+  deployed(answer: Answer): boolean;
+  /** Whether it may have changed anything at all. */
+  changed(answer: Answer, one: Case): boolean;
+}
+
+/**
+ * Sends all of a run at once. There are as many instances more as deploys were told of, and requests that were all
+ * refused changed nothing. A failure names the request.
+ */
+async function sendAll<Case>(
+  fuzzed: Fuzzed,
+  cases: Case[],
+  { send, judge, deployed, changed }: Check<Case>,
+): Promise<void> {
+  const before = await holdings(fuzzed);
+  const answers = await Promise.all(
+    cases.map(async (one) => {
+      const answer = await send(one);
+      try {
+        judge(answer, one);
+      } catch (error) {
+        const told = `${answer.status} ${JSON.stringify(answer.body)}`;
+        throw new Error(`${shorten((error as Error).message)}\n${shorten(JSON.stringify(one))}\n${shorten(told)}`);
+      }
+      return answer;
+    }),
+  );
+  fuzzed.sent += answers.length;
+  const after = await holdings(fuzzed);
+  expect(after.instances - before.instances).toBe(answers.filter(deployed).length);
+  if (!answers.some((answer, index) => changed(answer, cases[index]!))) expect(after.state).toBe(before.state);
+}
+
+/** Plays `runs` runs, or a third; reports the seed and the fault, not every value of the run. */
+export function fuzz<Case>(
+  fuzzed: Fuzzed,
+  cases: fc.Arbitrary<Case>,
+  runs: ReturnType<typeof randomHistories>,
+  check: Check<Case>,
+): Promise<void> {
+  const run = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE });
+  return fc.assert(
+    fc.asyncProperty(run, (all) => sendAll(fuzzed, all, check)),
+    {
+      ...runs,
+      endOnFailure: true,
+      asyncReporter: async ({ failed, seed, errorInstance }) => {
+        if (failed) throw new Error(`seed ${seed}: ${(errorInstance as Error).message}`);
+      },
+    },
+  );
+}
+
+function shorten(text: string): string {
+  const short = text.replace(/x{50,}/g, 'x…x');
+  return short.length < 600 ? short : `${short.slice(0, 600)}…`;
+}
+
+const oddTexts = [
+  '',
+  ' ',
+  '\0',
+  'a\0b',
+  '\ud800',
+  '\u202e',
+  '__proto__',
+  'constructor',
+  'toString',
+  "'; drop table instance; --",
+  '%00',
+  '%s%n',
+  '{{7*7}}',
+  '../../etc/passwd',
+  'x'.repeat(300),
+  'x'.repeat(20_000),
+  'null',
+  'true',
+  '1e3',
+  '0x10',
+  '-0',
+  '١',
+  'i-00000000',
+  'i-ffffffff',
+  'I-00000000',
+  '9999-12-31T23:59:59Z',
+  '0000-01-01T00:00:00Z',
+  '2026-02-30T00:00:00Z',
+  '2026-11-20T12:00:60Z',
+  '2026-11-20T12:00:00+99:99',
+  '2026-11-20',
+  'MTIz',
+  Buffer.from('{"__proto__":1}').toString('base64'),
+  Buffer.from('DC:D:99999999999999').toString('base64'),
+  Buffer.from('OC:99999999999999999999').toString('base64'),
+];
+export const oddNumbers = [
+  0,
+  -0,
+  -1,
+  1,
+  8,
+  9,
+  25,
+  50,
+  100,
+  101,
+  0.1,
+  1.5,
+  2 ** 31 - 1,
+  2 ** 31,
+  -(2 ** 31) - 1,
+  2 ** 53,
+  1e21,
+  1e308,
+  -1e308,
+  5e-324,
+];
+
+export const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());
+export const ids = ({ known }: Fuzzed) =>
+  fc.constantFrom(...known.machines, ...known.instances, ...known.cursors, 'pytorch', 'od', 'res', 'stop', 'start');
+/** Anything that JSON can say, with a leaning to what might pass. */
+export const anyJson = (fuzzed: Fuzzed): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    { weight: 4, arbitrary: ids(fuzzed) },
+    { weight: 3, arbitrary: oddText() },
+    { weight: 3, arbitrary: fc.constantFrom(...oddNumbers) },
+    { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+    { weight: 1, arbitrary: fc.constantFrom(null, true, false, [], {}, [[]], { __proto__: null, length: 1 }) },
+  );

@@ -1,0 +1,27 @@
+import type { Deps } from '../../../src/domain/deps.js';
+
+export interface Like {
+  id: string;
+  gpu?: string;
+  region?: string;
+  numGpus?: number;
+  diskGb?: number;
+  reliability?: number;
+}
+
+/** Takes the seed's machines away and puts these in their place. */
+export async function onlyMachines({ db }: Pick<Deps, 'db'>, machines: readonly Like[]): Promise<void> {
+  await db.pool.query(`update machine set state = 'RETIRED'`);
+  const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu: 'rtx-4090' }, orderBy: { id: 'asc' } });
+  const plain = {
+    ...like,
+    hostId: '',
+    state: 'LISTED' as const,
+    region: 'us-tx',
+    numGpus: 1,
+    diskGb: 1_000,
+    reliability: 0.99,
+  };
+  await db.prisma.machine.createMany({ data: machines.map((machine) => ({ ...plain, ...machine })) });
+  await db.notices.caughtUp();
+}
