@@ -13,7 +13,7 @@ import { DEFAULT_POINTS, MAX_POINTS } from './rules/samples.js';
 import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
-import { isInstantText } from './rules/time.js';
+import { INSTANT_TEXT, parseInstant } from './rules/time.js';
 import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './rules/volume.js';
 import { isVolumePath, MAX_ATTACHED, type VolumeAtPath } from './rules/volume-attachment.js';
 import { isWebPath } from './rules/web-site.js';
@@ -358,7 +358,7 @@ export function priceLimit(priceMax: number | undefined): bigint | null {
 
 function deadline(description: string): Field<string> {
   return {
-    schema: z.string().max(40).refine(isDeadlineText),
+    schema: z.string().refine(isDeadlineText),
     must: `${DEADLINE_TEXT}, later than now and at most ${MAX_DAYS_AHEAD} days ahead`,
     description: `${description} Write ${DEADLINE_TEXT}.`,
   };
@@ -367,8 +367,8 @@ function deadline(description: string): Field<string> {
 /** Of the past. */
 function instant(description: string): Field<string> {
   return {
-    schema: z.string().max(40).refine(isInstantText),
-    must: 'an instant such as 2026-11-23T18:00:00Z, from 1970 on',
+    schema: z.string().refine((text) => parseInstant(text) !== null),
+    must: INSTANT_TEXT,
     description: `${description} Write an instant such as 2026-11-23T18:00:00Z.`,
   };
 }

@@ -176,7 +176,7 @@ it.each([
   [{ stopReasons: Array(101).fill('USER') }, 'stopReasons must be a list of at most 100 stop reasons'],
   [{ modes: Array(101).fill('RESERVED') }, 'modes must be a list of at most 100 pricing modes'],
   [{ statuses: ['GONE'] }, /does not exist in "InstanceStatus" enum/],
-  [{ createdFrom: 'yesterday' }, /DateTime must be RFC 3339/],
+  [{ createdFrom: 'yesterday' }, /DateTime must be an instant/],
 ])('refuses %j', async (filter, message) => {
   const { body } = await renter.graphql(HISTORY, { filter });
   expect(body.errors[0].message).toMatch(message);
