@@ -29,7 +29,7 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root)',
+      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root|nearest-name)',
       'domain imports rules, the database and the protocol of host agents',
     ),
     only(
@@ -91,8 +91,8 @@ module.exports = {
     only(
       'rest-knows-itself',
       '^src/rest/',
-      '^src/rest/|^src/domain/rules/gpu-tier',
-      'REST is handed the built schema and knows nothing of the domain but how tiers are spelled',
+      '^src/rest/|^src/domain/rules/(gpu-tier|input-fault)|^src/nearest-name',
+      'REST is handed the built schema and knows nothing of the domain but how tiers and faults of inputs are spelled',
     ),
     only(
       'http-composes',

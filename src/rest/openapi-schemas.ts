@@ -115,7 +115,7 @@ export function bodySchema(inputs: readonly PreparedInput[]): Json {
       { ...nullable(input, inputSchema(input)), description: input.field.description },
     ]),
   );
-  return { type: 'object', required, properties };
+  return { type: 'object', required, properties, additionalProperties: false };
 }
 
 function nullable(input: PreparedInput, schema: Json): Json {

@@ -242,7 +242,7 @@ describe('the document', () => {
       405: ['method_not_allowed'],
       409: ['deploy_failed', 'idempotency_in_progress'],
       413: ['payload_too_large'],
-      422: ['missing_machine', 'invalid_request', 'idempotency_mismatch'],
+      422: ['missing_machine', 'idempotency_mismatch', 'invalid_request'],
       429: ['rate_limited'],
       500: ['internal'],
       503: ['unavailable'],
