@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/(deadline|package-root)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/(deadline|package-root|nearest-name)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -142,7 +142,7 @@ module.exports = {
     only(
       'command-line-stands-on-the-client',
       '^src/cli/',
-      '^src/(cli|client|run)/|^src/(package-root|visible|quoted)',
+      '^src/(cli|client|run)/|^src/(package-root|visible|quoted|nearest-name)',
       "the renter's command line goes through the client alone",
     ),
     only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run is made of the client and of SSH'),

@@ -43,7 +43,7 @@ export function addMarketCommands(program: Command, run: Run): void {
       run(async (deps) => {
         const rows = listingRows(recordsOf(file, LISTING_COLUMNS));
         const plan = await withProgress('listings', (onProgress) =>
-          planSnapshot(deps, options.date, (slugs) => readListings(slugs, rows, onProgress)),
+          planSnapshot(deps, options.date, (models) => readListings(models, rows, onProgress)),
         );
         show(plan, options);
         if (options.dryRun) return;

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { nearestName } from '../nearest-name.js';
+import { CUDA_VERSION } from './rules/cuda.js';
 import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { EVENT_TYPES, type EventType } from './rules/events.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
 import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './rules/idle.js';
+import { IMAGE_REFERENCE, REGISTRY_HOST } from './rules/image-reference.js';
 import { inputFault, shortened } from './rules/input-fault.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
 import { INSTANCE_STATUSES } from './rules/lifecycle.js';
@@ -36,9 +38,6 @@ export interface Field<T> {
 }
 
 const MAX_PRICE_USD = 1_000_000;
-/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug matches too. */
-const IMAGE_REFERENCE =
-  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** No control characters: PostgreSQL can't store a NUL byte. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
@@ -71,12 +70,16 @@ const SLUG = 'must be a text of 1 to 64 characters';
 const slug = z.string(SLUG).min(1, SLUG).max(64, SLUG).regex(PRINTABLE, SLUG);
 
 export const fields = {
-  gpu: text(1, 64, 'Slug of a GPU model, as in the price sheet.'),
+  gpu: text(
+    1,
+    64,
+    'Slug or name of a GPU model, as in the price sheet. A name such as H100 stands for all its models.',
+  ),
   region: text(1, 64, 'Region code.'),
   numMin: { ...wholeNumber(1, 8, 'Minimum number of GPUs in the machine.'), default: 1 },
   priceMax: price('Maximum on-demand price in USD per hour for the whole machine.'),
   limit: { ...wholeNumber(1, 100, 'Maximum number of offers returned.'), default: 25 },
-  gpus: list(slug, 'Slugs of GPU models, any of which matches; empty for all.'),
+  gpus: list(slug, 'Slugs or names of GPU models, any of which matches; empty for all.'),
   regions: list(slug, 'Region codes, any of which matches; empty for all.'),
   preferredGpus: list(
     slug,
@@ -111,6 +114,11 @@ export const fields = {
   ),
   vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
+  cudaMin: {
+    schema: z.string().regex(CUDA_VERSION),
+    must: 'a CUDA version such as 12.4',
+    description: 'CUDA version that the driver must run at least, such as 12.4. Machines of AMD run none.',
+  },
   reliabilityMin: {
     schema: z.number().min(0).max(1),
     must: 'a number from 0 to 1',
@@ -255,10 +263,7 @@ export const fields = {
     description: 'The secret itself. It is stored encrypted and never shown again.',
   },
   registry: {
-    schema: z
-      .string()
-      .max(255)
-      .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/),
+    schema: z.string().max(255).regex(REGISTRY_HOST),
     must: 'the host name of a registry, with its port where it has one, such as ghcr.io',
     description: 'Host name of the registry that the login is for; docker.io for Docker Hub.',
   },

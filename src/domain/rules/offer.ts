@@ -1,7 +1,9 @@
+import { cudaNumber } from './cuda.js';
 import { type Availability, availabilityOf } from './free-machine.js';
 import type { GpuTier } from './gpu-tier.js';
 import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
 import type { Rate } from './money.js';
+import type { MachineSize } from './offer-filter.js';
 import { type ModeRates, modeRates } from './price-rule.js';
 import { type Block, isLinked, shareOf } from './slices.js';
 
@@ -98,15 +100,13 @@ function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block
 }
 
 /** What a block has of its host. */
-export function sizeOf(
-  host: OfferedHost,
-  block: Pick<Block, 'count'>,
-): Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
-  const { vcpus, ramGb, layout } = host;
+export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineSize {
+  const { vcpus, ramGb, cudaMax, layout } = host;
   return {
     vcpus: shareOf(vcpus, block, layout.numGpus),
     ramGb: shareOf(ramGb, block, layout.numGpus),
     diskGb: diskGbOf(host, block),
+    cuda: cudaNumber(cudaMax),
   };
 }
 
