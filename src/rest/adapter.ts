@@ -16,6 +16,24 @@ export class RestRefusal extends Error {
   }
 }
 
+/** A refusal of the domain, which names its inputs as GraphQL does. */
+export class RestFault extends Error {
+  readonly originalError: Error;
+  readonly #inputs: PreparedRoute['inputs'];
+
+  constructor(error: Error, { inputs }: Pick<PreparedRoute, 'inputs'>) {
+    super(error.message);
+    this.originalError = error;
+    this.#inputs = inputs;
+  }
+
+  /** The message with the name that the input at fault has in REST. */
+  renamed(message: string, field: string): string {
+    const input = this.#inputs.find(({ variable }) => variable === field);
+    return input === undefined ? message : message.replace(new RegExp(`\\b${field}\\b`), () => input.name);
+  }
+}
+
 /** What the HTTP layer does for the routes. */
 export interface RestHooks {
   /** Called with the path template of the matched route, before its handlers. */
@@ -78,7 +96,7 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
-    if (errors !== undefined) throw errors[0]!;
+    if (errors !== undefined) throw new RestFault(errors[0]!, route);
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', `no such ${route.sought}`);
     const body = route.respond(result);

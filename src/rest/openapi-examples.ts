@@ -49,6 +49,19 @@ const INSTANCE = {
   stopped_at: null,
 };
 
+const LAUNCH = {
+  name: 'train-1',
+  env: { MODEL: 'base' },
+  secrets: [{ secret: 'hf', variable: 'HF_TOKEN', file: null }],
+  entrypoint: null,
+  command: ['python', 'train.py'],
+  ports: [{ port: 8888, name: 'JupyterLab' }],
+  tcp_ports: [],
+  registry_login: null,
+  restart: 'always',
+  on_exit: 'keep',
+};
+
 const VOLUME = {
   object: 'volume',
   id: 'v-31f72534',
@@ -150,6 +163,21 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
   Balance: { object: 'balance', currency: 'USD', balance: 99.992308, month_spend: 0.007692 },
   Instance: INSTANCE,
   InstanceList: { object: 'instances', data: [INSTANCE] },
+  Launch: LAUNCH,
+  InstanceLaunch: {
+    object: 'instance_launch',
+    id: 'i-b74ef499',
+    name: 'train-1',
+    template: 'pytorch',
+    disk_gb: 100,
+    type: 'od',
+    stop_at: '2026-11-22T18:00:00Z',
+    destroy_at: null,
+    spend_limit: 5,
+    stop_when_idle: null,
+    volumes: [{ id: 'v-31f72534', path: '/data' }],
+    launch: LAUNCH,
+  },
   DestroyedInstance: { object: 'instance', id: 'i-b74ef499', status: 'destroyed' },
   Volume: VOLUME,
   VolumeList: { object: 'volumes', data: [VOLUME] },

@@ -21,6 +21,7 @@ const VOLUME_CHANGE = ['idempotency_mismatch', 'action_failed', 'idempotency_in_
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   deployInstance: ['missing_machine', 'idempotency_mismatch', 'deploy_failed', 'idempotency_in_progress'],
   getInstance: ['not_found'],
+  getInstanceLaunch: ['not_found'],
   scrapeInstance: ['not_found'],
   getInstanceMetrics: ['not_found'],
   getInstanceTimeline: ['not_found'],

@@ -37,7 +37,8 @@ const OPERATIONS: Record<
     graphql: 'Query.pricing',
   },
   listOffers: {
-    typescript: (gpu) => gpu.offers.list({ gpu: 'a', region: 'b', num_min: 1, price_max: 2, limit: 3 }),
+    typescript: (gpu) =>
+      gpu.offers.list({ gpu: 'a', region: 'b', num_min: 1, price_max: 2, cuda_min: '12.4', limit: 3 }),
     cli: ['offers'],
     python: 'offers.list',
     graphql: 'Query.offers',
@@ -78,6 +79,12 @@ const OPERATIONS: Record<
     cli: ['timeline'],
     python: 'instances.timeline',
     graphql: 'Instance.timeline',
+  },
+  getInstanceLaunch: {
+    typescript: (gpu) => gpu.instances.launch(ID),
+    cli: ['launch'],
+    python: 'instances.launch',
+    graphql: 'Query.instance',
   },
   destroyInstance: {
     typescript: (gpu) => gpu.instances.destroy(ID),
