@@ -64,7 +64,7 @@ describe('ensureDestroyed', () => {
     expect(await codeOf(client.instances.destroy(id))).toBe('action_failed');
     expect(await codeOf(client.instances.ensureDestroyed(NO_INSTANCE))).toBe('not_found');
     // Leaving its term early costs more than there is.
-    const poor = await renting('2.5');
+    const poor = await renting('1.6');
     const reserved = await poor.instances.deploy({ machine_id: await service.machine(), type: 'res' });
     service.clock.advance(3_600);
     expect(await codeOf(poor.instances.ensureDestroyed(reserved.id))).toBe('action_failed');

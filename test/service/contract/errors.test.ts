@@ -192,6 +192,34 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   });
 });
 
+describe('a fraction for a whole number', () => {
+  const must = 'must be a whole number from 1 to 1000000';
+  it.each<[string, object | undefined, string]>([
+    [
+      'mutation ($input: DeployInput!) { deploy(input: $input) { id } }',
+      { input: { machineId: 'm', diskGb: 1.5 } },
+      `diskGb ${must}`,
+    ],
+    ['mutation ($gb: Int) { deploy(input: { machineId: "m", diskGb: $gb }) { id } }', { gb: 1.5 }, `diskGb ${must}`],
+    ['mutation { deploy(input: { machineId: "m", diskGb: 1.5 }) { id } }', undefined, `diskGb ${must}`],
+    ['mutation { deploy(input: { machineId: "m", diskGb: "50" }) { id } }', undefined, `diskGb ${must}`],
+    ['query ($n: Int) { offers(limit: $n) { gpu } }', { n: 2.5 }, 'limit must be a whole number from 1 to 100'],
+    ['{ offers(limit: 2.5) { gpu } }', undefined, 'limit must be a whole number from 1 to 100'],
+    ['{ offerSearch(filter: { numMin: 1.5 }) { totalCount } }', undefined, 'numMin must be a whole number from 1 to 8'],
+    [
+      'query ($f: OfferFilterInput) { offerSearch(filter: $f) { totalCount } }',
+      { f: { ramGbMin: '"; Int' } },
+      'ramGbMin must be a whole number from 1 to 1000000',
+    ],
+  ])('is refused with its bounds: %s', async (query, variables, message) => {
+    const { status, body } = await renter.graphql(query, variables as Record<string, unknown>);
+    expect(body.errors[0].message).toBe(message);
+    // What is written in a document is refused as any other fault of it.
+    expect(status).toBe(variables === undefined ? 200 : 400);
+    expect(body.data).toBeUndefined();
+  });
+});
+
 describe('what the domain refuses', () => {
   it('is in the names of the surface', async () => {
     const machine_id = await service.machine();
