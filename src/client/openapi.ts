@@ -112,26 +112,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/instances/{id}/launch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What an instance was launched with, and what ends it.
-         * @description For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.
-         */
-        get: operations["getInstanceLaunch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/instances/{id}/actions": {
         parameters: {
             query?: never;
@@ -146,6 +126,26 @@ export interface paths {
          * @description `stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine back if it is free and the balance covers it. `destroy` erases the disk.
          */
         post: operations["actOnInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/instances/{id}/launch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an instance was launched with, and what ends it.
+         * @description For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.
+         */
+        get: operations["getInstanceLaunch"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1074,29 +1074,6 @@ export interface operations {
             };
         };
     };
-    getInstanceLaunch: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InstanceLaunch"];
-                };
-            };
-        };
-    };
     actOnInstance: {
         parameters: {
             query?: never;
@@ -1128,6 +1105,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    getInstanceLaunch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceLaunch"];
                 };
             };
         };

@@ -234,23 +234,6 @@ export const routes: readonly Route[] = [
     answerSchema: 'Instance',
   },
   {
-    method: 'GET',
-    path: '/instances/{id}/launch',
-    operationId: 'getInstanceLaunch',
-    tag: 'Instances',
-    summary: 'What an instance was launched with, and what ends it.',
-    description:
-      'For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.',
-    document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
-      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
-      launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
-        registry_login: registryLogin restart on_exit: onExit } } }`,
-    inputs: [INSTANCE_ID],
-    status: 200,
-    envelope: { kind: 'item', object: 'instance_launch' },
-    answerSchema: 'InstanceLaunch',
-  },
-  {
     method: 'DELETE',
     path: '/instances/{id}',
     operationId: 'destroyInstance',
@@ -284,6 +267,23 @@ export const routes: readonly Route[] = [
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'ActionRequest',
     answerSchema: 'Instance',
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}/launch',
+    operationId: 'getInstanceLaunch',
+    tag: 'Instances',
+    summary: 'What an instance was launched with, and what ends it.',
+    description:
+      'For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.',
+    document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
+      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
+      launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
+        registry_login: registryLogin restart on_exit: onExit } } }`,
+    inputs: [INSTANCE_ID],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance_launch' },
+    answerSchema: 'InstanceLaunch',
   },
   {
     method: 'POST',

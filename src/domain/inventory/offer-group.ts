@@ -4,11 +4,12 @@ import {
   type GroupKey,
   type GroupTraits,
   hasOfferedDisk,
+  type MachineSize,
   type Offer,
   type OfferedHost,
   sizeOf,
 } from '../rules/offer.js';
-import { isOfSize, type MachineSize } from '../rules/offer-filter.js';
+import { isOfSize } from '../rules/offer-filter.js';
 import { compareRanked, type Ranked } from '../rules/offer-order.js';
 import type { Entry, HostTable } from './host-table.js';
 import { IntColumn } from './int-column.js';

@@ -1,7 +1,7 @@
 import { cudaNumber } from './cuda.js';
 import type { GpuTier } from './gpu-tier.js';
 import type { Rate } from './money.js';
-import type { GroupTraits, OfferedMachine } from './offer.js';
+import type { GroupTraits, MachineSize, OfferedMachine } from './offer.js';
 
 /** Requirements for a machine, within the bounds of the fields; null means no requirement, and no list is empty. */
 export interface OfferRequirements {
@@ -25,12 +25,6 @@ export interface OfferRequirements {
   hasAgent?: boolean;
   /** As `cudaNumber`; left out as `hasAgent` is. */
   cudaMin?: number;
-}
-
-/** Minimum of each; 0 means no requirement. */
-export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
-  /** As `cudaNumber`. */
-  cuda: number;
 }
 
 /** The requirements as tests: of all offers of a group at once, then of each machine. */

@@ -3,7 +3,6 @@ import { type Availability, availabilityOf } from './free-machine.js';
 import type { GpuTier } from './gpu-tier.js';
 import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
 import type { Rate } from './money.js';
-import type { MachineSize } from './offer-filter.js';
 import { type ModeRates, modeRates } from './price-rule.js';
 import { type Block, isLinked, shareOf } from './slices.js';
 
@@ -30,6 +29,12 @@ export interface OfferedMachine {
   demo: boolean;
   /** A host agent runs its containers, and is heard from: one that is not is no offer. */
   hasAgent: boolean;
+}
+
+/** What a machine has of what a filter bounds for each machine; as a minimum, 0 is no requirement. */
+export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
+  /** As `cudaNumber`. */
+  cuda: number;
 }
 
 export interface Offer extends OfferedMachine {
