@@ -128,7 +128,7 @@ module.exports = {
     only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock|visible)|^src/database/embedded/(embedded-postgres|backup|restore)',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock|visible)|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),

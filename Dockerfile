@@ -35,7 +35,8 @@ USER 1000:1000
 VOLUME /data
 EXPOSE 4000 2222
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=6s --start-period=60s --retries=3 CMD ["node", "deploy/ready.mjs"]
+# A first start needs up to 5 s of CPU time, which takes minutes with a small share of a core.
+HEALTHCHECK --interval=5s --timeout=15s --start-period=300s --retries=3 CMD ["node", "deploy/ready.mjs"]
 # Node is the one process and takes the signals itself; the base's own entry point is left out.
 ENTRYPOINT []
 CMD ["node", "dist/gateway.mjs"]

@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
+import { Budgets } from './test/support/budgets.js';
 import { FailedFiles } from './test/support/failed-files.js';
 import { LeftOut } from './test/support/left-out.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
 /** Where the names of the files that failed are to be written. */
 const { FAILED_FILES } = process.env;
+const budgets = new Budgets();
 const require = createRequire(import.meta.url);
 
 export default defineConfig({
@@ -14,7 +16,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
-    setupFiles: 'test/support/end-of-file.ts',
+    setupFiles: 'test/support/each-file.ts',
     // A worker loads the gateway once for all of its files. Loading it for each would cost 3 CPU-seconds a file.
     isolate: false,
     // One more than two cores: tests wait for containers, clocks and processes about a third of the time.
@@ -26,6 +28,11 @@ export default defineConfig({
     // Keeps transformed modules below node_modules, for later runs and for the workers of this one.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', new LeftOut(), ...(FAILED_FILES === undefined ? [] : [new FailedFiles(FAILED_FILES)])],
+    reporters: [
+      'default',
+      budgets,
+      new LeftOut(),
+      ...(FAILED_FILES === undefined ? [] : [new FailedFiles(FAILED_FILES, budgets)]),
+    ],
   },
 });

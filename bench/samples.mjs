@@ -1,10 +1,9 @@
 // npm run bench:samples: 5,000 host agents, each with a running instance, that report with samples and without. Prints what
 // the samples cost the gateway and PostgreSQL; exit code 1 when that is more than a quarter of a core or 50 writes a second.
-import { readdirSync, readFileSync } from 'node:fs';
 import { Agents, addHosts } from './support/agents.mjs';
-import { rowsOf } from './support/database.mjs';
+import { postmasterOf, rowsOf } from './support/database.mjs';
 import { fillAccounts, fillInstancesOfAgents, settleTables } from './support/fill.mjs';
-import { cpuSecondsOf, startGateway } from './support/programs.mjs';
+import { cpuSecondsOf, cpuSecondsOfTree, startGateway } from './support/programs.mjs';
 import { withServer } from './support/session.mjs';
 
 const AGENTS = Number(process.env.BENCH_AGENTS ?? 5_000);
@@ -13,7 +12,6 @@ const ROUNDS = 3;
 /** So that every agent has reported in the new way. */
 const CHANGE_MS = 11_000;
 const PER_ACCOUNT = 100;
-const TICKS_PER_SECOND = 100;
 const REPORTS_PER_SECOND = AGENTS / 10;
 const PER_REPORT = 'ms of the gateway and PostgreSQL a report';
 const BOUNDS = { cores: 0.25, transactions: 50 };
@@ -75,8 +73,7 @@ async function settle(url) {
 }
 
 async function measure({ pid }, url, agents) {
-  const [first] = await rowsOf(url, `select current_setting('data_directory') as folder`);
-  const postmaster = Number(readFileSync(`${first.folder}/postmaster.pid`, 'utf8').split('\n')[0]);
+  const postmaster = await postmasterOf(url);
   const look = async () => {
     const [row] = await rowsOf(
       url,
@@ -100,20 +97,4 @@ async function measure({ pid }, url, agents) {
     'MB of WAL a second': rate('wal') / 1e6,
     'rows of samples a second': rate('rows'),
   };
-}
-
-/** Of a process and its children, those too that have ended. */
-function cpuSecondsOfTree(root) {
-  let ticks = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1].split(' ');
-      if (Number(name) !== root && Number(fields[1]) !== root) continue;
-      for (const field of Number(name) === root ? [11, 12, 13, 14] : [11, 12]) ticks += Number(fields[field]);
-    } catch {
-      // It has ended.
-    }
-  }
-  return ticks / TICKS_PER_SECOND;
 }

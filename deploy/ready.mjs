@@ -1,4 +1,5 @@
-// node deploy/ready.mjs [SECONDS]    exit code 0 if the gateway of this host is ready; with SECONDS, keeps asking that long
+// node deploy/ready.mjs [SECONDS]    exit code 0 if the gateway of this host is ready; with SECONDS, polls that long
+// Stops polling when the process MAINPID has ended, which systemd sets to that of the gateway.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const ASK_AGAIN_MS = 200;
@@ -12,8 +13,18 @@ const isReady = () =>
     () => false,
   );
 
+const hasEnded = () => {
+  if (!process.env.MAINPID) return false;
+  try {
+    process.kill(Number(process.env.MAINPID), 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+};
+
 let ready = await isReady();
-while (!ready && performance.now() < until) {
+while (!ready && !hasEnded() && performance.now() < until) {
   await sleep(ASK_AGAIN_MS);
   ready = await isReady();
 }

@@ -12,9 +12,19 @@ const ENDS_WITHIN_MS = 15_000;
 /** Calls `work` with the address and the demo account's key of a gateway that is gone afterwards; it must end cleanly. */
 export async function withFreshGateway(work) {
   const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
-  // Its own folder and environment: the checkout may hold an .env file.
+  try {
+    return await withGateway(join(folder, 'data'), work);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+/** Like `withFreshGateway`, on a data folder that the caller keeps. Only the first start on it knows the key. */
+export async function withGateway(dataDir, work) {
+  // A folder and environment without the checkout's .env file.
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   const { PATH } = process.env;
-  const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' };
+  const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' };
   const child = spawn(process.execPath, [MAIN], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   try {
@@ -44,8 +54,8 @@ function started(child) {
     child.stdout.setEncoding('utf8').on('data', (text) => {
       said += text;
       const address = /REST +(http:\S+)\/v1/.exec(said)?.[1];
+      if (address === undefined || !/GraphiQL.*\n\n$/s.test(said)) return;
       const key = /gpu_live_[0-9a-f]{40}/.exec(said)?.[0];
-      if (address === undefined || key === undefined) return;
       clearTimeout(late);
       resolve({ address, key });
     });

@@ -1,16 +1,25 @@
-// node scripts/smoke.mjs    starts the built gateway by the Node that runs this, makes one rental and ends both
+// node scripts/smoke.mjs FOLDER    starts the built gateway on the Node that runs this, makes one rental and ends both
+// Where FOLDER does not exist yet, this is a first start, which fills it for later runs.
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withFreshGateway } from './fresh-gateway.mjs';
+import { withGateway } from './fresh-gateway.mjs';
+
+const folder = process.argv[2];
+const keyFile = join(folder, 'demo-key');
+const isFirst = !existsSync(folder);
 
 async function rentOnce({ address, key }) {
+  if (isFirst) writeFileSync(keyFile, key, { mode: 0o600 });
   const call = async (path, options = {}) => {
-    const headers = { Authorization: `Bearer ${key}` };
+    const headers = { Authorization: `Bearer ${readFileSync(keyFile, 'utf8')}` };
     const response = await fetch(`${address}${path}`, { ...options, headers });
     const body = await response.json();
     assert.ok(response.ok, `${path} answers ${response.status}: ${JSON.stringify(body)}`);
     return body;
   };
+  const before = await call('/v1/balance');
   const { data: offers } = await call('/v1/offers?gpu=rtx-4090&limit=1');
   assert.equal(offers.length, 1);
   const body = JSON.stringify({ machine_id: offers[0].machine_id, disk_gb: 50 });
@@ -23,10 +32,10 @@ async function rentOnce({ address, key }) {
   await sleep(1_100);
   const destroyed = await call(`/v1/instances/${instance.id}`, { method: 'DELETE' });
   assert.equal(destroyed.status, 'destroyed');
-  const { balance, month_spend: spend } = await call('/v1/balance');
-  assert.ok(spend > 0, 'the rental is charged');
-  assert.equal((balance + spend).toFixed(6), '100.000000');
+  const after = await call('/v1/balance');
+  assert.ok(after.month_spend > before.month_spend, 'the rental is charged');
+  assert.equal((after.balance + after.month_spend).toFixed(6), '100.000000');
 }
 
-await withFreshGateway(rentOnce);
+await withGateway(folder, rentOnce);
 console.log(`Node ${process.version}: one rental made and ended`);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
@@ -23,6 +24,8 @@ import {
   openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
+import { SLOW_MS } from './database/note-if-slow.js';
+import { serveRequests } from './database/pool.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
 import { GatewayServer } from './http/gateway-server.js';
@@ -100,6 +103,8 @@ export async function openGateway(
     import('./schema/index.js'),
     import('./http/console/terminal-door.js'),
   ]);
+  const startedAt = performance.now();
+  const note = (message: string) => log.info(message);
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
@@ -111,7 +116,8 @@ export async function openGateway(
     await base.tcpPorts?.serve(deps, tunnels);
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
-    const { demoKey } = await seedDatabase(deps, config.seed);
+    const { demoKey } = await seedDatabase(deps, config.seed, note);
+    if (performance.now() - startedAt > SLOW_MS) note('the database is ready; loading the API');
     const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
     await deps.inventory.current();
     const schema = buildSchema();
@@ -139,6 +145,7 @@ export async function openGateway(
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
+    serveRequests(deps.db.pool);
     base.server.serve(app, onUpgrade);
     const background = startBackgroundWork(deps, { log, address: base.address, onPayment, onFault });
     return {

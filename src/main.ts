@@ -3,6 +3,7 @@ import { TcpPortsUnusable } from './access/tcp/tcp-ports.js';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
+import { isUnavailable, unavailableReason } from './database/faults.js';
 import { type Log, openLog } from './log.js';
 import { MetricsPortUnusable } from './metrics/serve.js';
 import { systemClock } from './system-clock.js';
@@ -116,5 +117,6 @@ function explain(error: unknown): string {
     return `PORT ${port} is taken by another program; set PORT to another, or to 0 for a free one`;
   if (syscall === 'listen' && code === 'EACCES') return `PORT ${port} can't be listened on by this user; set another`;
   if (syscall === 'listen' || syscall === 'getaddrinfo') return `HOST can't be listened on: ${message}`;
+  if (isUnavailable(error)) return `temporarily unavailable, start again: ${unavailableReason(error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -41,3 +41,9 @@ export async function withClient(url, work) {
 export async function rowsOf(url, text, values = []) {
   return (await withClient(url, (client) => client.query(text, values))).rows;
 }
+
+/** Process id of the server. */
+export async function postmasterOf(url) {
+  const [{ folder }] = await rowsOf(url, `select current_setting('data_directory') as folder`);
+  return Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+}

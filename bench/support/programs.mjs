@@ -1,6 +1,6 @@
 // Processes of a run and their cores: what is measured has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROJECT } from './settings.mjs';
@@ -108,6 +108,22 @@ export function cpuSecondsOf(pid) {
   // The command, in parentheses, may contain spaces; user and system time are the 12th and 13th field after it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** CPU seconds of a process and its children, those too that have ended. */
+export function cpuSecondsOfTree(root) {
+  let ticks = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1].split(' ');
+      if (Number(name) !== root && Number(fields[1]) !== root) continue;
+      for (const field of Number(name) === root ? [11, 12, 13, 14] : [11, 12]) ticks += Number(fields[field]);
+    } catch {
+      // It has ended.
+    }
+  }
+  return ticks / TICKS_PER_SECOND;
 }
 
 /** Resident memory of a process. */

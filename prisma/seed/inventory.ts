@@ -151,10 +151,13 @@ export function generateInventory(catalogue: Catalogue): MachineSeed[] {
   const shared = TARGET_MACHINES - MIN_MACHINES_PER_MODEL * catalogue.gpuModels.length;
   return catalogue.gpuModels.flatMap((model) => {
     const machines = MIN_MACHINES_PER_MODEL + Math.round((shared * demandOf(model)) / total);
+    const sizes = sizesOf(model);
+    const hostsBySize = new Map(sizes.map(([numGpus]) => [numGpus, hostsFor(model, numGpus, hosts)]));
+    const regions = regionsFor(model, catalogue.regions);
     return Array.from({ length: machines }, () => {
-      const numGpus = pick(rng, sizesOf(model));
-      const host = pick(rng, hostsFor(model, numGpus, hosts));
-      const region = pick(rng, regionsFor(model, catalogue.regions));
+      const numGpus = pick(rng, sizes);
+      const host = pick(rng, hostsBySize.get(numGpus)!);
+      const region = pick(rng, regions);
       return { id: nextId(rng, ids), region: region.code, ...machineOn(rng, host, model, numGpus) };
     });
   });

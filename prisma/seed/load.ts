@@ -1,10 +1,13 @@
-import type { Prisma } from '../../src/database/database.js';
+import type pg from 'pg';
+import { noteIfSlow } from '../../src/database/note-if-slow.js';
+import { insertRows } from '../../src/database/rows.js';
+import { inLongTransaction, type PreparedStatement } from '../../src/database/transaction.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import type { Deps } from '../../src/domain/deps.js';
-import { publishSnapshot } from '../../src/domain/market/market.js';
+import { publication } from '../../src/domain/market/market.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
-import { dateOf } from '../../src/domain/rules/time.js';
+import { formatInstant, type Instant } from '../../src/domain/rules/time.js';
 import { type Catalogue, FIRST_SNAPSHOT_DATE, loadCatalogue } from './catalogue.js';
 import { generateInventory } from './inventory.js';
 
@@ -12,26 +15,38 @@ export type Seed = 'demo' | 'catalogue' | 'none';
 
 /** Serialises first starts on one database. */
 const SEED_LOCK = 4_207_001;
-/** Loading takes about a second, and longer on a remote database. */
-const LOAD_LIMIT_MS = 60_000;
+/**
+ * Maximum wait for another first start. Loading takes a second of CPU time: much longer where other programs share it, or
+ * on a remote database.
+ */
+const LOCK_LIMIT_MS = 600_000;
 /** The date of the empty sheet of an installation that starts without a catalogue. */
 const NO_MARKET_DATE = '1970-01-01';
 const DEMO_CREDIT_MICRO = 100n * MICRO_PER_USD;
 
 /**
  * Fills an empty database once: the first start decides what is loaded, later starts leave it unchanged. Returns the
- * demo account's key if this call created it; it can't be read again.
+ * demo account's key if this call created it; it can't be read again. `onNote` receives a message if it takes long.
  */
-export async function seedDatabase(deps: Deps, seed: Seed): Promise<{ demoKey: string | null }> {
+export async function seedDatabase(
+  deps: Deps,
+  seed: Seed,
+  onNote: (message: string) => void = () => {},
+): Promise<{ demoKey: string | null }> {
   const lock = await deps.db.pool.connect();
   try {
-    // Waits for another first start as long as loading may take.
-    await lock.query(`set lock_timeout = ${LOAD_LIMIT_MS}; set statement_timeout = ${LOAD_LIMIT_MS}`);
-    await lock.query('select pg_advisory_lock($1)', [SEED_LOCK]);
-    if ((await deps.db.prisma.installation.count()) > 0) return { demoKey: null };
-    await loadTables(deps, seed);
+    if (await isLoaded(lock)) return { demoKey: null };
+    await noteIfSlow(onNote, 'waiting for another first start on this database', async () => {
+      await lock.query(`set lock_timeout = ${LOCK_LIMIT_MS}; set statement_timeout = ${LOCK_LIMIT_MS}`);
+      await lock.query('select pg_advisory_lock($1)', [SEED_LOCK]);
+    });
+    if (await isLoaded(lock)) return { demoKey: null };
+    await loadTables(deps, seed, onNote);
     const demoKey = seed === 'demo' ? await createDemoAccount(deps) : null;
-    await deps.db.prisma.installation.create({ data: { seed, createdAt: dateOf(deps.clock.now()) } });
+    await lock.query('insert into installation (seed, created_at) values ($1, $2)', [
+      seed,
+      formatInstant(deps.clock.now()),
+    ]);
     return { demoKey };
   } finally {
     // Closing the connection releases the lock.
@@ -39,39 +54,53 @@ export async function seedDatabase(deps: Deps, seed: Seed): Promise<{ demoKey: s
   }
 }
 
+async function isLoaded(client: pg.PoolClient): Promise<boolean> {
+  return (await client.query('select from installation')).rowCount !== 0;
+}
+
 /** Loads all or nothing; does nothing if an interrupted first start has already loaded the tables. */
-async function loadTables(deps: Deps, seed: Seed): Promise<void> {
-  const { prisma } = deps.db;
-  if ((await prisma.marketSnapshot.count()) > 0) return;
-  const publishedAt = deps.clock.now();
+async function loadTables(deps: Deps, seed: Seed, onNote: (message: string) => void): Promise<void> {
+  const { pool } = deps.db;
+  if ((await pool.query('select from market_snapshot limit 1')).rowCount !== 0) return;
+  const { statements, summary } = contentOf(seed, deps.clock.now());
+  // All statements go with the COMMIT, in one message: between them nothing waits for this process.
+  await noteIfSlow(onNote, `loading ${summary}`, () =>
+    inLongTransaction(pool, async (transaction) => transaction.later(...statements)),
+  );
+}
+
+/** The statements that load a seed, and what they load. */
+function contentOf(seed: Seed, publishedAt: Instant): { statements: PreparedStatement[]; summary: string } {
   if (seed === 'none') {
-    await prisma.$transaction((tx) => publishSnapshot(tx, { date: NO_MARKET_DATE, publishedAt, figures: [] }));
-    return;
+    const empty = { date: NO_MARKET_DATE, publishedAt, figures: [] };
+    return { statements: publication(empty, new Map()), summary: 'an empty price sheet' };
   }
   const catalogue = loadCatalogue();
-  const machines = seed === 'demo' ? generateInventory(catalogue) : [];
-  const load = async (tx: Prisma.TransactionClient) => {
-    // On a busy machine Prisma takes seconds to prepare the rows.
-    await tx.$executeRawUnsafe(`set local idle_in_transaction_session_timeout = ${LOAD_LIMIT_MS}`);
-    await tx.gpuModel.createMany({
-      data: catalogue.gpuModels.map(({ marketListings: _, medianMicro: __, ...model }, position) => ({
-        ...model,
-        position,
-      })),
-    });
-    await tx.region.createMany({ data: catalogue.regions.map((region, position) => ({ ...region, position })) });
-    await tx.template.createMany({
-      data: catalogue.templates.map((template, position) => ({ ...template, position })),
-    });
-    await publishSnapshot(tx, { date: FIRST_SNAPSHOT_DATE, publishedAt, figures: figuresOf(catalogue) });
-    if (seed === 'demo') {
-      const createdAt = dateOf(publishedAt);
-      await tx.machine.createMany({
-        data: machines.map((machine) => ({ ...machine, demo: true, createdAt })),
-      });
-    }
-  };
-  await prisma.$transaction(load, { timeout: LOAD_LIMIT_MS });
+  const { gpuModels, regions, templates } = catalogue;
+  const models = gpuModels.map(({ marketListings: _, medianMicro: __, ...model }) => model);
+  const statements = [
+    insertRows('gpu_model', inOrder(models)),
+    insertRows('region', inOrder(regions)),
+    insertRows('template', inOrder(templates)),
+    ...publication({ date: FIRST_SNAPSHOT_DATE, publishedAt, figures: figuresOf(catalogue) }, new Map()),
+  ];
+  const parts = [`${models.length} GPU models`, `${regions.length} regions`];
+  if (seed === 'demo') {
+    const createdAt = formatInstant(publishedAt);
+    const machines = generateInventory(catalogue);
+    statements.push(
+      insertRows(
+        'machine',
+        machines.map((machine) => ({ ...machine, demo: true, createdAt })),
+      ),
+    );
+    parts.push(`${machines.length.toLocaleString('en-US')} machines`);
+  }
+  return { statements, summary: `the catalogue: ${parts.join(', ')}` };
+}
+
+function inOrder<T extends object>(rows: readonly T[]): (T & { position: number })[] {
+  return rows.map((row, position) => ({ ...row, position }));
 }
 
 function figuresOf(catalogue: Catalogue) {

@@ -6,6 +6,7 @@ import { DomainError } from '../domain/rules/errors.js';
 
 /** A JSON file is read whole, up to this size; a CSV is streamed and has no limit. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
+const MAX_SHOWN = 100;
 
 /**
  * The records of a CSV file with a header, or of a JSON file with an array of objects. Refuses a file that is neither.
@@ -27,7 +28,16 @@ async function* jsonRecords(file: string): AsyncGenerator<FileRecord> {
   if (text.length > MAX_JSON_BYTES) throw invalid(`${file} is larger than ${MAX_JSON_BYTES} bytes; use CSV`);
   const list: unknown = JSON.parse(text);
   if (!Array.isArray(list)) throw invalid(`${file} must hold an array of objects`);
-  for (const [index, fields] of list.entries()) yield { line: index + 1, fields: fields as Record<string, unknown> };
+  for (const [index, entry] of list.entries()) {
+    const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
+    if (!isObject) throw invalid(`${file} must hold an array of objects; entry ${index + 1} is ${shown(entry)}`);
+    yield { line: index + 1, fields: entry as Record<string, unknown> };
+  }
+}
+
+/** A value that is no object, for a message. */
+function shown(value: unknown): string {
+  return Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, MAX_SHOWN);
 }
 
 function invalid(message: string): DomainError {

@@ -3,6 +3,7 @@ import { DatabaseUnusable } from '../compose.js';
 import { ConfigError } from '../config.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
 import { RestoreRefused } from '../database/embedded/restore.js';
+import { isUnavailable, unavailableReason } from '../database/faults.js';
 import { FileRefused } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 import { visible } from '../visible.js';
@@ -77,6 +78,7 @@ function exitCodeOf(error: unknown): number {
         .join(''),
     );
   else if (expected) complain((error as Error).message);
+  else if (isUnavailable(error)) complain(`temporarily unavailable, try again: ${unavailableReason(error)}`);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return badInput ? BAD_INPUT : 1;
 }

@@ -5,7 +5,8 @@ import type { Config } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../database/migrate.js';
-import type { NotifyMode } from '../database/pool.js';
+import { noteIfSlow } from '../database/note-if-slow.js';
+import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js';
 import { watchStatements } from '../database/watch-pool.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import type { Traces } from '../traces/traces.js';
@@ -33,7 +34,7 @@ export async function openConfiguredDatabase(
       ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
       : null;
   const url = config.databaseUrl ?? embedded!.url;
-  const db = openDatabase(url, notifyMode);
+  const db = openDatabase(url, notifyMode, PATIENT_ACQUIRE_TIMEOUT_MS);
   if (traces !== null) watchStatements(db.pool, traces.statements);
   const close = async () => {
     await within(CLOSE_MS, db.close());
@@ -42,7 +43,11 @@ export async function openConfiguredDatabase(
   try {
     // The pool's connections time out on a host that does not answer; the migrations' connection does not.
     await db.pool.query('select 1');
-    const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
+    const applied = await noteIfSlow(
+      (note) => log.info(note),
+      'checking the database, and applying pending migrations',
+      () => applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations')),
+    );
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
     return { db, close };
   } catch (error) {

@@ -18,8 +18,13 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export function openDatabase(connectionString: string, notifyMode: NotifyMode = 'within'): Database {
-  const pool = createPool(connectionString, notifyMode);
+/** `acquireTimeoutMs`: how long a caller waits for a connection; by default as long as a request may. */
+export function openDatabase(
+  connectionString: string,
+  notifyMode: NotifyMode = 'within',
+  acquireTimeoutMs?: number,
+): Database {
+  const pool = createPool(connectionString, notifyMode, acquireTimeoutMs);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const notices = new Notices(connectionString, notifyMode);
   return {

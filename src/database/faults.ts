@@ -40,14 +40,23 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof QueueTimeout) return true;
   let fault = error;
   for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
-    const { code, message, cause, originalError } = fault as Record<string, unknown>;
+    const { code, message, cause, originalError, syscall } = fault as Record<string, unknown>;
     const named = typeof code === 'string' || typeof code === 'number' ? String(code) : '';
+    // A socket that is missing; a missing file is another matter.
+    if (named === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return false;
     if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
     if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;
     if (typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message)) return true;
     fault = cause ?? originalError;
   }
   return false;
+}
+
+/** Returns one line that says why the database is unavailable. */
+export function unavailableReason(error: unknown): string {
+  // Prisma names the call in the first lines, and the reason in the last.
+  const lines = error instanceof Error ? error.message.trim().split(/\s*\n\s*/) : [];
+  return lines.at(-1) || (error as NodeJS.ErrnoException).code || String(error);
 }
 
 function sqlState(error: unknown): string | undefined {

@@ -6,8 +6,8 @@ import { Client } from 'pg';
 
 /** The advisory lock of Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
-/** The longest wait for another process that migrates, and how often it asks. */
-const TURN_LIMIT_MS = 60_000;
+/** Maximum wait for another process that migrates, and how often this one polls. A slow machine takes minutes. */
+const TURN_LIMIT_MS = 600_000;
 const TURN_EVERY_MS = 200;
 /**
  * The longest wait for a table in use. Other users of the table wait behind the migration, so this is shorter than

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
@@ -27,7 +26,11 @@ export type Notice =
    */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
-  | { table: 'market_recheck' };
+  | { table: 'market_recheck' }
+  /** No table: background work may be due earlier than was known (domain/background.ts, migration `due_work`). */
+  | { table: 'due_work' };
+
+export const DUE_WORK: Notice = { table: 'due_work' };
 
 export interface Listener {
   /**
@@ -52,6 +55,8 @@ const RECONNECT_AFTER_MS = 200;
 /** A connection that dies silently is detected within the sum of both. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
+/** A probe that was answered says so long that notices arrive: until the next one is overdue. */
+const PROBE_COUNTS_MS = 2 * PROBE_EVERY_MS;
 /** Notices published during the pause are sent together: each notification is a commit of its own. */
 const SEND_PAUSE_MS = 100;
 /** Above this many unsent notices, a single one says that any machine may have changed. */
@@ -82,6 +87,8 @@ export class Notices {
   /** Set while unsent notices wait for more to join them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
+  /** When the newest probe that was answered was sent, as performance.now() counts. */
+  #provenAtMs = Number.NEGATIVE_INFINITY;
   /** One query at a time. */
   #last: Promise<unknown> = Promise.resolve();
   /** The notice connections of other gateways, as far as is known. */
@@ -98,6 +105,14 @@ export class Notices {
 
   get isListening(): boolean {
     return this.#client !== null;
+  }
+
+  /**
+   * Whether the notice of everything that other processes committed until a moment ago has been delivered. A connection
+   * that died silently still counts as listening, but not as this for longer than a second.
+   */
+  get isCurrent(): boolean {
+    return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
   }
 
   /** How long the oldest notice that the other gateways may not know of has waited; 0 when there is none. */
@@ -178,6 +193,7 @@ export class Notices {
       throw error;
     }
     this.#client = client;
+    this.#provenAtMs = performance.now();
     this.#timer ??= setInterval(() => this.#check(), PROBE_EVERY_MS).unref();
     void this.#sendPending();
   }
@@ -217,20 +233,17 @@ export class Notices {
     return this.#last;
   }
 
-  /** Detects a dead connection, and other gateways that have gone. */
+  /** Detects a dead connection, and other gateways that have gone. Without others it begins no transaction. */
   #check(): void {
     const client = this.#client;
     if (client === null || this.#probe !== null) return;
     const probe = async () => {
       await this.#last.catch(() => {});
-      const known = [...this.#peers];
-      const peers = new Set(await peersOf(client));
-      const gone = known.filter((peer) => !peers.has(peer));
-      // A peer announced meanwhile may be missing here: the next probe looks for it.
-      for (const peer of gone) this.#peers.delete(peer);
-      for (const peer of peers) this.#peers.add(peer);
-      if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
-      this.#isLossFresh = gone.length > 0;
+      const sentAtMs = performance.now();
+      // Every other gateway has announced itself, or was there before this one.
+      if (this.#peers.size === 0 && !this.#isLossFresh) await answered(client);
+      else await this.#checkPeers(client);
+      this.#provenAtMs = sentAtMs;
     };
     this.#last = probe();
     this.#probe = this.#last
@@ -241,6 +254,17 @@ export class Notices {
       .finally(() => {
         this.#probe = null;
       });
+  }
+
+  async #checkPeers(client: pg.Client): Promise<void> {
+    const known = [...this.#peers];
+    const peers = new Set(await peersOf(client));
+    const gone = known.filter((peer) => !peers.has(peer));
+    // A peer announced meanwhile may be missing here: the next probe looks for it.
+    for (const peer of gone) this.#peers.delete(peer);
+    for (const peer of peers) this.#peers.add(peer);
+    if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
+    this.#isLossFresh = gone.length > 0;
   }
 
   #onDisconnect(client: pg.Client): void {
@@ -265,6 +289,35 @@ export class Notices {
 /** Sent to the others when a connection for notices opens. */
 interface Announcement {
   connection: string;
+}
+
+/** Resolves once the server has answered a message that asks for nothing, and so begins no transaction. */
+function answered(client: pg.Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.query<pg.Submittable>(new Sync((error) => (error === undefined ? resolve() : reject(error))));
+  });
+}
+
+/** The message Sync alone (PostgreSQL: "Extended Query"). The methods are those that node-postgres calls on a query. */
+class Sync implements pg.Submittable {
+  /** node-postgres replaces it by one that also ends its time limit. */
+  callback: (error?: Error) => void;
+
+  constructor(callback: (error?: Error) => void) {
+    this.callback = callback;
+  }
+
+  submit(connection: pg.Connection): void {
+    connection.sync();
+  }
+
+  handleReadyForQuery(): void {
+    this.callback();
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
 }
 
 /** Names the server process behind a connection: the process id alone is reused. */

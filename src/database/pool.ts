@@ -4,6 +4,11 @@ import pg from 'pg';
 const MAX_CONNECTIONS = 20;
 /** How long a request waits for a free connection before it is answered 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
+/**
+ * How long a start or an operator's command waits for a connection: on a slow machine the process may be busy for seconds
+ * before it reads the answer.
+ */
+export const PATIENT_ACQUIRE_TIMEOUT_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** How long a statement waits for a lock that another transaction holds. */
 const LOCK_TIMEOUT_MS = 5_000;
@@ -36,11 +41,15 @@ export const NOTIFY_IN_TRANSACTION = {
 };
 
 /** The one pool of the process, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
-export function createPool(connectionString: string, notifyMode: NotifyMode): pg.Pool {
+export function createPool(
+  connectionString: string,
+  notifyMode: NotifyMode,
+  acquireTimeoutMs: number = ACQUIRE_TIMEOUT_MS,
+): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    connectionTimeoutMillis: acquireTimeoutMs,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     application_name: 'gpu-rental-gateway',
@@ -49,5 +58,13 @@ export function createPool(connectionString: string, notifyMode: NotifyMode): pg
   });
   // A broken idle connection is replaced at the next use; without a listener its error would end the process.
   pool.on('error', () => {});
+  // Nor has a connection a listener between the pool, which hands it over, and its user: it may end in the very packet
+  // that says it is ready.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** Makes a patient pool serve requests: those wait for a connection as long as a request may. */
+export function serveRequests(pool: pg.Pool): void {
+  pool.options.connectionTimeoutMillis = ACQUIRE_TIMEOUT_MS;
 }

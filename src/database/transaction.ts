@@ -6,6 +6,10 @@ import type { ValuedQuery } from './watch-pool.js';
 /** Most attempts of one transaction that meets conflicts. */
 const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
+/** Maximum time of a statement of a long transaction, and between two of them. */
+const LONG_LIMIT_MS = 600_000;
+/** How long such a statement waits for a lock: longer than a request's transaction lives. */
+const LONG_LOCK_LIMIT_MS = 60_000;
 
 /** A concurrent write won: decide again from fresh rows. */
 export class StaleReadError extends Error {}
@@ -116,6 +120,25 @@ export async function inTransaction<T>(
     }
   }
 }
+
+/**
+ * Runs `work` as `inTransaction` does, with limits for what an operator waits for: an import, a publication, a first
+ * start. On a slow machine its statements, and the process between them, may take minutes. What `work` reads elsewhere
+ * it reads before it begins.
+ */
+export function inLongTransaction<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  return inTransaction(pool, (transaction) => {
+    transaction.later(LONG_LIMITS);
+    return work(transaction);
+  });
+}
+
+const LONG_LIMITS: PreparedStatement = {
+  name: 'long-limits',
+  text: `select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $1, true),
+           set_config('lock_timeout', $2, true)`,
+  values: [LONG_LIMIT_MS, LONG_LOCK_LIMIT_MS],
+};
 
 async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();

@@ -62,7 +62,7 @@ export async function* readBatches<T>(
 ): AsyncGenerator<{ line: number; row: T }[]> {
   let batch: { line: number; row: T }[] = [];
   for await (const { line, fields } of records) {
-    const parsed = schema.safeParse(fields);
+    const parsed = schema.safeParse(fields, { error: typeFault });
     if (parsed.success) batch.push({ line, row: parsed.data });
     else {
       for (const { path, message } of parsed.error.issues)
@@ -76,9 +76,20 @@ export async function* readBatches<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Thrown to roll back the transaction of a dry run. */
-export class DryRun extends Error {}
+/** Returns a message for a value of another type, where the schema has none of its own. */
+function typeFault(issue: { code?: string; input?: unknown; expected?: unknown }): string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  return issue.input == null ? 'is missing' : `must be of type ${String(issue.expected)}`;
+}
 
-export function endOfDryRun(error: unknown): void {
-  if (!(error instanceof DryRun)) throw error;
+/** Thrown to roll back the transaction of a dry run, with what it would have done. */
+export class DryRun extends Error {
+  constructor(readonly report: ImportReport) {
+    super('dry run');
+  }
+}
+
+export function reportOfDryRun(error: unknown): ImportReport {
+  if (error instanceof DryRun) return error.report;
+  throw error;
 }

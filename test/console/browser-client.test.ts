@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
-import { openChromium } from '../support/chromium.js';
+import { sharedChromium } from '../support/chromium.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
 
@@ -25,16 +25,16 @@ describe('in a browser', needs('chromium'), () => {
       response.end(script ?? '<!doctype html><title>console</title>');
     });
     await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-    browser = await openChromium();
+    browser = await sharedChromium();
   });
   afterAll(async () => {
-    await browser?.close();
     pages?.close();
     await service?.close();
   });
 
   it('rents, and gets a refusal with its request id and the seconds to wait', async () => {
-    const page = await browser.newPage();
+    const context = await browser.newContext();
+    const page = await context.newPage();
     const errors: Error[] = [];
     page.on('pageerror', (error) => errors.push(error));
     await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
@@ -56,5 +56,6 @@ describe('in a browser', needs('chromium'), () => {
     expect(outcome.requestId).toMatch(/^[0-9a-f]{32}$/);
     expect(outcome.retryAfter).toBeGreaterThanOrEqual(1);
     expect(outcome.retryAfter).toBeLessThanOrEqual(60);
+    await context.close();
   });
 });

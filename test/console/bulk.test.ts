@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OpenConsole } from '../support/console/open-console.js';
-import { beyondWindow, faultsIn } from '../support/console/pages.js';
+import { deployed, OpenConsole } from '../support/console/open-console.js';
+import { expectSound, expectSoundInLongRun } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
@@ -14,12 +14,7 @@ const NAMES = ['one', 'two', 'three'];
 async function withThree(): Promise<{ owner: Renter; ids: Map<string, string> }> {
   const owner = await here.renter();
   const ids = new Map<string, string>();
-  for (const name of NAMES) {
-    const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
-      input: { gpus: ['rtx-4090'], launch: { name } },
-    });
-    ids.set(name, body.data.deployBest.id);
-  }
+  for (const name of NAMES) ids.set(name, await deployed(owner, 'rtx-4090', name));
   return { owner, ids };
 }
 
@@ -38,7 +33,7 @@ const said = (page: Page) => page.getByRole('region', { name: 'What was done' })
 
 describe('several at once, and back again', needs('chromium'), () => {
   beforeAll(async () => {
-    here = await OpenConsole.open();
+    here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
@@ -63,16 +58,14 @@ describe('several at once, and back again', needs('chromium'), () => {
       await dialog.getByText(`GPU billing ends this second: ${sum('priceHr')} USD/h less`).waitFor();
       await dialog.getByText(`${sum('diskPriceHr')} USD/h`, { exact: true }).waitFor();
       expect(await dialog.getByRole('listitem').allInnerTexts()).not.toContain('two');
-      expect(await faultsIn(page, 'dialog')).toEqual([]);
-      await page.setViewportSize({ width: 320, height: 700 });
-      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      await expectSound(page, 'dialog');
       for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Tab');
       expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Stop 2 instances');
       await page.keyboard.press('Enter');
       await dialog.waitFor({ state: 'detached' });
       await said(page).getByText('2 instances stopped. Disks are kept.').waitFor();
       expect(await statuses(owner)).toEqual({ one: 'STOPPED', two: 'RUNNING', three: 'STOPPED' });
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     });
   });
@@ -128,11 +121,7 @@ describe('several at once, and back again', needs('chromium'), () => {
       expect(new URL(page.url()).search).toBe('?by=name');
       const byName = await Promise.all(NAMES.map((name) => cells(new RegExp(`^${name} `))));
       expect(byName.reduce((sum, [rate]) => sum + rate!, 0)).toBeCloseTo(burnPerHour, 6);
-      expect(await faultsIn(page)).toEqual([]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await faultsIn(page)).toEqual([]);
-      await page.setViewportSize({ width: 320, height: 700 });
-      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     });
   });
@@ -159,9 +148,7 @@ describe('several at once, and back again', needs('chromium'), () => {
       await row('this session').getByText('everything').waitFor();
       expect(await page.getByText('ends soon').count()).toBe(1);
       expect(await page.getByText('unused for 90 days').count()).toBe(1);
-      expect(await faultsIn(page)).toEqual([]);
-      await page.setViewportSize({ width: 320, height: 700 });
-      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      await expectSoundInLongRun(page);
     });
   });
 

@@ -1,28 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../src/domain/accounts/accounts.js';
-import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
-import { OpenConsole } from '../support/console/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
-import type { Renter } from '../support/gateway.js';
+import { deployed, OpenConsole } from '../support/console/open-console.js';
+import { expectSound, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
-import { WireAgent } from '../support/wire-agent.js';
 
 let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-async function deployed(owner: Renter, model: string): Promise<string> {
-  const { body } = await owner.graphql('mutation ($gpus: [String!]) { deployBest(input: { gpus: $gpus }) { id } }', {
-    gpus: [model],
-  });
-  return body.data.deployBest.id;
-}
-
 describe('Home', needs('chromium'), () => {
   beforeAll(async () => {
-    here = await OpenConsole.open({ SIGNUP: 'open' });
+    here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
@@ -34,7 +24,7 @@ describe('Home', needs('chromium'), () => {
       await steps.getByRole('link', { name: 'Add credit' }).waitFor();
       expect(await doneSteps()).toBe(0);
       await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
 
       await steps.getByRole('link', { name: 'Add an SSH key' }).click();
       await page.getByLabel('Public key, the line of a .pub file').fill(newSshKey('laptop'));
@@ -81,7 +71,7 @@ describe('Home', needs('chromium'), () => {
       await owner.graphql('mutation ($id: ID!) { setDeadlines(id: $id, stopAt: "2h") { id } }', { id });
       await page.reload();
       await panel.getByText(`${id} stops by itself`).waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       // By keyboard alone.
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press('Tab');
@@ -95,26 +85,13 @@ describe('Home', needs('chromium'), () => {
 
   it('says that a container failed, in the machine’s words as text', async () => {
     const owner = await renter('1000');
-    const { code } = await enrol(here.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
-    const agent = await WireAgent.join(here.gateway.address, code);
-    await agent.report();
-    await expect
-      .poll(async () => (await owner.rest('POST', '/instances', { machine_id: agent.machineId })).status, {
-        timeout: SOON_MS,
-      })
-      .toBe(201);
-    const [{ id }] = (await owner.rest('GET', '/instances')).body.data;
+    const { agent, id } = await here.rented(owner);
     await here.pages.with('/', owner, async ({ page }) => {
       await page.getByRole('link', { name: id }).waitFor();
       await agent.report([seen(id, 'FAILED', { message: 'no such image: <b>acme</b>\u202e' })]);
       await page.getByText(`The container of ${id} failed: no such image: <b>acme</b>\\u202e`).waitFor();
       await page.getByText('Urgent:').waitFor({ state: 'attached' });
-      for (const width of [320, 640]) {
-        await page.setViewportSize({ width, height: 900 });
-        expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-      }
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSound(page);
     });
   });
 

@@ -1,10 +1,8 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
-import { freePorts } from '../support/free-port.js';
+import { OpenConsole } from '../support/console/open-console.js';
+import { expectSound, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
-import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
 
 const VALUE = 'hf_value_that_nobody_sees_again';
@@ -26,20 +24,12 @@ const LINK = `/launch?${new URLSearchParams([
 ])}`;
 
 describe('launching from the console', needs('chromium'), () => {
-  let service: Service;
-  let browser: Browser;
-  let pages: Pages;
+  let here: OpenConsole;
 
   beforeAll(async () => {
-    service = await startService({ secretsKeys: ['ab'.repeat(32)], tcpPorts: await freePorts(10) });
-    browser = await openChromium();
-    pages = new Pages(browser, service.address);
+    here = await OpenConsole.shared();
   });
-  afterAll(async () => {
-    await pages?.close();
-    await browser?.close();
-    await service?.close();
-  });
+  afterAll(() => here?.close());
 
   const deployButton = (page: Page) => page.getByRole('button', { name: /^Deploy for/ });
   const rented = async (of: Renter) => {
@@ -51,8 +41,8 @@ describe('launching from the console', needs('chromium'), () => {
   };
 
   it('fills the form in from a link, says that a stranger wrote it, and rents only what its reader confirms', async () => {
-    const owner = await service.renter();
-    await pages.with(LINK, null, async ({ page, requests, complaints }) => {
+    const owner = await here.renter();
+    await here.pages.with(LINK, null, async ({ page, requests, complaints }) => {
       await page.getByText('A link filled in this form, and anybody can write one.').waitFor();
       await page.getByText('Left out, since it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
       const fields = { 'Value of variable 1': HOSTILE, 'Number of port 1': '8000', 'Secret of secret 1': '' };
@@ -71,7 +61,7 @@ describe('launching from the console', needs('chromium'), () => {
       await page.getByText('A link filled in this form').waitFor();
       expect(await page.getByLabel('Secret of secret 1').inputValue()).toBe('');
       expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toEqual([]);
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSound(page);
 
       await page.getByRole('button', { name: 'Make a new secret …' }).click();
       await page.getByLabel('Name', { exact: true }).last().fill('hf');
@@ -102,15 +92,15 @@ describe('launching from the console', needs('chromium'), () => {
         },
       },
     ]);
-    const { headers } = await fetch(service.address + LINK, { headers: { accept: 'text/html' } });
+    const { headers } = await fetch(here.gateway.address + LINK, { headers: { accept: 'text/html' } });
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    const picture = await fetch(`${service.address}/launch.svg`);
+    const picture = await fetch(`${here.gateway.address}/launch.svg`);
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });
 
   it('launches by keyboard alone, and deploys the same again', async () => {
-    const owner = await service.renter('1000');
-    await pages.with(
+    const owner = await here.renter('1000');
+    await here.pages.with(
       '/deploy?gpu=rtx-3090',
       owner,
       async ({ page }) => {
@@ -146,11 +136,11 @@ describe('launching from the console', needs('chromium'), () => {
         await to(/^on-exit$/);
         await page.keyboard.type('stop');
         await deployButton(page).waitFor();
-        expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
+        await expectSoundInLongRun(page);
         await to(/^Deploy for/);
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { level: 1, name: /by-keys/ }).waitFor();
-        expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
+        await expectSoundInLongRun(page);
         await page.getByRole('button', { name: 'Deploy this again' }).press('Enter');
         await deployButton(page).press('Enter');
         await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
@@ -164,8 +154,8 @@ describe('launching from the console', needs('chromium'), () => {
   });
 
   it('keeps TCP ports in what is deployed, saved, and deployed again', async () => {
-    const owner = await service.renter('1000');
-    await pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
+    const owner = await here.renter('1000');
+    await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
       await page.getByText('Name, variables, secrets, command, ports').click();
       await page.getByRole('button', { name: 'Add a TCP port' }).click();
@@ -173,12 +163,12 @@ describe('launching from the console', needs('chromium'), () => {
       await page.getByText('A port is a whole number from 1 to 65535.').waitFor();
       await page.getByLabel('Number of TCP port 1').fill('5432');
       await deployButton(page).waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       await page.getByText('Save as a template of your own').click();
       await page.getByLabel('Name of the template').fill('database');
       await page.getByRole('button', { name: 'Save it' }).click();
       await page.getByText('Saved as database').waitFor();
-      await page.goto(`${pages.address}/deploy?gpu=rtx-3080`);
+      await page.goto(`${here.gateway.address}/deploy?gpu=rtx-3080`);
       await page.getByRole('radio', { name: /^database/ }).click();
       await expect.poll(() => page.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
       await deployButton(page).click();
@@ -192,8 +182,8 @@ describe('launching from the console', needs('chromium'), () => {
   });
 
   it('lists and deletes secrets, and makes logins of registries', async () => {
-    const owner = await service.renter();
-    await pages.with('/keys', owner, async ({ page }) => {
+    const owner = await here.renter();
+    await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByText('No secrets yet').waitFor();
       await page.getByRole('button', { name: 'New secret' }).click();
       const dialog = page.getByRole('dialog');
@@ -207,7 +197,7 @@ describe('launching from the console', needs('chromium'), () => {
       await dialog.getByLabel('Name', { exact: true }).fill('hub');
       await dialog.getByRole('button', { name: 'Store it' }).click();
       await page.getByRole('cell', { name: 'images of ghcr.io, as a\\u202eb' }).waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       await page.getByRole('button', { name: 'Delete hub' }).click();
       await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByText('No secrets yet').waitFor();

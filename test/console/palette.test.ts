@@ -1,20 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OpenConsole } from '../support/console/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
-import type { Renter } from '../support/gateway.js';
+import { deployed, OpenConsole } from '../support/console/open-console.js';
+import { expectSound, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 
 let here: OpenConsole;
 
 const renter = () => here.renter();
-
-async function deployed(owner: Renter, gpu: string, name: string): Promise<string> {
-  const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
-    input: { gpus: [gpu], launch: { name } },
-  });
-  return body.data.deployBest.id;
-}
 
 const palette = (page: Page) => page.getByRole('dialog', { name: 'Find and do' });
 const field = (page: Page) => page.getByRole('combobox', { name: 'What are you looking for?' });
@@ -24,7 +16,7 @@ const focused = (page: Page) => page.evaluate(() => (document.activeElement as H
 
 describe('palette and shortcuts', needs('chromium'), () => {
   beforeAll(async () => {
-    here = await OpenConsole.open();
+    here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
@@ -39,11 +31,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await field(page).waitFor();
       expect(scripts()).toBe(1);
       expect(await chosen(page).innerText()).toContain('train-llm');
-      expect(await faultsIn(page)).toEqual([]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await faultsIn(page)).toEqual([]);
-      await page.setViewportSize({ width: 320, height: 600 });
-      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      await expectSound(page, 'dialog');
 
       await page.keyboard.type('mon');
       await expect.poll(() => chosen(page).innerText()).toBe('Money');
@@ -99,7 +87,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       const done = page.getByRole('region', { name: 'What was done' });
       await done.getByText('comfy is stopped. Its disk is kept.').waitFor();
       expect((await owner.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
       await done.getByText('comfy is stopped').waitFor({ state: 'detached' });
       // What was dismissed had the focus: it goes on at the screen, not nowhere.
@@ -136,7 +124,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await page.keyboard.press('?');
       const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
       await sheet.getByText('Go to Instances').waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSound(page, 'dialog');
       // Over a dialog nothing else is opened.
       await page.keyboard.press('g');
       await page.keyboard.press('i');

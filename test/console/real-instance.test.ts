@@ -1,30 +1,41 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KeyPair, OPEN_SSH, run, SshClient } from '../support/access/ssh.js';
 import { WebFleet } from '../support/access/web-fleet.js';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
+import { sharedChromium } from '../support/chromium.js';
+import { expectSound, expectSoundInLongRun, Pages, SOON_MS } from '../support/console/pages.js';
+import { enter, PROMPT, sees } from '../support/console/terminal-screen.js';
 import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
+import { until } from '../support/until.js';
 
+/**
+ * A renter's way through everything that needs a container, on one host. Each part is tested whole in test/long/console,
+ * and without a browser in test/hosts/access.
+ */
 describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
-  let browser: Browser;
   let pages: Pages;
   let sshPort: number;
 
   beforeAll(async () => {
     sshPort = await freePort();
-    [web, browser] = await Promise.all([WebFleet.open({ SSH_PORT: String(sshPort) }), openChromium()]);
-    pages = new Pages(browser, web.fleet.address);
+    web = await WebFleet.open({ SSH_PORT: String(sshPort) });
+    pages = new Pages(await sharedChromium(), web.fleet.address);
+    await inside('mkdir -p /workspace');
   });
   afterAll(async () => {
     await pages?.close();
-    await browser?.close();
     await web?.close();
   });
 
-  const screen = () => `/instances/${web.instanceId}`;
+  const screen = (query = '') => `/instances/${web.instanceId}${query}`;
+
+  async function inside(command: string): Promise<string> {
+    const { code, text } = await web.fleet.engine.exec(web.instanceId, '/bin/sh', '-c', command);
+    if (code !== 0) throw new Error(`${command}: ${code}: ${text}`);
+    return text;
+  }
 
   it('is reached by the command for a shell that it shows, with a key that was added there', async () => {
     const key = new KeyPair();
@@ -51,8 +62,11 @@ describe('an instance in a real container, in the console', needsEngine('podman'
 
   it('opens its web port in a tab of its own, signed in there and nowhere else', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
+      const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in a new tab' });
+      await port.waitFor();
+      await expectSoundInLongRun(page);
       const opened = page.context().waitForEvent('page');
-      await openPort(page, 8080).click();
+      await port.click();
       const tab = await opened;
       tab.setDefaultTimeout(SOON_MS);
       await tab.getByRole('heading', { name: 'from inside' }).waitFor();
@@ -64,21 +78,86 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
 
-  it('is sound to axe, and fits a narrow window', async () => {
-    for (const scheme of ['light', 'dark'] as const) {
-      await pages.with(
-        screen(),
-        web.renter,
-        async ({ page }) => {
-          await openPort(page, 8080).waitFor();
-          expect(await faultsIn(page)).toEqual([]);
-          expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-        },
-        { scheme, width: 320 },
-      );
-    }
-  });
-});
+  it('has a terminal that outlives a reload and shows what programs write as text', () =>
+    pages.with(screen('?tab=terminal'), web.renter, async ({ page, complaints }) => {
+      await sees(page, PROMPT);
+      await enter(page, 'mine=ke""pt; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
+      await sees(page, '\nred');
+      // Colours of 24 bits are written as styles, which the policy lets pass as objects alone.
+      const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
+      expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
+      const title = '<img src=x onerror="window.pwned=1">\u202eevil';
+      await page.keyboard.insertText(`printf '\\033]0;${title}\\007'`);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: /Terminal 1 <img src=x onerror="window\.pwned=1">\\u202eevil/ }).waitFor();
+      await page.reload();
+      await sees(page, '\nred');
+      await enter(page, 'clear; echo $mine');
+      await sees(page, /^kept\n/);
+      expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+      await page.getByLabel('For screen readers').check();
+      await enter(page, 'clear; echo re""ad aloud');
+      await page.locator('.xterm-accessibility', { hasText: 'read aloud' }).waitFor();
+      await expectSound(page);
 
-const openPort = (page: Page, port: number) =>
-  page.locator('.port', { hasText: `Port ${port}` }).getByRole('button', { name: 'Open in a new tab' });
+      await page.getByRole('button', { name: 'New terminal' }).click();
+      await page.getByRole('button', { name: 'Terminal 2', pressed: true }).waitFor();
+      await sees(page, PROMPT);
+      await enter(page, 'exit 3');
+      await page.getByText('The shell has ended with code 3.').waitFor();
+      expect(complaints).toEqual([]);
+      const headers = { origin: pages.address };
+      expect((await page.request.delete(`${pages.address}/console/session`, { headers })).status()).toBe(204);
+      await page.getByText('You are signed out').first().waitFor();
+      expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
+    }));
+
+  it('shows its files, takes one and gives one, whatever they are called', () =>
+    pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {
+      await page.getByText('This folder is empty').waitFor();
+      const [name] = ['a b&<img src=x onerror=alert(1)>\u202etxt'];
+      await page
+        .getByLabel('Files to upload')
+        .setInputFiles([{ name: 'small.txt', mimeType: 'text/plain', buffer: Buffer.from('from outside') }]);
+      await page.locator('.uploads li', { hasText: 'small.txt' }).getByText('Done').waitFor();
+      expect(await inside('cat /workspace/small.txt')).toContain('from outside');
+      await inside(`echo hidden > '/workspace/${name}'`);
+      await page.getByRole('button', { name: 'Read the folder again' }).click();
+      const shown = 'a b&<img src=x onerror=alert(1)>\\u202etxt';
+      const begun = page.waitForEvent('download');
+      await page.getByRole('link', { name: shown, exact: true }).click();
+      expect(String(await (await (await begun).createReadStream()).toArray())).toBe('hidden\n');
+      await expectSound(page);
+      await page.getByRole('button', { name: `Delete ${shown}` }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('link', { name: shown, exact: true }).waitFor({ state: 'detached' });
+      await until('it is deleted', async () => !(await inside('ls /workspace')).includes('img'), SOON_MS);
+      expect(complaints).toEqual([]);
+    }));
+
+  it('follows its log as text, marks errors, and stops when the log is left', () =>
+    pages.with(screen(), web.renter, async ({ page }) => {
+      await page.getByRole('link', { name: 'Log', exact: true }).click();
+      const log = page.locator('.log');
+      await log.getByText('listens').waitFor();
+      const say = (query: string) => sayInside(page, query);
+      await say(`out=${encodeURIComponent('<b>first</b> \u001b[31mred\u001b[0m \u202eturned')}`);
+      await log.getByText('<b>first</b> red \\u202eturned').waitFor();
+      await say('err=second');
+      // Not by its colour alone.
+      await log.locator('.log-line', { hasText: 'second' }).getByText('err', { exact: true }).waitFor();
+      await page.getByLabel('Search in the log').fill('SECOND');
+      await page.getByText('1 found').waitFor();
+      await expectSound(page);
+      const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
+      await page.getByRole('link', { name: 'Overview', exact: true }).click();
+      await ended;
+    }));
+
+  async function sayInside(page: Page, query: string): Promise<void> {
+    const link = await web.link(web.renter, 8080, `/log?${query}`);
+    const tab = await page.context().newPage();
+    await tab.goto(link.href);
+    await tab.close();
+  }
+});

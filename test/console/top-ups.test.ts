@@ -1,8 +1,8 @@
 import jsqr from 'jsqr';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages } from '../support/console/pages.js';
+import { sharedChromium } from '../support/chromium.js';
+import { expectSound, Pages } from '../support/console/pages.js';
 import type { Chain } from '../support/payments/chain.js';
 import { LitecoinChain } from '../support/payments/litecoin.js';
 import { openShop, type Shop } from '../support/payments/shop.js';
@@ -15,13 +15,12 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   let pages: Pages;
 
   beforeAll(async () => {
-    [chain, browser] = await Promise.all([LitecoinChain.open(), openChromium()]);
+    [chain, browser] = await Promise.all([LitecoinChain.open(), sharedChromium()]);
     shop = await openShop({ chains: { LTC: chain }, tellsUnconfirmed: ['LTC'] });
     pages = new Pages(browser, shop.gateway.address);
   });
   afterAll(async () => {
     await pages?.close();
-    await browser?.close();
     await shop?.close();
     await chain?.close();
   });
@@ -45,6 +44,9 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       // As a wallet: all that it knows is the picture.
       const uri = new URL(await readQr(dialog.locator('.qr'), page));
       expect(uri.protocol).toBe('litecoin:');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await readQr(dialog.locator('.qr'), page)).toBe(uri.href);
+      await expectSound(page, 'dialog');
       expect(await dialog.locator('code.secret').innerText()).toBe(uri.pathname);
       expect(await dialog.getByRole('link', { name: 'Open in a wallet' }).getAttribute('href')).toBe(uri.href);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -122,23 +124,6 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       expect(await sums()).toEqual([20, 20]);
     });
   });
-
-  it('is sound to axe and fits a narrow window, and its code is read in the dark', async () => {
-    const owner = await shop.gateway.renter('0');
-    for (const scheme of ['light', 'dark'] as const) {
-      await pages.with(
-        '/money',
-        owner,
-        async ({ page }) => {
-          const dialog = await ask(page, '20');
-          expect(await readQr(dialog.locator('.qr'), page)).toMatch(/^litecoin:/);
-          expect(await faultsIn(page, 'dialog')).toEqual([]);
-          expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-        },
-        { scheme, width: 320 },
-      );
-    }
-  });
 });
 
 /** What a camera would read off the screen: decoded from the pixels of a picture of it. */
@@ -153,10 +138,15 @@ async function readQr(code: Locator, page: Page): Promise<string> {
     const { width, height } = image;
     const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!;
     context.drawImage(image, 0, 0);
-    return { width, height, pixels: [...context.getImageData(0, 0, width, height).data] };
+    // A character for each: an array of numbers would take the test seconds to receive.
+    const { data } = context.getImageData(0, 0, width, height);
+    let pixels = '';
+    for (let at = 0; at < data.length; at += 4) pixels += String.fromCharCode(data[at + 1]!);
+    return { width, height, pixels };
   }, picture);
   await canvas.close();
-  const read = jsqr.default(Uint8ClampedArray.from(pixels), width, height);
+  const grey = Uint8ClampedArray.from({ length: 4 * pixels.length }, (_, at) => pixels.charCodeAt(at >> 2));
+  const read = jsqr.default(grey, width, height);
   expect(read, 'the code cannot be read').not.toBeNull();
   return read!.data;
 }

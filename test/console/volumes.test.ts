@@ -1,33 +1,23 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages } from '../support/console/pages.js';
-import { type Service, startService } from '../support/service.js';
+import { OpenConsole } from '../support/console/open-console.js';
+import { expectSound, expectSoundInLongRun } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 
 describe('volumes in the console', needs('chromium'), () => {
-  let service: Service;
-  let browser: Browser;
-  let pages: Pages;
+  let here: OpenConsole;
 
   beforeAll(async () => {
-    service = await startService({ secretsKeys: ['ab'.repeat(32)] });
-    browser = await openChromium();
-    pages = new Pages(browser, service.address);
+    here = await OpenConsole.shared();
   });
-  afterAll(async () => {
-    await pages?.close();
-    await browser?.close();
-    await service?.close();
-  });
+  afterAll(() => here?.close());
 
   it('are made, grown and deleted, at the price that is shown', async () => {
-    const renter = await service.renter('100');
+    const renter = await here.renter('100');
     const sizes = async () => {
       const { body } = await renter.graphql('{ volumes { name sizeGb priceHr } }');
       return body.data.volumes;
     };
-    await pages.with('/volumes', renter, async ({ page, complaints }) => {
+    await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
       await page.getByText('No volumes yet').waitFor();
       await page.getByRole('button', { name: 'New volume' }).click();
       const dialog = page.getByRole('dialog');
@@ -54,14 +44,14 @@ describe('volumes in the console', needs('chromium'), () => {
   });
 
   it('show who has them and what is kept of them, give their password, and are deleted only when they are free', async () => {
-    const renter = await service.renter('100');
+    const renter = await here.renter('100');
     const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
     const { id } = (await renter.graphql(create)).body.data.createVolume;
-    await service.sql(
+    await here.sql(
       `insert into volume_snapshot (volume_id, id, at, size_bytes) values ($1, repeat('ab', 32), now(), 1500000000)`,
       [id],
     );
-    await pages.with('/volumes', renter, async ({ page, complaints }) => {
+    await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
       const dialog = page.getByRole('dialog');
       await page.getByRole('button', { name: 'Snapshots work', exact: true }).click();
       await dialog.getByText('1.50 GB').waitFor();
@@ -79,7 +69,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByText(`export RESTIC_PASSWORD=${password}`).waitFor();
       await page.keyboard.press('Escape');
 
-      await service.sql(
+      await here.sql(
         `update volume set lease = 1, lease_instance_id = 'i-00000001', lease_nonce = 'n', lease_since = now() where id = $1`,
         [id],
       );
@@ -92,27 +82,17 @@ describe('volumes in the console', needs('chromium'), () => {
         .getByRole('alert')
         .getByText(/in use/)
         .waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSound(page, 'dialog');
       expect(complaints).toEqual([]);
     });
-    await pages.with(
-      '/volumes',
-      renter,
-      async ({ page }) => {
-        await page.getByText('work').first().waitFor();
-        expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-        expect(await faultsIn(page)).toEqual([]);
-      },
-      { width: 390, scheme: 'dark' },
-    );
   });
 
   it('are chosen at deploy, each once, and a held one is refused before the button can be pressed', async () => {
-    const renter = await service.renter('100');
+    const renter = await here.renter('100');
     const create = (name: string) =>
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
-    await pages.with('/deploy', renter, async ({ page, complaints }) => {
+    await here.pages.with('/deploy', renter, async ({ page, complaints }) => {
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
       await page.getByRole('button', { name: 'Add a volume' }).click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];
@@ -133,7 +113,7 @@ describe('volumes in the console', needs('chromium'), () => {
     const { body } = await renter.graphql('{ volumes { inUseBy } instances { id } }');
     const [{ id }] = body.data.instances;
     expect(body.data.volumes).toEqual([{ inUseBy: id }, { inUseBy: id }]);
-    await pages.with('/deploy', renter, async ({ page }) => {
+    await here.pages.with('/deploy', renter, async ({ page }) => {
       await page.getByRole('button', { name: 'Add a volume' }).click();
       await page.getByLabel('Volume of volume 1').selectOption({ index: 1 });
       await page.getByText(`in use by instance ${id}`).waitFor();
@@ -142,13 +122,13 @@ describe('volumes in the console', needs('chromium'), () => {
   });
 
   it('go on elsewhere with their instance, once, at no higher price than was agreed to', async () => {
-    const renter = await service.renter('100');
+    const renter = await here.renter('100');
     const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
     const { id } = (await renter.graphql(create)).body.data.createVolume;
     const deploy = 'mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }';
     const input = { gpus: ['rtx-4090'], volumes: [{ id, path: '/data' }] };
     const old = (await renter.graphql(deploy, { input })).body.data.deployBest.id;
-    await pages.with(`/instances/${old}`, renter, async ({ page, complaints }) => {
+    await here.pages.with(`/instances/${old}`, renter, async ({ page, complaints }) => {
       const dialog = page.getByRole('dialog');
       const panel = page.getByRole('region', { name: 'Volumes' });
       await panel.getByText('no snapshot yet').waitFor();
@@ -163,7 +143,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByRole('button', { name: 'Continue there' }).dblclick();
       await page.waitForURL((url) => /i-[0-9a-f]{8}$/.test(url.pathname) && !url.pathname.endsWith(old));
       await panel.getByText('/data').waitFor();
-      expect(await faultsIn(page)).toEqual([]);
+      await expectSoundInLongRun(page);
       expect(complaints.filter((each) => !each.includes('422'))).toEqual([]);
     });
     const { body } = await renter.graphql('{ instances { id status } volumes { inUseBy } }');

@@ -4,20 +4,26 @@ import { inject } from 'vitest';
 
 /** The database that `createTestDatabase` copies: migrated, with the demo seed. */
 export const TEMPLATE_DATABASE = 'gateway_template';
-/** Names of the databases that tests make; none may be left at the end of a run. */
+/** Names of the databases that test files make; none may be left at the end of a run. */
 export const TEST_DATABASES = '^(test|empty)_';
+const FROM_TEMPLATE = `template ${TEMPLATE_DATABASE} strategy file_copy`;
 
 /** Databases of the test file that runs in this process. */
 const made: string[] = [];
 
 /** Creates a seeded database and returns its address. It is dropped when the test file ends. */
 export function createTestDatabase(): Promise<string> {
-  return create('test', `template ${TEMPLATE_DATABASE} strategy file_copy`);
+  return create(namedForFile('test'), FROM_TEMPLATE);
 }
 
 /** Creates a database with nothing in it and returns its address. It is dropped when the test file ends. */
 export function createEmptyDatabase(): Promise<string> {
-  return create('empty', 'template template0 strategy file_copy');
+  return create(namedForFile('empty'), 'template template0 strategy file_copy');
+}
+
+/** Creates a seeded database for all test files of this worker and returns its address. It goes with the test server. */
+export function createSharedDatabase(): Promise<string> {
+  return create(nameFor('shared'), FROM_TEMPLATE);
 }
 
 /** Drops the databases of the test file, ending the sessions that its programs left open. */
@@ -28,9 +34,18 @@ export async function dropTestDatabases(): Promise<void> {
   });
 }
 
-async function create(prefix: string, source: string): Promise<string> {
-  const name = `${prefix}_${randomBytes(6).toString('hex')}`;
+function nameFor(prefix: string): string {
+  return `${prefix}_${randomBytes(6).toString('hex')}`;
+}
+
+/** A name that `dropTestDatabases` will drop. */
+function namedForFile(prefix: string): string {
+  const name = nameFor(prefix);
   made.push(name);
+  return name;
+}
+
+async function create(name: string, source: string): Promise<string> {
   await onServer(async (client) => {
     // Two concurrent copies of one template are refused, so they take turns.
     await client.query('select pg_advisory_lock(1)');

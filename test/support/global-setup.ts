@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { removeEmptyGroups } from './cpu.js';
 import { TEST_DATABASES } from './database.js';
+import { removeWithProcesses } from './hosts/leftovers.js';
 import { scratchFolder } from './scratch.js';
 import { openTestServer } from './template-cluster.js';
 
@@ -9,20 +11,30 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Address of the tests' PostgreSQL, of a database from which others can be made. */
     serverUrl: string;
+    /** Holds the container engines and registries of the run, each in a folder of its own. */
+    enginesFolder: string;
   }
 }
 
-/** Starts one PostgreSQL for the whole run. Its teardown fails the run if a test file left a database behind. */
+/**
+ * Starts one PostgreSQL for the whole run. Its teardown ends the container engines that workers left running, and fails the run if a test
+ * file left a database behind.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  removeEmptyGroups();
   const dataDir = scratchFolder('gateway-test-');
   const server = await openTestServer(dataDir);
   const url = new URL(server.url);
   url.pathname = '/postgres';
   project.provide('serverUrl', url.href);
+  const engines = scratchFolder('engines-');
+  project.provide('enginesFolder', engines);
   return async () => {
+    await removeWithProcesses(engines);
     const left = await databasesLeft(url.href).finally(async () => {
       await server.release();
       await rm(dataDir, { recursive: true, force: true });
+      removeEmptyGroups();
     });
     if (left.length > 0) throw new Error(`test databases were not dropped: ${left.join(', ')}`);
   };

@@ -1,7 +1,5 @@
-import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { DURATIONS } from './longest-first.js';
 
 /** Says at the end of a run which tests were left out on this machine, and what would bring them. */
 export class LeftOut implements Reporter {
@@ -12,7 +10,6 @@ export class LeftOut implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    if (process.env.WRITE_DURATIONS) this.#writeDurations(modules);
     const reasons = new Map<string, { tests: number; broughtBy: string; files: Set<string> }>();
     let tests = 0;
     for (const module of modules) {
@@ -36,15 +33,6 @@ export class LeftOut implements Reporter {
     this.#vitest.logger.log(
       ` Left out here: ${tests} tests. What they want, and the Debian package (or else) that brings it:\n${lines.join('')}`,
     );
-  }
-
-  #writeDurations(modules: readonly TestModule[]): void {
-    const seconds = modules.map((module) => {
-      const { collectDuration, setupDuration, duration } = module.diagnostic();
-      return [this.#nameOf(module), Math.round((collectDuration + setupDuration + duration) / 100) / 10] as const;
-    });
-    const sorted = seconds.sort(([, one], [, other]) => other - one);
-    writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
   }
 
   #nameOf({ moduleId }: TestModule): string {

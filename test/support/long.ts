@@ -1,9 +1,9 @@
 /** `npm run test:long`: more of what chance decides, on a seed that is new each time and printed. */
 export const isLong = process.env.TEST_LONG !== undefined;
 
-/** How often a process is killed: five times, and `long` times in the long run. */
+/** How often a process is killed: twice, and `long` times in the long run. */
 export function killsOf(long: number): number {
-  return isLong ? long : 5;
+  return isLong ? long : 2;
 }
 
 /** `fixed`, the same moments in every run; in the long run SEED, or a new one. */

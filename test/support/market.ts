@@ -5,9 +5,13 @@ import { loadCatalogue } from '../../prisma/seed/catalogue.js';
 
 export const MARKET_HEADER = 'listing_id,gpu_slug,num_gpus,price_usd_hour,region\n';
 
+/** Read once: reading it takes longer than most tests. */
+let models: readonly Readonly<{ slug: string; medianMicro: bigint | null }>[] | undefined;
+
 /** Listings for every model at its catalogue median, so that one model's can be moved alone. */
 export function market(changes: Record<string, string[]> = {}): string {
-  const rows = loadCatalogue().gpuModels.flatMap(({ slug, medianMicro }) => {
+  models ??= loadCatalogue().gpuModels;
+  const rows = models.flatMap(({ slug, medianMicro }) => {
     const median = Number(medianMicro ?? 0n) / 1e6;
     return (
       changes[slug] ??

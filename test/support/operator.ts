@@ -9,9 +9,15 @@ import type { Env, Exit } from './process.js';
 
 /** As `admin` of process.ts. */
 export function admin(args: string[], env: Env): Promise<Exit> {
-  return inProcess(() => {
-    const log = pino({ level: 'warn' }, { write: (line) => process.stderr.write(line) });
-    return runCommand(args, async (command) => runOn(readConfig(env), log, command));
+  return inProcess(async () => {
+    const { env: before } = process;
+    process.env = { PATH: before.PATH, ...env };
+    try {
+      const log = pino({ level: 'warn' }, { write: (line) => process.stderr.write(line) });
+      return await runCommand(args, async (command) => runOn(readConfig(env), log, command));
+    } finally {
+      process.env = before;
+    }
   });
 }
 
@@ -21,4 +27,11 @@ export async function adminJson(args: string[], env: Env): Promise<any> {
   const { code, stdout, stderr } = await admin([...args, '--json'], env);
   if (code !== 0) throw new Error(`admin ${args.join(' ')}: exit code ${code}: ${stderr}`);
   return JSON.parse(stdout);
+}
+
+/** An account with credit, and a key of it. */
+export async function openAccount(env: Env, creditUsd = '100'): Promise<{ accountId: string; key: string }> {
+  const { id } = await adminJson(['account', 'create', '--name', 'Renter', '--credit', creditUsd], env);
+  const { api_key } = await adminJson(['key', 'create', '--account', id], env);
+  return { accountId: id, key: api_key };
 }

@@ -12,7 +12,7 @@ import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
 
-/** The database of a prepared data folder, as a first start of the gateway leaves it. */
+/** The gateway's own name for its database. */
 const GATEWAY_DATABASE = 'gateway';
 
 /** Nothing in a test's database has to survive the machine, and nothing lives long enough to need a vacuum. */
@@ -31,12 +31,14 @@ const SOURCES = ['prisma/migrations', 'prisma/seed', 'src/database', 'src/domain
 /** Starts the tests' PostgreSQL in `dataDir` from a copy of the template cluster. */
 export async function openTestServer(dataDir: string): Promise<EmbeddedPostgres> {
   await cp(await templateCluster(), dataDir, { recursive: true });
-  return openEmbeddedPostgres({ dataDir, database: TEMPLATE_DATABASE, settings: SETTINGS });
+  const server = await openEmbeddedPostgres({ dataDir, database: GATEWAY_DATABASE, settings: SETTINGS });
+  await run(urlOf(server, 'postgres'), `alter database ${GATEWAY_DATABASE} rename to ${TEMPLATE_DATABASE}`);
+  return server;
 }
 
 /**
- * Returns the data folder of a stopped cluster with two seeded databases. It is made once per version of the migrations, the
- * seed and the domain, and kept below node_modules.
+ * Returns the data folder of a stopped cluster with a seeded database, as a first start of the gateway leaves it. It is made
+ * once per version of the migrations, the seed and the domain, and kept below node_modules.
  */
 export async function templateCluster(): Promise<string> {
   const folder = join(CACHE, sourceHash());
@@ -66,12 +68,15 @@ async function fill(dataDir: string): Promise<void> {
     await seedDatabase(createDeps(db, new TestClock(), testSettings()), 'demo');
     await db.close();
     await run(server.url, 'vacuum analyze');
-    const url = new URL(server.url);
-    url.pathname = '/postgres';
-    await run(url.href, `create database ${TEMPLATE_DATABASE} template ${GATEWAY_DATABASE}`);
   } finally {
     await server.release();
   }
+}
+
+function urlOf(server: EmbeddedPostgres, database: string): string {
+  const url = new URL(server.url);
+  url.pathname = `/${database}`;
+  return url.href;
 }
 
 async function run(url: string, statement: string): Promise<void> {

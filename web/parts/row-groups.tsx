@@ -60,7 +60,8 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
     watch.observe(place.current!);
     return () => watch.disconnect();
   }, []);
-  const noteFocus = () => setHasFocus(place.current!.contains(document.activeElement));
+  // A row that has the focus may go with its whole table.
+  const noteFocus = () => setHasFocus(place.current?.contains(document.activeElement) === true);
   const isDrawn = isNear || hasFocus;
   return (
     <tbody

@@ -11,7 +11,8 @@ export const CLUSTER_USER = 'gateway';
 export const ATTEMPT_PREFIX = 'postgres.new-';
 /** Followed by the id of the process that restores a backup there. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
-const INITDB_LIMIT_MS = 120_000;
+/** initdb needs up to 2 s of CPU time. */
+const INITDB_LIMIT_MS = 300_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
 /** A server writes its pid file within microseconds of creating it; a file still empty after this time stays empty. */
 const UNFINISHED_PID_FILE_MS = 3_000;

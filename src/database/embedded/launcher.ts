@@ -28,7 +28,8 @@ export interface Launcher {
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 /** "nobody": initdb looks its user up by id, and this one exists in nearly every image. */
 const NOBODY = 65534;
-const PROBE_LIMIT_MS = 10_000;
+/** Takes 20 ms on an idle machine. */
+const PROBE_LIMIT_MS = 60_000;
 
 /** Throws EmbeddedPostgresUnavailable when there is no package for this platform, or a broken one. */
 export async function loadBinaries(platform = `${process.platform}-${process.arch}`): Promise<Binaries> {

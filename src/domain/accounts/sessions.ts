@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../billing/sweep.js';
+import { type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
 import { hashApiKey } from '../rules/api-key.js';
 import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
@@ -108,12 +108,29 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
   let lookedUntil = deps.clock.now();
   const sweep = async () => {
     const until = deps.clock.now() + 1n;
-    await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [formatInstant(until)]);
-    const ids = await keysExpired(deps, lookedUntil, until);
-    deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
+    const endsAt = await nextEnd(deps, lookedUntil);
+    if (endsAt !== null && endsAt < until) {
+      await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [
+        formatInstant(until),
+      ]);
+      const ids = await keysExpired(deps, lookedUntil, until);
+      deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
+    }
     lookedUntil = until;
+    return endsAt;
   };
-  return every(SWEEP_EVERY_MS, sweep, onFault);
+  return whenDue(deps, SWEEP_EVERY_MS, sweep, onFault);
+}
+
+/** When the first session is over, maybe in the past, or the first key that expires at `from` or later. */
+async function nextEnd({ db }: Deps, from: Instant): Promise<Instant | null> {
+  const { rows } = await db.pool.query<{ endsAt: Instant | null }>({
+    name: 'next-session-or-key-to-end',
+    text: `select least((select min(expires_at) from console_session),
+             (select min(expires_at) from api_key where expires_at >= $1::timestamptz)) as "endsAt"`,
+    values: [formatInstant(from)],
+  });
+  return rows[0]!.endsAt;
 }
 
 function hashToken(token: string): Buffer {

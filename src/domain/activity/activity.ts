@@ -1,5 +1,5 @@
 import type { Activity, Prisma } from '../../database/generated/client/client.js';
-import { every, type Sweep } from '../billing/sweep.js';
+import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type Account, hasMonthlyLimits, isDue } from '../rules/lifecycle.js';
 import type { LimitedKey } from '../rules/spend-limit.js';
+import type { Instant } from '../rules/time.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
@@ -26,6 +27,17 @@ export async function settledWithLimits(deps: Deps, accountId: string): Promise<
     deps.db.pool.query<LimitedKey>({ ...READ_LIMITED_KEYS, values: [accountId] }),
   ]);
   return { ...account, limited: { keys: keys.rows, live: [...live] } };
+}
+
+/** The second in which the first account falls due, maybe a past one; null: no account will without a change. */
+export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
+  const { rows } = await db.pool.query<{ dueAt: Instant | null }>({
+    name: 'next-due',
+    text: `select least((select min(due_at) from account), (select min(deadline_at) from account)) as "dueAt"`,
+  });
+  const { dueAt } = rows[0]!;
+  // A second is settled when it is over.
+  return dueAt === null ? null : dueAt + 1n;
 }
 
 /** Settles accounts with something due that nobody has read since. Returns how many. */

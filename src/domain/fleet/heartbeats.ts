@@ -52,6 +52,19 @@ export class Heartbeats {
   }
 }
 
+/** As `markUnreachable`; returns when the next machine may be marked, maybe a past second, or null for none. */
+export async function markUnreachableIfDue(db: Database, now: Instant): Promise<Instant | null> {
+  const { rows } = await db.pool.query<{ seenAt: Instant | null }>({
+    name: 'heard-longest-ago',
+    text: 'select min(seen_at) as "seenAt" from machine_heartbeat where reachable',
+  });
+  const { seenAt } = rows[0]!;
+  if (seenAt === null) return null;
+  const awayAt = seenAt + UNREACHABLE_AFTER_SECONDS + 1n;
+  if (awayAt <= now) await markUnreachable(db, now);
+  return awayAt;
+}
+
 /**
  * Marks machines without a recent heartbeat as unreachable and begins their outages; returns their ids. The first
  * gateway to look does it for all.

@@ -1,7 +1,7 @@
-import { every, type Sweep } from '../billing/sweep.js';
+import { every, guarded, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
 import { endInstances } from './ended-commands.js';
-import { markUnreachable } from './heartbeats.js';
+import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
@@ -15,11 +15,41 @@ const SETTLE_EVERY_MS = 5_000;
  * find done.
  */
 export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
+  const settling = guarded(() => settleService(deps), onFault);
+  const ending = guarded(() => endInstances(deps), onFault);
+  const stopping = guarded(() => stopIdle(deps), onFault);
+  const look = async () => {
+    const open = await openWork(deps);
+    if (open.toSettle) settling.run();
+    if (open.haveExited) ending.run();
+    if (open.areWatched) stopping.run();
+  };
   const watches = [
-    every(LOOK_EVERY_MS, () => markUnreachable(deps.db, deps.clock.now()), onFault),
-    every(SETTLE_EVERY_MS, () => settleService(deps), onFault),
-    every(SETTLE_EVERY_MS, () => endInstances(deps), onFault),
-    every(SETTLE_EVERY_MS, () => stopIdle(deps), onFault),
+    whenDue(deps, LOOK_EVERY_MS, () => markUnreachableIfDue(deps.db, deps.clock.now()), onFault),
+    every(SETTLE_EVERY_MS, look, onFault),
   ];
-  return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };
+  return {
+    stop: async () => {
+      await Promise.all(watches.map(({ stop }) => stop()));
+      await Promise.all([settling, ending, stopping].map(({ ended }) => ended()));
+    },
+  };
 }
+
+/** What there may be to do: one statement instead of those that do it, which find nothing on most gateways. */
+interface OpenWork {
+  toSettle: boolean;
+  haveExited: boolean;
+  areWatched: boolean;
+}
+
+async function openWork({ db }: Deps): Promise<OpenWork> {
+  const { rows } = await db.pool.query<OpenWork>({ name: 'open-fleet-work', text: OPEN_WORK });
+  return rows[0]!;
+}
+
+const OPEN_WORK = `
+  select exists (select from container_start where not settled) or exists (select from machine_outage where not settled)
+      or exists (select from gpu_loss where not settled) as "toSettle",
+    exists (select from container where phase = 'EXITED') as "haveExited",
+    exists (select from idle_watch) as "areWatched"`;

@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import type { Prisma } from '../../database/database.js';
+import { putRow, type Row } from '../../database/rows.js';
+import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { DryRun, FileFaults, type FileRecord, type ImportReport, readBatches, reportOfDryRun } from '../import.js';
+import { DomainError } from '../rules/errors.js';
 import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
 import { parseUsd } from '../rules/money.js';
 import { onDemandRate } from '../rules/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const IMPORT_TIMEOUT_MS = 60_000;
+/** Rows of a file: they are all read before the first is written. */
+const MAX_ROWS = 100_000;
+/** Statements of one message. */
+const SENT_AT_ONCE = 1_000;
 
 const modelRow = z.object({
   slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
@@ -37,62 +42,87 @@ export const REGION_COLUMNS = Object.keys(regionRow.shape);
 
 /** Creates or updates models by slug, all or none. A new one is priced from its reference until a snapshot knows it. */
 export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
-  return importRows(deps, records, modelRow, dryRun, async (tx, row, position) => {
-    const { slug, name, tier, nvlink } = row;
-    const data = {
-      name,
-      tier,
-      nvlink,
-      vramGb: row.vram_gb,
-      pcieGen: row.pcie_gen,
-      referencePriceMicro: row.reference_price_usd_hour,
-    };
-    const known = await tx.gpuModel.findUnique({ where: { slug } });
-    if (known !== null) {
-      await tx.gpuModel.update({ where: { slug }, data });
-      return false;
-    }
-    const { date } = await tx.marketSnapshot.findFirstOrThrow({ orderBy: { date: 'desc' } });
-    const price = { snapshotDate: date, onDemandRate: onDemandRate(data.referencePriceMicro), listings: 0 };
-    await tx.gpuModel.create({ data: { slug, position, ...data, prices: { create: price } } });
-    return true;
+  return importRows(deps, records, dryRun, {
+    table: 'gpu_model',
+    key: 'slug',
+    schema: modelRow,
+    dataOf: ({ vram_gb, pcie_gen, reference_price_usd_hour, ...rest }) => {
+      return { ...rest, vramGb: vram_gb, pcieGen: pcie_gen, referencePriceMicro: reference_price_usd_hour };
+    },
+    afterwards: ({ slug, reference_price_usd_hour }) => [
+      { ...PRICE_NEW_MODEL, values: [slug, onDemandRate(reference_price_usd_hour)] },
+    ],
   });
 }
+
+/** A model has a price from its creation on. */
+const PRICE_NEW_MODEL = {
+  name: 'price-new-model',
+  text: `insert into gpu_price (snapshot_date, gpu, on_demand_rate, listings)
+         select date, $1, $2, 0 from market_snapshot where not exists (select from gpu_price where gpu = $1)
+         order by date desc limit 1`,
+};
 
 /** Creates or updates regions by code, all or none. */
 export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
-  return importRows(deps, records, regionRow, dryRun, async (tx, { code, ...data }, position) => {
-    const known = await tx.region.findUnique({ where: { code } });
-    if (known === null) await tx.region.create({ data: { code, position, ...data } });
-    else await tx.region.update({ where: { code }, data });
-    return known === null;
-  });
+  return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
-/** `put` writes one row and returns whether it is new; new rows come after all known ones in the catalogue's order. */
+/** How a file is read, and how its rows are stored. */
+interface Import<T> {
+  table: 'gpu_model' | 'region' | 'template';
+  /** The property and column that names a row. */
+  key: string;
+  schema: z.ZodType<T>;
+  dataOf(row: T): Row;
+  /** What is written after a row. */
+  afterwards?(row: T): readonly PreparedStatement[];
+}
+
+/** New rows come after all known ones in the catalogue's order. */
 export async function importRows<T>(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
-  schema: z.ZodType<T>,
   dryRun: boolean,
-  put: (tx: Prisma.TransactionClient, row: T, position: number) => Promise<boolean>,
+  { table, key, schema, dataOf, afterwards = () => [] }: Import<T>,
 ): Promise<ImportReport> {
-  const faults = new FileFaults();
-  const report: ImportReport = { created: 0, updated: 0 };
-  const work = async (tx: Prisma.TransactionClient) => {
-    let position = Math.max(await tx.gpuModel.count(), await tx.region.count(), await tx.template.count());
-    for await (const batch of readBatches(records, schema, faults)) {
-      for (const { row } of batch) {
-        const isNew = await put(tx, row, position);
-        position += 1;
-        report[isNew ? 'created' : 'updated'] += 1;
-      }
-    }
-    faults.throwIfAny();
-    if (dryRun) throw new DryRun();
+  const rows = await readAll(records, schema);
+  const work = async (transaction: Transaction): Promise<ImportReport> => {
+    const { rows: stored } = await transaction.query<{ id: string }>(`select ${key} as id from ${table}`);
+    const known = new Set(stored.map(({ id }) => id));
+    const first = Number((await transaction.run(LAST_POSITION))[0]![0]!.position);
+    const report: ImportReport = { created: 0, updated: 0 };
+    const statements = rows.flatMap((row, index) => {
+      const data: Row = { ...dataOf(row), position: first + index };
+      const id = String(data[key]);
+      report[known.has(id) ? 'updated' : 'created'] += 1;
+      known.add(id);
+      return [putRow(table, key, data, ['position']), ...afterwards(row)];
+    });
+    for (let sent = 0; sent < statements.length; sent += SENT_AT_ONCE)
+      await transaction.run(...statements.slice(sent, sent + SENT_AT_ONCE));
+    if (dryRun) throw new DryRun(report);
+    return report;
   };
-  await deps.db.prisma.$transaction(work, { timeout: IMPORT_TIMEOUT_MS }).catch(endOfDryRun);
-  return report;
+  return inLongTransaction(deps.db.pool, work).catch(reportOfDryRun);
+}
+
+const LAST_POSITION: PreparedStatement = {
+  name: 'last-position',
+  text: `select greatest((select count(*) from gpu_model), (select count(*) from region), (select count(*) from template)) as position`,
+  values: [],
+};
+
+/** Throws, with every fault of the file. */
+async function readAll<T>(records: AsyncIterable<FileRecord>, schema: z.ZodType<T>): Promise<T[]> {
+  const faults = new FileFaults();
+  const rows: T[] = [];
+  for await (const batch of readBatches(records, schema, faults)) {
+    for (const { row } of batch) rows.push(row);
+    if (rows.length > MAX_ROWS) throw new DomainError('invalid_request', `the file has more than ${MAX_ROWS} rows`);
+  }
+  faults.throwIfAny();
+  return rows;
 }
 
 function whole(min: number, max: number) {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
 import type { FileRecord, ImportReport } from '../import.js';
@@ -111,13 +110,11 @@ export function importTemplates(
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
 ): Promise<ImportReport> {
-  return importRows(deps, records, templateRow, dryRun, async (tx, row, position) => {
-    const data = templateData(row);
-    const { slug } = data;
-    const known = await tx.template.findUnique({ where: { slug } });
-    if (known === null) await tx.template.create({ data: { ...data, position } });
-    else await tx.template.update({ where: { slug }, data });
-    return known === null;
+  return importRows(deps, records, dryRun, {
+    table: 'template',
+    key: 'slug',
+    schema: templateRow,
+    dataOf: templateData,
   });
 }
 
@@ -130,7 +127,7 @@ export function templateData({ vram_gb, ports, env, command, variables, ...rest 
     ports: ports.map((each) => each.port),
     portNames: Object.fromEntries(ports.filter(({ name }) => name !== null).map((each) => [each.port, each.name])),
     env: { ...env, ...Object.fromEntries(defaults) },
-    command: command ?? Prisma.DbNull,
+    command,
     variables: variables.map(({ default: _, ...each }) => ({ ...each, ...(each.made && { secret: true }) })),
   };
 }

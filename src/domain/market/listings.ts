@@ -52,9 +52,15 @@ const MAX_NAMES = 2_000;
 /** The rows of a market file as text. */
 export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
   for await (const { line, fields } of records) {
-    const { listing_id = '', gpu_slug = '', num_gpus = '', price_usd_hour = '' } = fields as Record<string, string>;
-    yield { line, listingId: listing_id, gpuSlug: gpu_slug, numGpus: num_gpus, priceUsdHour: price_usd_hour };
+    const { listing_id, gpu_slug, num_gpus, price_usd_hour } = fields;
+    const [listingId, gpuSlug] = [textOf(listing_id), textOf(gpu_slug)];
+    yield { line, listingId, gpuSlug, numGpus: textOf(num_gpus), priceUsdHour: textOf(price_usd_hour) };
   }
+}
+
+/** A JSON file may have numbers; any other value counts as empty. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 /**

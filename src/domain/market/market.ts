@@ -1,10 +1,12 @@
-import type { Prisma } from '../../database/database.js';
+import type pg from 'pg';
+import { insertRows } from '../../database/rows.js';
+import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import type { NamedModel } from '../rules/gpu-names.js';
 import { checkJumps, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
 import type { Micro } from '../rules/money.js';
 import { publishedRate } from '../rules/price-rule.js';
-import { type Clock, dateOf, dateOfDay, formatDay, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import type { MarketReading } from './listings.js';
 
 /** The figures of one model in a snapshot. */
@@ -35,10 +37,10 @@ export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketRead
 
 /** Reads a market and computes prices by the rule. Changes nothing. Refuses a date that isn't newer, before it reads. */
 export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
-  checkNewer(date, await currentDay(deps.db.prisma), tomorrowOf(deps.clock));
+  checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
   const reading = await read(models.map(({ slug, name, vramGb }) => ({ slug, name, vramGb })));
-  const published = await lastPrices(deps.db.prisma);
+  const published = await lastPrices(deps.db.pool);
   const planned = models.map(({ slug, referencePriceMicro }): ModelPlan => {
     const { medianMicro, listings } = reading.models.get(slug)!;
     const last = published.get(slug);
@@ -50,47 +52,61 @@ export async function planSnapshot(deps: Deps, date: string, read: MarketReader)
 }
 
 /**
- * Publishes a plan and, in the same transaction, what `alongside` writes. Refuses prices that move by more than
- * `maxJumpPercent` (null: no limit), medians that are lost by more of the models, and a date that is no longer newer.
+ * Publishes a plan and, in the same transaction, `alongside`. Refuses prices that move by more than `maxJumpPercent`
+ * (null: no limit), medians that are lost by more of the models, and a date that is no longer newer.
  */
 export async function publishPlan(
   deps: Deps,
   plan: MarketPlan,
   maxJumpPercent: number | null,
-  alongside?: (tx: Prisma.TransactionClient) => Promise<unknown>,
+  alongside: readonly PreparedStatement[] = [],
 ): Promise<void> {
   checkJumps(plan.models, maxJumpPercent);
   checkLosses(plan.models, maxJumpPercent);
-  await deps.db.prisma.$transaction(async (tx) => {
-    await tx.$executeRaw`select pg_advisory_xact_lock(${PUBLISH_LOCK})`;
-    checkNewer(plan.date, await currentDay(tx), tomorrowOf(deps.clock));
-    await publishSnapshot(tx, { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models });
-    await alongside?.(tx);
+  await inLongTransaction(deps.db.pool, async (transaction) => {
+    await transaction.run({ ...TAKE_PUBLISH_LOCK, values: [PUBLISH_LOCK] });
+    checkNewer(plan.date, await currentDay(transaction), tomorrowOf(deps.clock));
+    const published = await lastPrices(transaction);
+    const snapshot = { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models };
+    transaction.later(...publication(snapshot, published), ...alongside);
   });
 }
 
-/** Publishes a snapshot within the caller's transaction. A null median keeps the last published price. */
-export async function publishSnapshot(
-  tx: Prisma.TransactionClient,
-  snapshot: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
-): Promise<void> {
-  const snapshotDate = dateOfDay(snapshot.date);
-  const published = await lastPrices(tx);
-  await tx.marketSnapshot.create({ data: { date: snapshotDate, publishedAt: dateOf(snapshot.publishedAt) } });
-  await tx.gpuPrice.createMany({
-    data: snapshot.figures.map((figure) => ({
-      snapshotDate,
-      gpu: figure.gpu,
-      medianMicro: figure.medianMicro,
-      listings: figure.listings,
-      onDemandRate: publishedRate(figure, published.get(figure.gpu)?.onDemandRate ?? null),
-    })),
-  });
+const TAKE_PUBLISH_LOCK = { name: 'publish-lock', text: 'select pg_advisory_xact_lock($1)' };
+
+/** Returns the statements that publish a snapshot. A null median keeps the last published price. */
+export function publication(
+  { date, publishedAt, figures }: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
+  published: ReadonlyMap<string, LastPrice>,
+): PreparedStatement[] {
+  const prices = figures.map((figure) => ({
+    snapshotDate: date,
+    gpu: figure.gpu,
+    medianMicro: figure.medianMicro,
+    listings: figure.listings,
+    onDemandRate: publishedRate(figure, published.get(figure.gpu)?.onDemandRate ?? null),
+  }));
+  const snapshot = insertRows('market_snapshot', [{ date, publishedAt: formatInstant(publishedAt) }]);
+  return prices.length === 0 ? [snapshot] : [snapshot, insertRows('gpu_price', prices)];
 }
 
-async function lastPrices(db: Prisma.TransactionClient) {
-  const prices = await db.gpuPrice.findMany({ distinct: ['gpu'], orderBy: [{ gpu: 'asc' }, { snapshotDate: 'desc' }] });
-  return new Map(prices.map((price) => [price.gpu, price]));
+/** What the newest snapshot that has a model says of it. */
+interface LastPrice {
+  onDemandRate: Micro;
+  medianMicro: Micro | null;
+}
+
+/** Both the pool and a transaction. */
+interface Reader {
+  query<T extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<T>>;
+}
+
+async function lastPrices(db: Reader): Promise<Map<string, LastPrice>> {
+  const { rows } = await db.query<LastPrice & { gpu: string }>(
+    `select distinct on (gpu) gpu, on_demand_rate as "onDemandRate", median_micro as "medianMicro"
+     from gpu_price order by gpu, snapshot_date desc`,
+  );
+  return new Map(rows.map((row) => [row.gpu, row]));
 }
 
 function tomorrowOf(clock: Clock): string {
@@ -98,7 +114,7 @@ function tomorrowOf(clock: Clock): string {
 }
 
 /** Of the newest snapshot; null: there is none. */
-async function currentDay(db: Prisma.TransactionClient): Promise<string | null> {
-  const last = await db.marketSnapshot.findFirst({ orderBy: { date: 'desc' } });
-  return last && formatDay(last.date);
+async function currentDay(db: Reader): Promise<string | null> {
+  const { rows } = await db.query<{ day: string | null }>('select max(date)::text as day from market_snapshot');
+  return rows[0]!.day;
 }

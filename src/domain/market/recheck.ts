@@ -1,10 +1,18 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import type { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
 import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
-import { dateOf, dateOfDay, formatDay, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
+import {
+  dateOf,
+  dateOfDay,
+  formatDay,
+  formatInstant,
+  type Instant,
+  instantOf,
+  latest,
+  SECONDS_PER_DAY,
+} from '../rules/time.js';
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
@@ -169,7 +177,7 @@ async function attempt(
     const plan = await planFromSource(deps, abort, limits);
     abort.throwIfAborted();
     // One transaction: a process that dies here has written both or neither.
-    await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, (tx) => finish(tx, deps, day, 'PUBLISHED'));
+    await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, [finish(deps, day, 'PUBLISHED')]);
     onEvent(successOf(plan));
     return null;
   } catch (error) {
@@ -264,15 +272,18 @@ async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions
     data: { day: dateOfDay(day), attempts: 0, startedAt: now, nextAttemptAt: now },
     skipDuplicates: true,
   });
-  const { count } = await finish(deps.db.prisma, deps, day, 'CURRENT');
-  if (count > 0) onEvent({ kind: 'current', sheet: formatDay(date) });
+  const { text, values } = finish(deps, day, 'CURRENT');
+  const { rowCount } = await deps.db.pool.query(text, values);
+  if (rowCount === 1) onEvent({ kind: 'current', sheet: formatDay(date) });
 }
 
-function finish(db: Prisma.TransactionClient, { clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
-  return db.marketRecheck.updateMany({
-    where: { day: dateOfDay(day), status: 'TRYING' },
-    data: { status, finishedAt: dateOf(clock.now()), nextAttemptAt: null },
-  });
+function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
+  return {
+    name: 'finish-recheck',
+    text: `update market_recheck set status = $2::recheck_status, finished_at = $3::timestamptz, next_attempt_at = null
+           where day = $1::date and status = 'TRYING'`,
+    values: [day, status, formatInstant(clock.now())],
+  };
 }
 
 /** When the market was and will be fetched. */

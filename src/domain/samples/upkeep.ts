@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../billing/sweep.js';
+import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
 import { formatInstant, type Instant } from '../rules/time.js';
@@ -17,7 +17,19 @@ const MAX_DROPS = 200;
 
 /** Rolls samples up and drops old ones. Every gateway does it; one at a time, and what one has done the others find done. */
 export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  return every(LOOK_EVERY_MS, () => keepSamples(deps), onFault);
+  const look = async () => {
+    if (await areThereSamples(deps.db)) await keepSamples(deps);
+  };
+  return every(LOOK_EVERY_MS, look, onFault);
+}
+
+/** One statement instead of the ten that keep them. */
+async function areThereSamples({ pool }: Database): Promise<boolean> {
+  const { rows } = await pool.query<{ are: boolean }>({
+    name: 'any-samples',
+    text: 'select exists (select from instance_sample) or exists (select from gpu_sample) as are',
+  });
+  return rows[0]!.are;
 }
 
 export async function keepSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import { deadline } from '../../deadline.js';
-import { every, type Sweep } from '../billing/sweep.js';
+import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 import { droppedSnapshots, type KeptSnapshot } from '../rules/volume-keeping.js';

@@ -1,5 +1,6 @@
+import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../billing/sweep.js';
+import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
 import { CONFIRM_SECONDS, CONFIRMATION, mailOfEvent, mailOfQuestion, QUESTIONS_KEPT_SECONDS } from '../rules/mail.js';
 import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
@@ -56,17 +57,25 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
   const webhooks = new Map<string, Promise<void>>();
   const mails = new Map<string, Promise<void>>();
   const look = async (under: Map<string, Promise<void>>, most: number, isMail: boolean) => {
-    for (const target of await claim(deps, most - under.size, isMail)) {
+    const now = deps.clock.now();
+    if (under.size >= most) return now;
+    const sendAt = await nextSendAt(deps, isMail, now);
+    if (sendAt === null || sendAt > now) return sendAt;
+    for (const target of await claim(deps, most - under.size, isMail, now)) {
       const work = sendTo(deps, target)
         .catch(onFault)
         .finally(() => under.delete(target.id));
       under.set(target.id, work);
     }
+    // There may be more of what was found.
+    return now;
   };
   const sweeps = [
-    every(LOOK_EVERY_MS, () => look(webhooks, MAX_AT_ONCE, false), onFault),
-    ...(deps.sendMail === null ? [] : [every(LOOK_EVERY_MS, () => look(mails, MAX_MAILS_AT_ONCE, true), onFault)]),
-    every(NOTICE_EVERY_MS, () => noticeWhatEnds(deps), onFault),
+    whenDue(deps, LOOK_EVERY_MS, () => look(webhooks, MAX_AT_ONCE, false), onFault),
+    ...(deps.sendMail === null
+      ? []
+      : [whenDue(deps, LOOK_EVERY_MS, () => look(mails, MAX_MAILS_AT_ONCE, true), onFault)]),
+    whenDue(deps, NOTICE_EVERY_MS, () => noticeWhatEnds(deps), onFault),
     every(CLEAR_EVERY_MS, () => clear(deps), onFault),
   ];
   return {
@@ -78,15 +87,23 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
 }
 
 /** Takes webhooks, or mail addresses, for which something is due, for this gateway alone until the lease ends. */
-async function claim({ db, clock }: Deps, room: number, isMail: boolean): Promise<Target[]> {
-  if (room <= 0) return [];
-  const now = clock.now();
+async function claim({ db }: Deps, room: number, isMail: boolean, now: Instant): Promise<Target[]> {
   const { rows } = await db.pool.query<Target>({
     name: 'claim-webhooks',
     text: CLAIM,
     values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room, isMail],
   });
   return rows;
+}
+
+/** When there is something to claim next: now if it is there already, null if nothing waits. */
+async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
+  const { rows } = await db.pool.query<{ at: Instant | null }>({
+    name: 'next-to-send',
+    text: NEXT_SEND,
+    values: [formatInstant(now), isMail],
+  });
+  return rows[0]!.at;
 }
 
 async function sendTo(deps: Deps, target: Target): Promise<void> {
@@ -108,6 +125,8 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
+  // What waited for the lease, or is tried again, may be sent by any gateway.
+  deps.db.notices.publish([DUE_WORK]);
 }
 
 /** The first event of each subject that is due: a later one of the subject waits for it. */
@@ -236,6 +255,17 @@ const CLAIM = `
       ) due where place <= ${MAX_OF_ACCOUNT} order by wait_until nulls first limit $3)
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
+
+/** Of a webhook that rests or is leased, what waits is not read. */
+const NEXT_SEND = `
+  select min(case when coalesce(ready_at <= $1::timestamptz, true)
+    then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))
+    else ready_at end) as at
+  from (
+    select id, greatest(wait_until, leased_until) as ready_at from webhook
+    where is_mail = $2 and paused_at is null
+      and exists (select from webhook_delivery where webhook_id = webhook.id and is_pending)
+  ) waiting`;
 
 /**
  * Leaves out what a transaction that is still open could yet come before: its events have lower numbers. A backup that is restored

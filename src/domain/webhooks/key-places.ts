@@ -1,3 +1,4 @@
+import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { emit } from '../outbox.js';
@@ -19,7 +20,7 @@ export interface KeyPlace {
 /** Writes down where keys were used from, and tells of each network that is not the first of its key. */
 export async function noteKeyPlaces(deps: Deps, places: readonly KeyPlace[]): Promise<void> {
   const byName = new Map(places.map((place) => [`${place.keyId} ${place.network}`, place]));
-  await inTransaction(deps.db.pool, async (transaction) => {
+  const isTold = await inTransaction(deps.db.pool, async (transaction) => {
     const rows = places.map(({ keyId, network, at }) => ({ key_id: keyId, network, seen_at: formatInstant(at) }));
     const { rows: fresh } = await transaction.query<{ keyId: string; network: string; isFirst: boolean }>(NOTE, [
       JSON.stringify(rows),
@@ -28,7 +29,7 @@ export async function noteKeyPlaces(deps: Deps, places: readonly KeyPlace[]): Pr
     const told = fresh
       .filter(({ isFirst }) => !isFirst)
       .map(({ keyId, network }) => byName.get(`${keyId} ${network}`)!);
-    if (told.length === 0) return;
+    if (told.length === 0) return false;
     transaction.later(
       emit(
         told.map(({ accountId, keyId, network, address, at }) => ({
@@ -40,7 +41,9 @@ export async function noteKeyPlaces(deps: Deps, places: readonly KeyPlace[]): Pr
         })),
       ),
     );
+    return true;
   });
+  if (isTold) deps.db.notices.publish([DUE_WORK]);
 }
 
 const NOTE = `

@@ -1,4 +1,5 @@
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
+import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
@@ -151,6 +152,7 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
     await tellAlone(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
     deps.activity?.writeWith(transaction, now);
   });
+  deps.db.notices.publish([DUE_WORK]);
   deps.activity?.committed();
   return known;
 }

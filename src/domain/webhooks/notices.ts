@@ -1,3 +1,4 @@
+import { DUE_WORK } from '../../database/notices.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
 import { emit, IS_TOLD } from '../outbox.js';
@@ -29,14 +30,21 @@ interface Limited extends Instance {
 
 /**
  * Tells what only time makes true: that an instance or the credit is about to end, and that the balance is low. The second is derived
- * from deadlines, rates and ledger, and each is told once by `once`, whichever gateways look.
+ * from deadlines, rates and ledger, and each is told once by `once`, whichever gateways look. Returns when to look again: at the next
+ * interval while time changes an account that is told, null otherwise.
  */
-export async function noticeWhatEnds(deps: Deps): Promise<void> {
+export async function noticeWhatEnds(deps: Deps): Promise<Instant | null> {
   const now = deps.clock.now();
+  const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({ name: 'told', text: TOLD });
+  const { isChanging } = rows[0]!;
+  if (isChanging === null) return null;
+  const again = isChanging ? now : null;
   const events = [...(await deadlines(deps, now)), ...(await limits(deps, now)), ...(await balances(deps, now))];
-  if (events.length === 0) return;
+  if (events.length === 0) return again;
   const { text, values } = emit(events);
-  await deps.db.pool.query(text, [...values]);
+  const written = await deps.db.pool.query(text, [...values]);
+  if (written.rowCount !== 0) deps.db.notices.publish([DUE_WORK]);
+  return again;
 }
 
 async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
@@ -137,6 +145,11 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
     },
   ];
 }
+
+/** Whether time changes one of the accounts that are told; null: no account is told. */
+const TOLD = `
+  select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
+  from account where ${IS_TOLD}`;
 
 /** Accounts of which something ends until then by a deadline or limit, and that want to be told. */
 const accountsUntil = (instant: string) => `

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
+import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
@@ -216,6 +217,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
     await tellAlone(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
     deps.activity?.writeWith(transaction, now);
   });
+  deps.db.notices.publish([DUE_WORK]);
   deps.activity?.committed();
   return webhook;
 }
@@ -252,6 +254,7 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
     if (rowCount !== 1) throw new DomainError('not_found', 'no such event was meant for this webhook');
     deps.activity?.writeWith(transaction, deps.clock.now(), [eventId]);
   });
+  deps.db.notices.publish([DUE_WORK]);
   deps.activity?.committed();
   return webhook;
 }

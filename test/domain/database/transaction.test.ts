@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPool } from '../../../src/database/pool.js';
-import { inTransaction, type PreparedStatement } from '../../../src/database/transaction.js';
+import { inLongTransaction, inTransaction, type PreparedStatement } from '../../../src/database/transaction.js';
 import { createTestDatabase } from '../../support/database.js';
 
 let pool: pg.Pool;
@@ -141,4 +141,17 @@ describe('when a statement fails', () => {
       await one.end();
     }
   });
+});
+
+it('gives a long transaction more time than a request, and the connection its own limits back', async () => {
+  const limits = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
+  const current: PreparedStatement = {
+    name: 'limits',
+    text: `select current_setting(name) as value from unnest($1::text[]) with ordinality as given(name, place) order by place`,
+    values: [limits],
+  };
+  const valuesIn = async (run: typeof inLongTransaction) =>
+    (await run(pool, (transaction) => transaction.run(current)))[0]!.map(({ value }) => value);
+  expect(await valuesIn(inLongTransaction)).toEqual(['10min', '10min', '1min']);
+  expect(await valuesIn(inTransaction)).toEqual(['15s', '15s', '5s']);
 });

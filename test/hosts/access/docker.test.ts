@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,11 +6,12 @@ import { visit } from '../../support/access/visit.js';
 import { gpu } from '../../support/cli/gpu.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
+import { isRunning, uniqueSleep } from '../../support/hosts/processes.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
 import { openAssistant } from '../../support/mcp.js';
 import { folder } from '../../support/process.js';
-import { until } from '../../support/until.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const TALKS = 'talks';
 
@@ -26,7 +26,10 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
 
   beforeAll(async () => {
     const [port, sshPort] = await Promise.all([freePort(), freePort()]);
-    fleet = await RealFleet.open({ PORT: String(port), SSH_PORT: String(sshPort) }, 'docker');
+    fleet = await RealFleet.open(
+      { PORT: String(port), SSH_PORT: String(sshPort) },
+      { engineName: 'docker', hasProcess: false },
+    );
     const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
@@ -48,16 +51,17 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
   });
 
   it('gives a terminal, and ends what a client leaves behind', async () => {
-    const child = ssh.spawn(id, ['-tt'], 'tty; exec sleep 5321');
+    const command = uniqueSleep();
+    const child = ssh.spawn(id, ['-tt'], `tty; exec ${command}`);
     const ended = outcome(child);
     const [said] = await Promise.all([
       new Promise((resolve) => child.stdout.once('data', resolve)),
-      until('it runs', async () => runs('sleep 5321'), 30_000),
+      until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS),
     ]);
     expect(String(said)).toMatch(/^\/dev\/pts\/\d+/);
     child.kill('SIGKILL');
     await ended;
-    await until('the command has ended', async () => !runs('sleep 5321'), 30_000);
+    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
   });
 
   it('gives a command its terminal with a size, from its first moment on', async () => {
@@ -91,8 +95,9 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     });
     const { stdout, stdoutCharactersLeftOff } = await says('head -c 1000000 /dev/zero | tr "\\0" o; echo end');
     expect([stdout.length, stdout.slice(-4), stdoutCharactersLeftOff]).toEqual([20_000, 'end\n', 980_004]);
-    expect(await says('exec sleep 5323', { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
-    await until('the command has ended', async () => !runs('sleep 5323'), 30_000);
+    const command = uniqueSleep();
+    expect(await says(`exec ${command}`, { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
+    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
     // Words for the container, no options of the ssh here.
     const made = join(folder(), 'made');
     expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
@@ -105,13 +110,14 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
   });
 
   it('hangs up what an agent that was killed had begun', async () => {
-    const child = ssh.spawn(id, [], 'echo begun; exec sleep 5322');
+    const command = uniqueSleep();
+    const child = ssh.spawn(id, [], `echo begun; exec ${command}`);
     const done = outcome(child);
-    await until('it runs', async () => runs('sleep 5322'), 30_000);
+    await until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS);
     await host.end('SIGKILL');
     expect((await done).code).toBe(255);
     host.start();
-    await until('the command has ended', async () => !runs('sleep 5322'), 30_000);
+    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
   });
 
   it('`gpu deploy --ssh -i KEY` opens a shell by that key, and says which keys would do where it is another', async () => {
@@ -131,8 +137,3 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     expect((await renter.instances()).map(({ status }) => status)).toEqual(['running']);
   });
 });
-
-/** Whether this computer has such a process, by its whole command line. */
-function runs(args: string): boolean {
-  return execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(args);
-}

@@ -9,9 +9,9 @@ import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { run } from '../../support/access/ssh.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
-import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { isLong } from '../../support/long.js';
-import { folder, MAIN, run as runNode, startProcess } from '../../support/process.js';
+import { folder, MAIN, run as runNode } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const MB = 1_000_000;
@@ -40,7 +40,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     const from = await freeRange(4);
     range = { from, to: from + 3 };
     const TCP_PORTS = `${range.from}-${range.to}`;
-    fleet = await RealFleet.open({ TCP_PORTS });
+    fleet = await RealFleet.open({ TCP_PORTS }, { hasProcess: false });
     const passwd = join(folder(), 'passwd');
     writeFileSync(passwd, PASSWD);
     await fleet.registry.push('servers', {
@@ -157,7 +157,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     });
     await once(way.listen(0, '127.0.0.1'), 'listening');
     const STREAMS_URL = `http://127.0.0.1:${(way.address() as AddressInfo).port}`;
-    const second = await startProcess({ ...fleet.env, HOST, PORT, STREAMS_URL });
+    const second = await gatewayHere({ ...fleet.env, HOST, PORT, STREAMS_URL });
     expect(await echoed(await connect(ports[ECHO]!, HOST), 'by the second')).toBe('by the second');
     expect(await echoed(await connect(ports[ECHO]!), 'by the first')).toBe('by the first');
     const third = await runNode([MAIN], { ...fleet.env, PORT: '0' }).ended;
@@ -165,7 +165,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
       1,
       expect.stringContaining(`port ${range.from} of TCP_PORTS is taken by another program`),
     ]);
-    await second.end();
+    await second.close();
     way.close();
   });
 

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -23,16 +23,13 @@ import {
   TerminalPage,
 } from '../../support/access/terminal-page.js';
 import { needsEngine } from '../../support/hosts/engines.js';
+import { isRunning, uniqueSleep } from '../../support/hosts/processes.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
-import { until } from '../../support/until.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const SOON_MS = 30_000;
 /** Of the gateway, beyond what a page may have unshown. */
 const BUFFERED_BYTES = 1_048_576;
-
-/** Of this computer, by their command lines. */
-const runs = (command: string) =>
-  execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(command);
 
 /** Both ends of a tunnel. */
 async function tunnelPair() {
@@ -47,7 +44,7 @@ async function tunnelPair() {
   return { agent, gateway: gateway.resume(), close: () => server.close() };
 }
 
-describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
+describe('a terminal in a browser', needsEngine('podman'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -69,6 +66,8 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
     const { createApiKey } = await graphql(`mutation { createApiKey${scopes} { apiKey { id } secret } }`);
     return { id: createApiKey.apiKey.id, cookie: await sessionOf(fleet.address, createApiKey.secret) };
   };
+  /** Whether the first instance has such a file. */
+  const isThere = async (path: string) => (await fleet.engine.exec(ids[0]!, 'test', '-e', path)).code === 0;
   const closeAll = async () => {
     for (const page of pages.splice(0)) {
       if (page.closed !== null) continue;
@@ -132,11 +131,13 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
   it('goes on while nobody is there, and keeps the newest of its output', async () => {
     const first = await open().ready();
     const shell = first.shell;
-    first.type('sleep 1; dd if=/dev/zero bs=1000 count=1000 2>/dev/null | tr "\\0" x; echo; echo and""then\n');
-    await first.sees('and""then\r\n');
+    first.type(
+      'sleep 1; dd if=/dev/zero bs=1000 count=1000 2>/dev/null | tr "\\0" x; echo; echo and""then; : >/tmp/1\n',
+    );
+    await first.sees('/tmp/1\r\n');
     const before = first.place;
     first.lose();
-    await until('the shell has written it', () => !runs('sleep 1'), SOON_MS);
+    await until('the shell has written it', () => isThere('/tmp/1'), SOON_MS, ASK_EVERY_MS);
     const second = await open({ shell, seen: before }).ready();
     await second.sees('andthen');
     const { from, to } = second.opened!;
@@ -147,10 +148,10 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
     expect(second.place).toBeGreaterThan(1_000_000);
     // What ended while nobody was there is still said.
     const third = await open({ shell }).ready();
-    third.type('sleep 1; exit 9\n');
+    third.type('sleep 1; : >/tmp/2; exit 9\n');
     await third.sees('exit 9\r\n');
     third.lose();
-    await until('it has ended', () => !runs('sleep 1'), SOON_MS);
+    await until('it has ended', () => isThere('/tmp/2'), SOON_MS, ASK_EVERY_MS);
     const fourth = open({ shell, seen: third.place });
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
@@ -171,8 +172,7 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
     const page = await open({}, { shows: false }).ready();
     page.type('dd if=/dev/zero bs=1000000 count=8 2>/dev/null | tr "\\0" y; echo; echo and""then\n');
     await until('it was sent all that it has room for', () => page.bytes >= KEPT_OUTPUT_BYTES, SOON_MS);
-    const memory = () =>
-      Number(execFileSync('ps', ['-o', 'rss=', '-p', String(fleet.gatewayPid)], { encoding: 'utf8' }));
+    const memory = () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${fleet.gatewayPid}/status`, 'utf8'))![1]);
     const before = memory();
     // The shell stands still: its command can't end.
     let last = -1;
@@ -202,8 +202,9 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
     const [left, ...others] = used as [TerminalPage, ...TerminalPage[]];
-    left.type('exec sleep 4141\n');
-    await until('it runs', () => runs('sleep 4141'), SOON_MS);
+    const command = uniqueSleep();
+    left.type(`exec ${command}\n`);
+    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
     left.lose();
     const next = await until(
       'there is room',
@@ -213,7 +214,7 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
       },
       SOON_MS,
     );
-    await until('what was left is hung up', () => !runs('sleep 4141'), SOON_MS);
+    await until('what was left is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     for (const other of [...others, next]) {
       other.type('echo still""here\n');
       await other.sees('stillhere');
@@ -283,17 +284,18 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
 
   it('ends with the session and with the key, and leaves no shell behind', async () => {
     const [signedOut, revoked] = [await newKey(), await newKey()];
-    for (const [number, key] of [signedOut, revoked].entries()) {
+    for (const key of [signedOut, revoked]) {
+      const command = uniqueSleep();
       const page = await open({}, { cookie: key.cookie }).ready();
-      page.type(`sleep 515${number}\n`);
-      await until('it runs', () => runs(`sleep 515${number}`), SOON_MS);
+      page.type(`${command}\n`);
+      await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
       if (key === revoked) await graphql(`mutation { revokeApiKey(id: "${key.id}") { id } }`);
       else {
         const headers = { origin: fleet.address, cookie: key.cookie };
         expect((await fetch(`${fleet.address}/console/session`, { method: 'DELETE', headers })).status).toBe(204);
       }
       expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
-      await until('its shell is hung up', () => !runs(`sleep 515${number}`), SOON_MS);
+      await until('its shell is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
       expect(await knock(fleet.address, { origin: fleet.address, cookie: key.cookie })).toBe(401);
     }
     // Those of other keys go on.
@@ -308,15 +310,16 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
     const target = { kind: 'shell' as const, shell: newShell(), env: {}, terminal: { columns: 80, rows: 24 }, seen: 0 };
     const first = await tunnelPair();
     const served = shells.serve(first.agent, ids[0]!, target);
-    first.gateway.write('sleep 2121\n');
-    await until('it runs', () => runs('sleep 2121'), SOON_MS);
+    const command = uniqueSleep();
+    first.gateway.write(`${command}\n`);
+    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
     // Whoever is connected is no reason to let go of it.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect([shells.size, runs('sleep 2121')]).toEqual([1, true]);
+    expect([shells.size, isRunning(command)]).toEqual([1, true]);
     first.gateway.destroy();
     await served;
     expect(shells.size).toBe(1);
-    await until('it is let go of', () => shells.size === 0 && !runs('sleep 2121'), SOON_MS);
+    await until('it is let go of', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
     first.close();
   });
 
@@ -352,12 +355,13 @@ describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
 
   it('ends with its agent', async () => {
     const page = await open().ready();
-    page.type('sleep 6161\n');
-    await until('it runs', () => runs('sleep 6161'), SOON_MS);
+    const command = uniqueSleep();
+    page.type(`${command}\n`);
+    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
     await host.end();
     await page.end();
     host.start();
-    await until('it is hung up', () => !runs('sleep 6161'), SOON_MS);
+    await until('it is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     const next = await until(
       'there is another shell',
       () =>

@@ -1,25 +1,17 @@
-import { execFileSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Tunnels } from '../../../src/access/tunnels.js';
 import type { ExecTarget, TunnelTarget } from '../../../src/agent/tunnel-protocol.js';
-import { type Gateway, openGateway } from '../../../src/compose.js';
-import { readConfig } from '../../../src/config.js';
-import { systemClock } from '../../../src/system-clock.js';
+import type { Gateway } from '../../../src/compose.js';
+import { whileBusy } from '../../support/busy.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
-import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { isRunning, processes, uniqueSleep } from '../../support/hosts/processes.js';
+import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
-import { until } from '../../support/until.js';
-
-/** Of this computer, by their command lines. */
-function processes(are: (args: string) => boolean): number[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.filter(are).map((line) => Number.parseInt(line, 10));
-}
+import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 /** Writes a line when it begins. */
 const TALKS = 'talks';
@@ -33,7 +25,7 @@ const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarg
 });
 
 /** The agent asks one gateway, the tunnels are wanted at another: what is wanted has to find its way. */
-describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
+describe('tunnels into a container', needsEngine('podman'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -53,24 +45,13 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
   };
 
   beforeAll(async () => {
-    fleet = await RealFleet.open();
+    fleet = await RealFleet.open({}, { hasProcess: false });
     const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();
-    const port = await freePort();
-    other = await openGateway(
-      {
-        ...readConfig({}),
-        port,
-        sshPort: null,
-        databaseUrl: fleet.env.DATABASE_URL!,
-        streamsUrl: `http://127.0.0.1:${port}`,
-        seed: 'none',
-      },
-      systemClock,
-      pino({ level: 'silent' }),
-    );
+    const PORT = String(await freePort());
+    other = await gatewayHere({ ...fleet.env, PORT, STREAMS_URL: `http://127.0.0.1:${PORT}` });
     tunnels = other.tunnels;
     const { id } = await renter.deploy(host.machineId, { template: TALKS });
     instanceId = id;
@@ -110,15 +91,13 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
 
   it('gives a reader that comes late all that a command wrote, whatever the connection has taken when it ends', async () => {
     // Somewhere among these what it wrote last waits in the agent: a connection takes some megabytes.
-    const sizes = Array.from({ length: 48 }, (_, index) => (index + 1) * 250_000);
-    for (const some of [sizes.slice(0, 24), sizes.slice(24)]) {
-      const opened = [];
-      // One by one they begin by the runtime; Podman's own way may lose last words.
-      for (const size of some) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
-      await sleep(2_000);
-      const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
-      expect(await Promise.all(read)).toEqual(some.map((size) => [size, 4]));
-    }
+    const sizes = Array.from({ length: 16 }, (_, index) => (index + 1) * 500_000);
+    const opened = [];
+    // They begin sequentially, by the runtime; Podman's own way may lose last words.
+    for (const size of sizes) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
+    await sleep(2_000);
+    const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
+    expect(await Promise.all(read)).toEqual(sizes.map((size) => [size, 4]));
   });
 
   it('opens a port soon: the want travels from gateway to gateway, and the agent dials', async () => {
@@ -130,7 +109,7 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
     }
     // Its first program for ports has to be started. 25 ms where nothing else runs; far below a poll's second in any
     // case.
-    expect(times.sort((a, b) => a - b)[7]).toBeLessThan(800);
+    expect(times.sort((a, b) => a - b)[7]).toBeLessThan(whileBusy(800));
   });
 
   it('reads what the container wrote, each line with where it wrote it and when', async () => {
@@ -173,33 +152,38 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
 
   it('leaves nothing behind of what is given up while the engine is slow to begin it', async () => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
-    const wanted = { opener, instanceId, target: shell('exec sleep 6321') };
-    const [engine] = processes((args) => args.includes(`unix://${fleet.engine.socket}`));
+    const command = uniqueSleep();
+    const wanted = { opener, instanceId, target: shell(`exec ${command}`) };
+    const [engine] = processes((commandLine) => commandLine.endsWith(`unix://${fleet.engine.socket}`));
     process.kill(engine!, 'SIGSTOP');
-    await expect(tunnels.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
-    process.kill(engine!, 'SIGCONT');
+    try {
+      await expect(tunnels.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
+    } finally {
+      // Later files use the engine too.
+      process.kill(engine!, 'SIGCONT');
+    }
     expect((await outputOf('echo the engine answers')).code).toBe(0);
-    await until('it is hung up', async () => processes((args) => args.includes('sleep 6321')).length === 0, 30_000);
+    const isLeft = () => processes((commandLine) => commandLine.includes(command)).length > 0;
+    await until('it is hung up', () => !isLeft(), 30_000, ASK_EVERY_MS);
   });
 
   it('hangs up what reads no input, however much has come, when the other side is gone', {
     timeout: 90_000,
   }, async () => {
-    const runs = (command: string) => async () => processes((args) => args.endsWith(` ${command}`)).length > 0;
     // What nobody reads fits into the tunnel, and its end came; or it does not.
     const inputs = [
-      { command: 'sleep 6001', input: Buffer.alloc(200_000), hasEnd: true },
-      { command: 'sleep 6002', input: Buffer.alloc(3_000_000), hasEnd: false },
+      { command: uniqueSleep(), input: Buffer.alloc(200_000), hasEnd: true },
+      { command: uniqueSleep(), input: Buffer.alloc(3_000_000), hasEnd: false },
     ];
     for (const { command, input, hasEnd } of inputs) {
-      const tunnel = await open(shell(command));
-      await until('it runs', runs(command), 10_000);
+      const tunnel = await open(shell(`exec ${command}`));
+      await until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS);
       tunnel.write(input);
       if (hasEnd) tunnel.end();
       await sleep(500);
       tunnel.destroy();
     }
-    for (const { command } of inputs) await until('it has ended', async () => !(await runs(command)()), 70_000);
+    for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
   it('ends when the key that opened it is revoked, and gives its place free', async () => {

@@ -1,14 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import { whileBusy } from '../../support/busy.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
-import { killsOf, randomFrom, seedOf } from '../../support/long.js';
+import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
-const KILLS: Record<EngineName, number> = { podman: killsOf(20), docker: killsOf(6) };
+const KILLS: Record<EngineName, number> = isLong ? { podman: 20, docker: 6 } : { podman: 3, docker: 2 };
 /** Agent, engine and both are killed, and instances started, stopped and erased between. */
 const SEED = seedOf(1113);
 const BACK_WITHIN_MS = 10_000;
@@ -107,7 +108,7 @@ async function backAsWished(engine: TestEngine, document: Map<string, DesiredIns
       seen = JSON.stringify({ wanted, absent, containers: [...containers] });
       return String(running) === String(wanted) && !absent.some((id) => containers.has(id));
     },
-    BACK_WITHIN_MS,
+    whileBusy(BACK_WITHIN_MS),
     ASK_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);

@@ -12,9 +12,10 @@ import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
 import { FullPipe } from '../../support/full-pipe.js';
 import { MACHINE, TestHost, wished } from '../../support/hosts/agent-process.js';
-import { needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const ID = 'i-00000001';
@@ -40,8 +41,8 @@ describe('a gateway that misbehaves', () => {
   let image: string;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine('podman', [registry.at]);
+    registry = await sharedRegistry();
+    engine = await sharedEngine('podman');
     await registry.push('busybox');
     image = `${registry.at}/busybox`;
   });
@@ -71,9 +72,10 @@ describe('a gateway that misbehaves', () => {
     it.each(['nonsense', 'half', 'fault', 'unauthorized', 'away'] as const)('changes nothing by: %s', async (mood) => {
       const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
       expect(State.Running).toBe(true);
+      const before = gateway.answeredBadly;
       gateway.mood = mood;
       gateway.wake();
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await until('it has asked again and again', () => gateway.answeredBadly >= before + 3, 20_000);
       expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State).toMatchObject({
         Running: true,
         StartedAt: State.StartedAt,
@@ -114,7 +116,7 @@ describe('a gateway that misbehaves', () => {
       await gateway.next();
       gateway.mood = 'away';
       gateway.wake();
-      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      await until('it has asked again and again', () => gateway.answeredBadly >= 5, 30_000);
       expect(host.log.split('no answer of use')).toHaveLength(2);
     });
 
@@ -181,7 +183,6 @@ describe('a gateway that misbehaves', () => {
       await gateway.phase(ID, 'RUNNING', 30_000);
       await host.end('SIGKILL');
       gateway.mood = 'away';
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
       host.start({ GPU_AGENT_CUT_OFF_SECONDS: '2' });
       await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000, ASK_EVERY_MS);
     });

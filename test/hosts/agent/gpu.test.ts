@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import { findGpus } from '../../../src/agent/gpus/nvidia-smi.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
-import { needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
 import { leftOut } from '../../support/tools.js';
 
 const ID = 'i-00000001';
@@ -16,8 +17,8 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   let gateway: ScriptedGateway;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine('podman', [registry.at]);
+    registry = await sharedRegistry();
+    engine = await sharedEngine('podman');
     await registry.push('busybox');
   });
   afterAll(async () => {

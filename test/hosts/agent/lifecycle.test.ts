@@ -10,6 +10,7 @@ import { type EngineName, needsEngine, type TestEngine } from '../../support/hos
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { RunningHost } from '../../support/hosts/running-host.js';
 import { type ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
+import { isLong } from '../../support/long.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
@@ -48,8 +49,8 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   const running = (of: string, rest = {}) => wished(of, 'running', { image, gpus: 1, ...rest });
-  /** What the engine has no part in is tried with one. */
-  const itsOwn = it.runIf(name === 'podman');
+  /** What the engine has no part in is tried with one, except in the long run. */
+  const itsOwn = it.runIf(isLong || name === 'podman');
 
   it('brings a container up when the image is there, with its GPUs, limits and environment', async () => {
     gateway.wish([running(id, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
@@ -108,7 +109,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(host.disks).toEqual([]);
   });
 
-  it('lets an instance fill its own disk and no other', async () => {
+  itsOwn('lets an instance fill its own disk and no other', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
     // Most of it at once: writing it all takes ten seconds.
@@ -143,7 +144,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
   ];
-  it.each([...failures, ...(name === 'podman' ? ownFailures : [])])(
+  it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(
     'fails for good, and says why: %s',
     async (what, rest, words, fault) => {
       gateway.wish([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
@@ -202,7 +203,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['stopped', (old: string) => [wished(old, 'stopped', { image, gpus: 1 })]],
     ['erased', (old: string) => [wished(old, 'absent', { image, gpus: 1 })]],
     // For the engine it is as the first.
-    ...(name === 'podman' ? [['not named any more', () => []] as const] : []),
+    ...(isLong || name === 'podman' ? [['not named any more', () => []] as const] : []),
   ] as const)(
     'starts nothing before the old container has ended that is %s, by the engine’s own events',
     async (_, otherwise) => {

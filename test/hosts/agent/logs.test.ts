@@ -3,8 +3,9 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containerName, type Engine, type LogsSpec } from '../../../src/agent/engine/engine.js';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
-import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
 import { until } from '../../support/until.js';
 
 const TALKER = 'i-00000001';
@@ -56,8 +57,8 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    running = await startEngine(name, [registry.at]);
+    registry = await sharedRegistry();
+    running = await sharedEngine(name);
     engine = await openEngine(running.socket, null);
     await registry.push('busybox');
     await running.pull(`${registry.at}/busybox:latest`);

@@ -2,13 +2,16 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { whileBusy } from '../../support/busy.js';
 import { freePort } from '../../support/free-port.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
-import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
+import { isLong } from '../../support/long.js';
 
-const LAYER_BYTES = 24_000_000;
+const LAYER_BYTES = 12_000_000;
 
 describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   const wanted = needsEngine(name);
@@ -33,8 +36,8 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   let nowhere: string;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at, registry.slowAt]);
+    registry = await sharedRegistry();
+    engine = await sharedEngine(name);
     [talkerAt, nowhere] = [await listening(talker), `127.0.0.1:${await freePort()}`];
     // One agent for all: its start takes as long as most of these tests.
     gateway = await ScriptedGateway.open();
@@ -59,10 +62,10 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     for (const each of [id, other]) await gateway.phase(each, 'ERASED', 60_000);
   });
 
-  it('reports the progress of a 24 MB layer over a slow line', async () => {
+  it('reports the progress of a large layer over a slow line', async () => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
     // Eight seconds: engines tell of their progress about once a second.
-    registry.bytesPerSecond = 3_000_000;
+    registry.bytesPerSecond = 1_500_000;
     gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
     await gateway.phase(id, 'RUNNING', 60_000);
     const told = gateway.reports
@@ -78,14 +81,14 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   });
 
   it('ends a pull at once when the instance is destroyed, and leaves nothing', async () => {
-    registry.bytesPerSecond = 1_000_000;
+    registry.bytesPerSecond = 500_000;
     await registry.push('abandoned', { extraBytes: LAYER_BYTES });
     gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
     await gateway.sees(id, ({ phase, pulledBytes }) => phase === 'PULLING' && (pulledBytes ?? 0) > 0);
     const asked = performance.now();
     gateway.wish([wished(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
-    expect(performance.now() - asked).toBeLessThan(3_000);
+    expect(performance.now() - asked).toBeLessThan(whileBusy(3_000));
     // Longer than the rest of the pull would have taken.
     registry.bytesPerSecond = 100_000_000;
     await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -126,7 +129,8 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     }
   });
 
-  it('runs what is on the host alone for the operator’s templates', async () => {
+  /** What the engine has no part in is tried with one, except in the long run. */
+  it.runIf(isLong || name === 'podman')('runs what is on the host alone for the operator’s templates', async () => {
     await registry.push('public');
     await engine.pull(`${registry.at}/public:latest`);
     const image = `${registry.at}/private`;
@@ -151,7 +155,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     const began = performance.now();
     gateway.wish([wished(id, 'running', { image: `${nowhere}/none` })]);
     const { message } = await gateway.phase(id, 'FAILED', 30_000);
-    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(performance.now() - began).toBeLessThan(whileBusy(15_000));
     expect(message).toBe('the registry is not to be reached');
   });
 });

@@ -2,16 +2,18 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { findProcessors } from '../../../src/agent/processors.js';
 import type { DesiredInstance } from '../../../src/agent/protocol.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
-import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
+import { isLong } from '../../support/long.js';
 
 const LARGE = 'i-00000004';
 const idOf = (place: number) => `i-0000001${place}`;
 const SHOW = 'ls /dev | grep gpu-pretended; grep Cpus_allowed_list /proc/self/status; echo $NVIDIA_VISIBLE_DEVICES';
 
 describe.each<[EngineName, number[]]>([
-  ['podman', [0, 1, 2, 3, 4, 5, 6, 7]],
+  ['podman', isLong ? [0, 1, 2, 3, 4, 5, 6, 7] : [0, 1, 2, 3]],
   ['docker', [0, 1]],
 ])('many instances of one host on %s', (name, places) => {
   const half = places.length / 2;
@@ -27,8 +29,8 @@ describe.each<[EngineName, number[]]>([
   let processors: number[];
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at]);
+    registry = await sharedRegistry();
+    engine = await sharedEngine(name);
     await registry.push('busybox');
     processors = await findProcessors();
   });

@@ -7,9 +7,11 @@ import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import type { Sample } from '../../../src/agent/samples/kept-samples.js';
 import { Sampler } from '../../../src/agent/samples/sampler.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
-import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
-import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
+import { isLong } from '../../support/long.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';
@@ -40,8 +42,8 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at]);
+    registry = await sharedRegistry();
+    engine = await sharedEngine(name);
     await registry.push('busybox');
     gateway = await ScriptedGateway.open();
     host = new TestHost(engine, gateway, { gpus: 1 });
@@ -84,6 +86,9 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     await new Promise((resolve) => server.close(resolve));
   });
 
+  /** What the engine has no part in is tried with one, except in the long run. */
+  const itsOwn = it.runIf(isLong || name === 'podman');
+
   const run = async (script: string): Promise<string> => {
     const { code, text } = await engine.exec(ID, 'sh', '-c', script);
     expect(code, text).toBe(0);
@@ -106,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(after.gpus).toMatchObject([{ place: 0, busyPercent: after.cpuPercent, powerWatts: null }]);
   });
 
-  it('memory is what is allocated, without the files that are cached; the disk has these', async () => {
+  itsOwn('memory is what is allocated, without the files that are cached; the disk has these', async () => {
     const before = await sample();
     await run('dd if=/dev/zero of=/workspace/file bs=1M count=50 && sync');
     const written = await sample();
@@ -168,7 +173,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(went).toBeGreaterThan(OUT);
     expect(went).toBeLessThan(OUT * 1.2);
   });
-  it('begins anew with each run of the container', async () => {
+  itsOwn('begins anew with each run of the container', async () => {
     await sample();
     const { pid } = (await opened.inspect(ID))!;
     process.kill(pid!, 'SIGKILL');
@@ -185,10 +190,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect((await sample()).cpuPercent).toEqual(expect.any(Number));
   });
 
-  // What the engine has no part in.
-  if (name === 'docker') return;
-
-  it('goes into reports, each sample once, also what was measured while the gateway was away', async () => {
+  itsOwn('goes into reports, each sample once, also what was measured while the gateway was away', async () => {
     const told = () => gateway.reports.flatMap(({ samples = [] }) => samples);
     await until('two samples have come', () => told().length >= 2, WITHIN_MS);
     gateway.mood = 'away';

@@ -30,7 +30,7 @@ describe('the death of gateway, agents and Podman', () => {
   let renter: RealRenter;
 
   beforeAll(async () => {
-    fleet = await RealFleet.open();
+    fleet = await RealFleet.open({}, { startsEngine: true });
     renter = await fleet.renter();
     await fleet.template(SLOW_TO_STOP, `${fleet.registry.at}/busybox`, { command: ENDS_SLOWLY });
     for (const gpus of HOSTS) await fleet.host({}, gpus);

@@ -2,14 +2,19 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../../src/agent/engine/engine.js';
-import { mountsBelow, needsEngine } from '../../support/hosts/engines.js';
+import { whileBusy } from '../../support/busy.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { mountsBelow } from '../../support/hosts/leftovers.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { isLong } from '../../support/long.js';
 import { admin, adminJson } from '../../support/operator.js';
 import { query } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
-const LAYER_BYTES = 24_000_000;
-/** Eight fit on the tests' computer. */
+const LAYER_BYTES = 12_000_000;
+/** Of the host that several renters share. */
+const GPUS = isLong ? 8 : 4;
+/** That many fit on the tests' computer. */
 const DISK = { disk_gb: 1 };
 
 /** Gateway, host agent and Podman as an operator runs them: processes of their own that meet over HTTP alone. */
@@ -47,14 +52,14 @@ describe('a deploy on a real host', () => {
     await until('heard from', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     await adminJson(['machine', 'online', machine.machineId], fleet.env);
-    await until('offered', () => fleet.isOffered(machine.machineId), 5_000);
+    await until('offered', () => fleet.isOffered(machine.machineId), 20_000);
 
     const asked = performance.now();
     const { id } = await renter.deploy(machine.machineId);
     const seen = await renter.phase(id, 'RUNNING');
     const tookMs = Math.round(performance.now() - asked);
     console.info(`deploy to RUNNING: ${tookMs} ms`);
-    expect(tookMs).toBeLessThan(5_000);
+    expect(tookMs).toBeLessThan(whileBusy(5_000));
     expect(seen).toMatchObject({ status: 'RUNNING', runtime: { reachable: true, message: null, restarts: 0 } });
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     const { Config, HostConfig } = await fleet.engine.docker.getContainer(`gpu-${id}`).inspect();
@@ -69,32 +74,38 @@ describe('a deploy on a real host', () => {
     expect((await fleet.engine.containers()).size).toBe(0);
     expect((await fleet.engine.docker.listVolumes()).Volumes ?? []).toEqual([]);
     expect([...mountsBelow(machine.dataDir), ...diskFiles(machine)]).toEqual([]);
-    await until('offered again', () => fleet.isOffered(machine.machineId), 5_000);
+    await until('offered again', () => fleet.isOffered(machine.machineId), 20_000);
     await machine.end();
   });
 
-  it('eight renters on one host each have their own GPU; then one has four, and one all', async () => {
-    const big = await fleet.host({}, 8);
+  it('gives renters on one host a GPU each, then one renter half of them, and another all', async () => {
+    const big = await fleet.host({}, GPUS);
     const id = big.machineId;
+    const half = `.g0-${GPUS / 2 - 1}`;
     const devicesOf = async (instance: string) =>
       (await fleet.engine.exec(instance, 'ls', '/dev')).text
         .split('\n')
         .filter((name) => name.startsWith('gpu-pretended'));
-    const renters = await Promise.all(Array.from({ length: 8 }, () => fleet.renter()));
+    const renters = await Promise.all(Array.from({ length: GPUS }, () => fleet.renter()));
     const rented = await Promise.all(renters.map((each, place) => each.deploy(`${id}.g${place}`, DISK)));
-    await Promise.all(rented.map((instance, place) => renters[place]!.phase(instance.id, 'RUNNING', 60_000)));
+    for (const [place, instance] of rented.entries()) await renters[place]!.phase(instance.id, 'RUNNING', 60_000);
     const devices = await Promise.all(rented.map((instance) => devicesOf(instance.id)));
-    expect(devices.flat()).toHaveLength(8);
-    expect(new Set(devices.flat()).size).toBe(8);
+    expect(devices.flat()).toHaveLength(GPUS);
+    expect(new Set(devices.flat()).size).toBe(GPUS);
     expect(await fleet.isOffered(id)).toBe(false);
-    for (const taken of ['', '.g0-3', '.g0-1', '.g7'])
+    for (const taken of ['', half, '.g0', `.g${GPUS - 1}`])
       await expect(renter.deploy(`${id}${taken}`, DISK)).rejects.toThrow(/is taken/);
-    await Promise.all(renters.slice(0, 4).map((each) => each.destroyAll()));
-    const four = await renter.deploy(`${id}.g0-3`, DISK);
-    await renter.phase(four.id, 'RUNNING');
-    expect(await devicesOf(four.id)).toEqual(devices.slice(0, 4).flat().sort());
+    await Promise.all(renters.slice(0, GPUS / 2).map((each) => each.destroyAll()));
+    const large = await renter.deploy(id + half, DISK);
+    await renter.phase(large.id, 'RUNNING');
+    expect(await devicesOf(large.id)).toEqual(
+      devices
+        .slice(0, GPUS / 2)
+        .flat()
+        .sort(),
+    );
     await expect(renter.deploy(id, DISK)).rejects.toThrow(/is taken/);
-    await Promise.all([renter, ...renters.slice(4)].map((each) => each.destroyAll()));
+    await Promise.all([renter, ...renters.slice(GPUS / 2)].map((each) => each.destroyAll()));
     const whole = await renter.deploy(id, DISK);
     await renter.phase(whole.id, 'RUNNING');
     expect(await devicesOf(whole.id)).toEqual(devices.flat().sort());
@@ -119,8 +130,8 @@ describe('a deploy on a real host', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('shows the progress of a 24 MB layer over a slow line', async () => {
-    fleet.registry.bytesPerSecond = 3_000_000;
+  it('shows the progress of a large layer over a slow line', async () => {
+    fleet.registry.bytesPerSecond = 1_500_000;
     await fleet.registry.push('large', { extraBytes: LAYER_BYTES });
     await fleet.template('large', `${fleet.registry.slowAt}/large`);
     const { id } = await renter.deploy(host.machineId, { template: 'large' });
@@ -148,13 +159,13 @@ describe('a deploy on a real host', () => {
   });
 
   it('leaves nothing of an instance that is destroyed during the pull', async () => {
-    fleet.registry.bytesPerSecond = 1_000_000;
+    fleet.registry.bytesPerSecond = 500_000;
     await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
     await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);
     const { id } = await renter.deploy(host.machineId, { template: 'abandoned' });
-    await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000);
+    await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000, ASK_EVERY_MS);
     await renter.destroy(id);
-    await renter.phase(id, 'ERASED', 5_000);
+    await renter.phase(id, 'ERASED', whileBusy(5_000));
     // Longer than the rest of the pull would have taken.
     fleet.registry.bytesPerSecond = 100_000_000;
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -179,6 +190,7 @@ describe('a deploy on a real host', () => {
           return seen.stopReason === 'START_FAILED' ? seen : null;
         },
         60_000,
+        ASK_EVERY_MS,
       );
       expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
       expect(failed.runtime.message).toMatch(words);
@@ -296,8 +308,8 @@ describe('a deploy on a real host', () => {
     expect((await desired()).status).toBe(200);
     expect((await admin(['machine', 'revoke', machine.machineId], fleet.env)).code).toBe(0);
     const revoked = performance.now();
-    await until('refused', async () => (await desired()).status === 401, 1_000);
-    expect(performance.now() - revoked).toBeLessThan(1_000);
+    await until('refused', async () => (await desired()).status === 401, 20_000);
+    expect(performance.now() - revoked).toBeLessThan(whileBusy(1_000));
     await until('the agent says so', () => machine.log.includes('join again'), 30_000);
     await machine.end();
   });

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VolumeAccess } from '../../../src/agent/protocol.js';
 import { describeTree, makeTree } from '../../support/file-tree.js';
-import { mountsBelow, needsEngine } from '../../support/hosts/engines.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { mountsBelow } from '../../support/hosts/leftovers.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { folder, query } from '../../support/process.js';
@@ -104,7 +105,7 @@ describe('a volume on two real hosts', () => {
     WITHIN_MS * 3,
   );
 
-  it(
+  it.runIf(isLong)(
     'what was preempted goes on elsewhere, as it was left',
     async () => {
       const volume = await create();
@@ -122,7 +123,7 @@ describe('a volume on two real hosts', () => {
     WITHIN_MS * 3,
   );
 
-  it(
+  it.runIf(isLong)(
     'the death of a host with its containers loses what came after the last snapshot alone',
     async () => {
       const volume = await create();
@@ -180,7 +181,7 @@ describe('a volume on two real hosts', () => {
     WITHIN_MS * 3,
   );
 
-  it(
+  it.runIf(isLong)(
     'no death of agent, gateway or store in the middle loses an acknowledged snapshot',
     async () => {
       const volume = await create();

@@ -1,9 +1,10 @@
 // Plants each fault of this folder in a copy of the project and expects its tests to fail.
 //   node test/long/planted/run.mjs [--quick | --check] [name ...]      a name is a part of a patch's file name
-// A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
-// `Build: yes` where these tests run the built programs, `Build: console` where they open its pages.
-// The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
-// passes or no longer applies. --check runs nothing: it fails when one no longer applies or names no tests.
+// A patch begins with a description of the fault, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
+// `Build: yes` if these tests run the built programs, `Build: console` if they open its pages.
+// The same tests must pass without the fault, which --quick assumes. Prints caught or passed for each fault, and how many of them
+// `npm test` and `npm run test:all` catch. Fails if a fault is not caught or a patch no longer applies. --check runs nothing: it fails
+// if a patch no longer applies or names no tests.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,9 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(FOLDER, '../../..');
 const LIMIT_MS = 900_000;
+/** Files that `npm test` and `npm run test:all` run. */
+const TEST = /\btest\/(rules|domain|service)\//;
+const TEST_ALL = /\btest\/(rules|domain|service|programs|hosts|console)\//;
 const BUILDS = {
   yes: 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs',
   console: 'npm run -s build:console',
@@ -35,25 +39,33 @@ if (isCheck) {
 }
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
 const healthy = new Map();
-let faults = 0;
+const caught = [];
 try {
   cpSync(ROOT, copy, { recursive: true, filter: (path) => dirname(path) !== ROOT || !LEFT_OUT.has(basename(path)) });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   for (const file of files) {
     const result = plant(join(FOLDER, file));
-    if (result !== 'caught') faults += 1;
+    if (result === 'caught') caught.push(file);
     console.log(`${result.padEnd(8)} ${file.replace(/\.patch$/, '')}`);
   }
-  console.log(`${files.length} faults planted, ${files.length - faults} caught`);
+  const within = (tiers) =>
+    caught.filter((file) => tiers.test(testsOf(readFileSync(join(FOLDER, file), 'utf8')))).length;
+  console.log(`${files.length} faults planted, ${caught.length} caught`);
+  console.log(`npm test catches ${within(TEST)}, npm run test:all ${within(TEST_ALL)}`);
 } finally {
   rmSync(copy, { recursive: true, force: true });
 }
-process.exitCode = faults === 0 && files.length > 0 ? 0 : 1;
+process.exitCode = caught.length === files.length && files.length > 0 ? 0 : 1;
+
+/** The files that a patch names, separated by spaces. */
+function testsOf(text) {
+  return /^Tests: (.+)$/m.exec(text)?.[1] ?? '';
+}
 
 /** caught, or why not. */
 function plant(patch) {
   const text = readFileSync(patch, 'utf8');
-  const [, tests = ''] = /^Tests: (.+)$/m.exec(text) ?? [];
+  const tests = testsOf(text);
   const [, only] = /^Only: (.+)$/m.exec(text) ?? [];
   if (tests === '') return 'names no tests';
   const args = [...tests.split(/\s+/), ...(only === undefined ? [] : ['-t', only])];

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { gpuSampled, hardware, sampled, seen } from '../../support/agent.js';
-import { gpu, gpuInTerminal, readable } from '../../support/cli/gpu.js';
+import { gpu } from '../../support/cli/command.js';
+import { gpuInTerminal, readable } from '../../support/cli/gpu.js';
 import { openWire, type Wire } from '../../support/client-wire.js';
 import type { Renter } from '../../support/gateway.js';
 import { cleanUp, type Env, folder } from '../../support/process.js';

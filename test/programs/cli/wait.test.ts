@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { seen } from '../../support/agent.js';
-import { GPU, gpu, gpuInTerminal, readable } from '../../support/cli/gpu.js';
+import { gpu } from '../../support/cli/command.js';
+import { gpuInTerminal, readable } from '../../support/cli/gpu.js';
 import type { Renter } from '../../support/gateway.js';
-import { cleanUp, type Env, folder, run } from '../../support/process.js';
+import { cleanUp, type Env, folder } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 import { needs } from '../../support/tools.js';
 import { WireAgent } from '../../support/wire-agent.js';
@@ -50,9 +51,9 @@ async function told(agent: WireAgent): Promise<string> {
 describe('gpu deploy --wait', () => {
   it('ends with 0 once the container runs, and not before', async () => {
     const agent = await machine();
-    const program = run([GPU, 'deploy', agent.machineId, '--wait', '--quiet'], env);
+    const program = gpu(['deploy', agent.machineId, '--wait', '--quiet'], env);
     let ended = false;
-    program.ended.then(() => {
+    program.then(() => {
       ended = true;
     });
     const id = await told(agent);
@@ -60,15 +61,15 @@ describe('gpu deploy --wait', () => {
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(ended).toBe(false);
     await agent.report([seen(id, 'RUNNING')]);
-    expect(await program.ended).toEqual({ code: 0, stdout: `${id}\n`, stderr: '' });
+    expect(await program).toEqual({ code: 0, stdout: `${id}\n`, stderr: '' });
   });
 
   it('ends with 1 and the words of the engine when the start failed for good', async () => {
     const agent = await machine();
-    const program = run([GPU, 'deploy', agent.machineId, '--wait', '--template', 'registry.test/none:1'], env);
+    const program = gpu(['deploy', agent.machineId, '--wait', '--template', 'registry.test/none:1'], env);
     const id = await told(agent);
     await agent.report([seen(id, 'FAILED', { message: 'manifest unknown: none\u001b[31m:1' })]);
-    const { code, stdout, stderr } = await program.ended;
+    const { code, stdout, stderr } = await program;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^[^\n]+\n$/)]);
     expect(stderr).toContain(`${id} does not run: failed, manifest unknown: none\\u001b[31m:1`);
     expect(stdout).toMatch(/^Status +running$/m);
@@ -80,13 +81,13 @@ describe('gpu deploy --wait', () => {
 
   it('ends with 1 when the instance is destroyed meanwhile', async () => {
     const agent = await machine();
-    const program = run([GPU, 'deploy', agent.machineId, '--wait'], env);
+    const program = gpu(['deploy', agent.machineId, '--wait'], env);
     const id = await told(agent);
     await agent.report([seen(id, 'PULLING')]);
     await renter.rest('DELETE', `/instances/${id}`);
     await agent.desired();
     await agent.report([seen(id, 'ERASED')]);
-    const { code, stderr } = await program.ended;
+    const { code, stderr } = await program;
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} does not run: erased`)]);
   });
 

@@ -88,7 +88,10 @@ it('ready.mjs says whether a gateway of this host is ready, and waits for it', a
   const script = join(DEPLOY, 'ready.mjs');
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);
-  const waiting = run([script, '60'], { PORT: port });
+  const ended = run(['-e', '0'], {});
+  await ended.ended;
+  expect((await run([script, '600'], { PORT: port, MAINPID: String(ended.pid) }).ended).code).toBe(1);
+  const waiting = run([script, '60'], { PORT: port, MAINPID: String(process.pid) });
   const gateway = run([join(PACKAGE_ROOT, 'dist/gateway.mjs')], {
     PORT: port,
     DATABASE_URL: await createTestDatabase(),

@@ -12,14 +12,14 @@ import {
   type SmallDisk,
 } from '../../support/deploy/faults.js';
 import { client, type Renter } from '../../support/gateway.js';
+import { admin, openAccount } from '../../support/operator.js';
 import {
-  admin,
   cleanUp,
   connect,
   type Env,
   embeddedUrl,
-  folder,
   type GatewayProcess,
+  preparedFolder,
   query,
   serverOf,
   startProcess,
@@ -33,11 +33,13 @@ const DISK_MB = 256;
  */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
 const RECOVERS_WITHIN_MS = 60_000;
+/** Of a test; a busy machine needs it. */
+const PATIENT = { timeout: 300_000 };
 const MAX_DEPLOYS = 5_000;
 /** Of PostgreSQL: its shared memory and the connections of a gateway fit it. */
 const MEMORY_MB = 400;
 /** Of a gateway, beside what it had at its start: used up within some hundred requests. */
-const LITTLE_MEMORY_MB = 16;
+const LITTLE_MEMORY_MB = 8;
 
 afterAll(cleanUp);
 
@@ -97,57 +99,65 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it('refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space', async () => {
-    disk = mountSmallDisk(DISK_MB);
-    const env: Env = { DATA_DIR: join(disk.path, 'data'), RATE_LIMIT_PER_MINUTE: '0' };
-    gateway = await startProcess(env);
-    const renting = new Renting(client(gateway.address, gateway.demoKey!));
-    expect(await renting.once()).toBe(true);
-    const server = await serverOf(env.DATA_DIR!);
+  it(
+    'refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space',
+    PATIENT,
+    async () => {
+      disk = mountSmallDisk(DISK_MB);
+      const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
+      gateway = await startProcess(env);
+      const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
+      expect(await renting.once()).toBe(true);
+      const server = await serverOf(env.DATA_DIR!);
 
-    const ballast = join(disk.path, 'ballast');
-    const { bavail, bsize } = statfsSync(disk.path);
-    execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
-    // First tables can't grow.
-    let deploys = 0;
-    while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
-    expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
-    // Then its log can't, which ends PostgreSQL, and it can't start again.
-    const url = await embeddedUrl(env.DATA_DIR!);
-    await query(url, 'select pg_switch_wal()');
-    await until(
-      'PostgreSQL is gone',
-      async () => {
-        await renting.once();
-        return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
-      },
-      RECOVERS_WITHIN_MS,
-    );
-    for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
-    expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
-      new Set(['503 unavailable']),
-    );
-    expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
-    // The operator learns why.
-    expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
+      // A session that begins on a full disk may fail to write what PostgreSQL keeps of its catalogue.
+      const session = await connect(await embeddedUrl(env.DATA_DIR!));
+      const nextLogFile = () => session.query(`select pg_switch_wal(), pg_logical_emit_message(true, '', '')`);
+      // The files that its log has in stock are used up, as after a first start.
+      for (let count = 0; count < 3; count += 1) await nextLogFile();
+      const ballast = join(disk.path, 'ballast');
+      const { bavail, bsize } = statfsSync(disk.path);
+      execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
+      // First tables can't grow.
+      let deploys = 0;
+      while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
+      expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
+      // Then its log can't, which ends PostgreSQL, and it can't start again.
+      await expect(nextLogFile()).rejects.toThrow();
+      await until(
+        'PostgreSQL is gone',
+        async () => {
+          await renting.once();
+          return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
+        },
+        RECOVERS_WITHIN_MS,
+      );
+      for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
+      expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
+        new Set(['503 unavailable']),
+      );
+      expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
+      // The operator learns why.
+      expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
 
-    await sleep(FULL_MS);
-    rmSync(ballast);
-    await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
-    expect(await renting.once()).toBe(true);
-    await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
-  });
+      await sleep(FULL_MS);
+      rmSync(ballast);
+      await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
+      expect(await renting.once()).toBe(true);
+      await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
+    },
+  );
 });
 
 describe('a query that takes all memory', () => {
-  it('is killed with its server, which the gateways outlive', needsMemoryLimit(), async () => {
+  it('is killed with its server, which the gateways outlive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
-    const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+    const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
     const { pid } = (await serverOf(env.DATA_DIR!))!;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
     for (const each of [pid, ...children.map(Number)]) limit!.add(each);
-    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
     for (let count = 0; count < 5; count += 1) expect(await renting.once()).toBe(true);
 
     const greedy = await connect(await embeddedUrl(env.DATA_DIR!));
@@ -171,31 +181,31 @@ describe('a query that takes all memory', () => {
 });
 
 describe('a gateway that needs more memory than it may have', () => {
-  it(
-    'is killed by the kernel at any point; the next one has all that was acknowledged and rents on',
-    needsMemoryLimit(),
-    async () => {
-      const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
-      const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
-      const first = await startProcess(env);
-      const renting = new Renting(client(first.address, first.demoKey!));
-      expect(await renting.once()).toBe(true);
-      // What it takes from now on is counted.
-      limit!.add(first.pid);
-      let isOver = false;
-      const killed = first.ended.finally(() => {
-        isOver = true;
-      });
-      while (!isOver) await renting.once().catch(() => {});
-      // SIGKILL, which no program sends to itself.
-      expect(await killed).toMatchObject({ code: null });
-      expect(limit!.kills()).toBe(1);
-      const next = await startProcess(env);
-      const { acknowledged } = renting;
-      await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
-      expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
-      await next.end();
-      limit!.remove();
-    },
-  );
+  it('is killed by the kernel at any point; the next one has all that was acknowledged and rents on', {
+    ...needsMemoryLimit(),
+    ...PATIENT,
+  }, async () => {
+    const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
+    const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
+    const first = await startProcess(env);
+    const { key } = await openAccount(env);
+    const renting = new Renting(client(first.address, key));
+    expect(await renting.once()).toBe(true);
+    // What it takes from now on is counted.
+    limit!.add(first.pid);
+    let isOver = false;
+    const killed = first.ended.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await renting.once().catch(() => {});
+    // SIGKILL, which no program sends to itself.
+    expect(await killed).toMatchObject({ code: null });
+    expect(limit!.kills()).toBe(1);
+    const next = await startProcess(env);
+    const { acknowledged } = renting;
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
+    expect(await new Renting(client(next.address, key)).once()).toBe(true);
+    await next.end();
+    limit!.remove();
+  });
 });

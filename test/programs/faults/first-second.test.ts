@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.js';
+import { isUnavailable } from '../../../src/database/faults.js';
 import { createDeps } from '../../../src/domain/deps.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { systemClock } from '../../../src/system-clock.js';
@@ -8,6 +9,7 @@ import { testSettings } from '../../support/clock.js';
 import { openWire } from '../../support/database-wire.js';
 import { type EventStream, subscribe } from '../../support/events.js';
 import { client } from '../../support/gateway.js';
+import { isLong } from '../../support/long.js';
 import { cleanUp, startProcess } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -15,7 +17,7 @@ import { type Service, startService } from '../../support/service.js';
 
 const MACHINES = 4;
 const GPU = 'mi325x';
-const PATIENCE = { timeout: 15_000, interval: 50 };
+const PATIENCE = { timeout: 60_000, interval: 50 };
 
 afterAll(cleanUp);
 
@@ -65,10 +67,11 @@ class Witness {
 
 describe('what a gateway rented in its first second is known to the others once it is gone', () => {
   // Three at a time, each beside a witness of its own: what one death makes a witness read would hide the next.
-  const POINTS = Array.from({ length: 20 }, (_, index) => index * 50);
-  const WITNESSES = 3;
+  const COUNT = isLong ? 20 : 6;
+  const POINTS = Array.from({ length: COUNT }, (_, index) => (index * 1_000) / COUNT);
+  const WITNESSES = isLong ? 3 : 2;
 
-  test('cut off at twenty points', { timeout: 240_000 }, async () => {
+  test('cut off at several points', { timeout: 240_000 }, async () => {
     const left = [...POINTS];
     const lane = async (): Promise<number> => {
       const service = await startService();
@@ -83,7 +86,11 @@ describe('what a gateway rented in its first second is known to the others once 
           await db.notices.ready();
           await sleep(afterMs);
           // The first is told at once; the others wait, so as to be told together. The last may not be committed yet.
-          for (const machineId of machines) await deploy(dying, witness.accountId, { machineId, diskGb: 1 });
+          for (const machineId of machines) {
+            // Connecting has 5 s, which a busy machine may exceed.
+            const rent = () => deploy(dying, witness.accountId, { machineId, diskGb: 1 });
+            await rent().catch((error) => (isUnavailable(error) ? rent() : Promise.reject(error)));
+          }
           const inFlight = deploy(dying, witness.accountId, { machineId: last!, diskGb: 1 }).catch(() => {});
           await new Promise(setImmediate);
           wire.cut();
@@ -100,23 +107,27 @@ describe('what a gateway rented in its first second is known to the others once 
     expect(rented.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(POINTS.length);
   });
 
-  test.each([0, 200])('killed %i ms after it says that it listens', { timeout: 120_000 }, async (afterMs) => {
-    const service = await startService();
-    try {
-      const witness = await Witness.open(service);
-      const machines = await witness.machines();
-      const env = { DATABASE_URL: service.databaseUrl, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
-      const { address, kill } = await startProcess(env);
-      const renter = client(address, witness.key, witness.accountId);
-      const first = await renter.rest('POST', '/instances', { machine_id: machines.pop(), disk_gb: 1 });
-      expect(first.status).toBe(201);
-      const renting = machines.map((id) => renter.rest('POST', '/instances', { machine_id: id }).catch(() => null));
-      await sleep(afterMs);
-      await kill();
-      await Promise.all(renting);
-      expect(await witness.knowsAll()).toBeGreaterThan(0);
-    } finally {
-      await service.close();
-    }
-  });
+  test.each(isLong ? [0, 200] : [0])(
+    'killed %i ms after it says that it listens',
+    { timeout: 120_000 },
+    async (afterMs) => {
+      const service = await startService();
+      try {
+        const witness = await Witness.open(service);
+        const machines = await witness.machines();
+        const env = { DATABASE_URL: service.databaseUrl, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
+        const { address, kill } = await startProcess(env);
+        const renter = client(address, witness.key, witness.accountId);
+        const first = await renter.rest('POST', '/instances', { machine_id: machines.pop(), disk_gb: 1 });
+        expect(first.status).toBe(201);
+        const renting = machines.map((id) => renter.rest('POST', '/instances', { machine_id: id }).catch(() => null));
+        await sleep(afterMs);
+        await kill();
+        await Promise.all(renting);
+        expect(await witness.knowsAll()).toBeGreaterThan(0);
+      } finally {
+        await service.close();
+      }
+    },
+  );
 });

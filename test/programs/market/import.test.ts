@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.js';
 import { createDeps } from '../../../src/domain/deps.js';
 import { systemClock } from '../../../src/system-clock.js';
@@ -12,6 +12,7 @@ import { admin, adminJson } from '../../support/operator.js';
 import {
   admin as adminProcess,
   cleanUp,
+  connect,
   type Env,
   folder,
   type GatewayProcess,
@@ -222,7 +223,7 @@ bad-3,rtx-4090,1,free,us`;
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
-    const piped = await adminProcess(args, env);
+    const piped = await admin(args, env);
     expect([piped.code, piped.stderr]).toEqual([0, '']);
     const shown = await adminProcess(args, env, {
       prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'],
@@ -234,7 +235,7 @@ bad-3,rtx-4090,1,free,us`;
   test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
-    const codes = (await Promise.all([adminProcess(args, env), adminProcess(args, env)])).map(({ code }) => code);
+    const codes = (await Promise.all([adminProcess(args, env), admin(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);
     await expect.poll(() => priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
   });
@@ -263,6 +264,42 @@ describe('models and regions', () => {
     const regions = file('regions.csv', 'code,name,country,latitude,longitude\neu-at-vie,Vienna,AT,48.2082,16.3738');
     expect(await adminJson(['region', 'import', regions], env)).toEqual({ created: 1, updated: 0, dry_run: false });
   });
+});
+
+describe('a JSON file', () => {
+  const noun = ['machine', 'model', 'region', 'template', 'market'];
+
+  test.each(noun)('of %s import names the entry that is no object', async (name) => {
+    const path = file(`${name}.json`, '[{}, null]');
+    const refused = await admin([name, 'import', path, ...(name === 'market' ? ['--date', '2026-11-20'] : [])], env);
+    const stderr = `${path} must hold an array of objects; entry 2 is null\n`;
+    expect(refused).toEqual({ code: 2, stdout: '', stderr });
+  });
+
+  test('names the field that is null', async () => {
+    const machines = file('null-fields.json', '[{"id":null,"gpu":"p40"}]');
+    expect((await admin(['machine', 'import', machines], env)).stderr).toContain('\nline 1: id is missing\n');
+    const good = { listing_id: 'a', gpu_slug: 'l4', num_gpus: 1, price_usd_hour: 0.5 };
+    const market = file('null-market.json', JSON.stringify([good, { ...good, listing_id: 'b', gpu_slug: null }]));
+    const plan = await adminJson(['market', 'import', market, '--date', '2026-11-20', '--dry-run'], env);
+    expect(plan).toMatchObject({ listings: 1, rejected: [{ line: 2, reason: 'gpu_slug is empty' }] });
+  });
+});
+
+test('an import that the database cuts short says so in one line and changes nothing', async () => {
+  const holder = await connect(env.DATABASE_URL!);
+  onTestFinished(() => holder.end());
+  await holder.query('begin; lock table region in exclusive mode');
+  const regions = file('cut.csv', 'code,name,country,latitude,longitude\neu-at-cut,Cut,AT,48.2082,16.3738');
+  const importing = admin(['region', 'import', regions], env);
+  const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(() => query(env.DATABASE_URL!, `select pg_terminate_backend(pid) ${waiting}`)).toHaveLength(1);
+  expect(await importing).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'temporarily unavailable, try again: terminating connection due to administrator command\n',
+  });
+  expect(await query(env.DATABASE_URL!, `select from region where code = 'eu-at-cut'`)).toEqual([]);
 });
 
 describe('machines', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { gpu, gpuInTerminal, readable } from '../../support/cli/gpu.js';
+import { gpu } from '../../support/cli/command.js';
+import { gpuInTerminal, readable } from '../../support/cli/gpu.js';
 import { subscribe } from '../../support/events.js';
 import { type Renter, startGateway } from '../../support/gateway.js';
 import { openShop, type Shop, topUp } from '../../support/payments/shop.js';

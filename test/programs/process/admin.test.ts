@@ -1,20 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../support/database.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';
-import {
-  admin as adminProcess,
-  adminJson as adminProcessJson,
-  cleanUp,
-  type Env,
-  folder,
-  type GatewayProcess,
-  query,
-  serverOf,
-  startProcess,
-} from '../../support/process.js';
+import { cleanUp, type Env, type GatewayProcess, query, startProcess } from '../../support/process.js';
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
@@ -25,8 +13,6 @@ const INSTANCE_COLUMNS = 'ID ACCOUNT STATUS MACHINE GPUS MODE USD/H CREATED STOP
 const KEY_COLUMNS = 'ID KEY CREATED LAST_USED REVOKED';
 
 afterAll(cleanUp);
-
-const TO_FULL_DISK = { prefix: ['sh', '-c', 'exec "$0" "$@" > /dev/full'] };
 
 /** The cells of a table, each column found where its heading begins. */
 function table(text: string): { columns: string; rows: string[][] } {
@@ -335,14 +321,6 @@ describe('bad input', () => {
   /** Stands for an account that there is. */
   const ACCOUNT = '{account}';
 
-  it('is told by the process as by the command within this one', async () => {
-    for (const args of [['acount', 'list'], ['account', 'create', '--name', ''], ['audit', '--json'], []]) {
-      expect(await adminProcess(args, { DATABASE_URL: databaseUrl })).toEqual(
-        await admin(args, { DATABASE_URL: databaseUrl }),
-      );
-    }
-  });
-
   it.each<[string[], RegExp]>([
     [[], /--help/],
     [['account'], /--help/],
@@ -393,75 +371,5 @@ describe('bad input', () => {
 
   it('has changed nothing', async () => {
     expect(await everything()).toEqual(before);
-  });
-
-  it('of the settings ends with 2, a database that is not there with 1', async () => {
-    const wrong = await adminProcess(['account', 'list'], { DATABASE_URL: 'somewhere' });
-    expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
-      2,
-      '',
-      expect.stringMatching(/^DATABASE_URL must [^\n]+\n$/),
-    ]);
-    const away = await adminProcess(['account', 'list'], { DATABASE_URL: 'postgresql://x:hunter2@127.0.0.1:1/x' });
-    expect([away.code, away.stdout, away.stderr]).toEqual([
-      1,
-      '',
-      expect.stringMatching(/^DATABASE_URL names [^\n]+\n$/),
-    ]);
-    expect(away.stderr).not.toContain('hunter2');
-  });
-
-  it.skipIf(!existsSync('/dev/full'))('an answer that can’t be written ends with 1 and one line', async () => {
-    const { code, stderr } = await adminProcess(['account', 'list'], { DATABASE_URL: databaseUrl }, TO_FULL_DISK);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^the answer can't be written: [^\n]*\n$/)]);
-  });
-
-  it('--help is none', async () => {
-    const { code, stdout, stderr } = await adminProcess(['--help'], {});
-    expect([code, stderr]).toEqual([0, '']);
-    for (const name of ['account', 'key', 'instance', 'statement', 'audit']) expect(stdout).toContain(`  ${name} `);
-  });
-});
-
-describe('on a data folder', () => {
-  const dataDir = join(folder(), 'data');
-  const env = { DATA_DIR: dataDir };
-  let early: { id: string };
-  let gateway: GatewayProcess;
-
-  const expectNoServer = async () => {
-    expect(await serverOf(dataDir)).toBeUndefined();
-    expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
-  };
-
-  it('a command may come before the first start, which then still loads everything', async () => {
-    early = await adminProcessJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
-    await expectNoServer();
-    gateway = await startProcess(env);
-    expect((await client(gateway.address, gateway.demoKey!).rest('GET', '/balance')).body.balance).toBe(100);
-    expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
-  });
-
-  it('a command uses the server of the gateway that runs, and leaves it running', async () => {
-    const server = await serverOf(dataDir);
-    const { api_key } = await adminProcessJson(['key', 'create', '--account', early.id], env);
-    expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
-    expect(await serverOf(dataDir)).toEqual(server);
-    expect((await gateway.end()).code).toBe(0);
-    await expectNoServer();
-  });
-
-  it('a command and the gateway may start at once, and whoever is last stops the server', async () => {
-    const credit = adminProcessJson(['account', 'credit', early.id, '--amount', '2'], env);
-    gateway = await startProcess(env);
-    expect((await credit).balance).toBe(3);
-    expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
-    const listing = adminProcessJson(['account', 'list'], env);
-    expect((await gateway.end()).code).toBe(0);
-    expect((await listing).map(({ name, balance }: { name: string; balance: number }) => [name, balance])).toEqual([
-      ['Early', 3],
-      ['Demo', 100],
-    ]);
-    await expectNoServer();
   });
 });

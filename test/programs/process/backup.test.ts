@@ -1,31 +1,30 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { extract, type Header, pack } from 'tar-stream';
+import { extract } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RestoreRefused, restore } from '../../../src/database/embedded/restore.js';
+import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { killsOf, seedOf } from '../../support/long.js';
+import { admin, adminJson } from '../../support/operator.js';
 import {
   ADMIN,
-  admin,
-  adminJson,
   cleanUp,
   type Env,
   embeddedUrl,
   folder,
   type GatewayProcess,
+  preparedFolder,
   query,
   run,
   startProcess,
 } from '../../support/process.js';
 
 /** `BACKUP_RENTERS=24 npm run test:long` is the long form (docs/operating.md). */
-const RENTERS = Number(process.env.BACKUP_RENTERS ?? 2);
+const RENTERS = Number(process.env.BACKUP_RENTERS ?? 1);
 const KILLS = killsOf(20);
 const random = xoroshiro128plus(seedOf(1));
 /** The result is in place; before that progress is a share of it. */
@@ -33,6 +32,11 @@ const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
 /** Enough for PostgreSQL to throw away what a backup needs, unless it keeps it on request. */
 const SWITCHES = 8;
+/** Between two rentals of a renter. */
+const PAUSE_MS = 100;
+/** Counting the files of a restore takes some milliseconds itself. */
+const LOOK_EVERY_MS = 10;
+const PATIENT = { timeout: 300_000 };
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
 /** Accounts with credit and a key: one for each renter, because the writes of one account take turns. */
@@ -48,11 +52,6 @@ const RENTERS_SQL = `
 
 afterAll(cleanUp);
 
-interface File {
-  header: Header;
-  bytes: Buffer;
-}
-
 /** What a folder holds, in all its folders; what goes meanwhile counts or not. */
 function entriesOf(directory: string): number {
   try {
@@ -63,47 +62,36 @@ function entriesOf(directory: string): number {
   }
 }
 
-async function unpacked(file: string): Promise<File[]> {
-  const files: File[] = [];
+/** The names of the files in a backup. */
+async function namesIn(file: string): Promise<string[]> {
+  const names: string[] = [];
   const reading = extract();
   reading.end(gunzipSync(readFileSync(file)));
   for await (const entry of reading) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
-    files.push({ header: entry.header, bytes: Buffer.concat(chunks) });
+    names.push(entry.header.name);
+    entry.resume();
   }
-  return files;
-}
-
-async function packed(files: readonly File[]): Promise<Buffer> {
-  const archive = pack();
-  for (const { header, bytes } of files) {
-    if (header.type === 'file') archive.entry({ name: header.name, mode: 0o600 }, bytes);
-    else archive.entry(header);
-  }
-  archive.finalize();
-  const chunks: Buffer[] = [];
-  for await (const chunk of archive as AsyncIterable<Buffer>) chunks.push(chunk);
-  return gzipSync(Buffer.concat(chunks), { level: 0 });
+  return names;
 }
 
 /** All instances that ever were, and what became of them. */
 async function instancesOf(dataDir: string): Promise<Map<string, string>> {
-  const gateway = await startProcess({ DATA_DIR: dataDir });
-  const rows = await query(await embeddedUrl(dataDir), 'select id, status from instance');
-  await gateway.end();
+  const { url, release } = await openEmbeddedPostgres({ dataDir });
+  const rows = await query(url, 'select id, status from instance');
+  await release();
   return new Map(rows.map(({ id, status }) => [id as string, status as string]));
 }
 
 describe('a backup', () => {
-  const dataDir = join(folder(), 'data');
   const backups = folder();
-  const env: Env = { DATA_DIR: dataDir, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn' };
+  let env: Env;
   const file = join(backups, 'gateway.tar.gz');
   let gateway: GatewayProcess;
   let url: string;
   /** What the service has answered of each instance last: `running`, then `destroyed`. */
   const acknowledged = new Map<string, string>();
+  /** The same, as the backup began. */
+  const known = new Map<string, string>();
   let isRenting = false;
   let renting: Promise<unknown> = Promise.resolve();
 
@@ -116,6 +104,8 @@ describe('a backup', () => {
       const destroyed = await renter.rest('DELETE', `/instances/${id}`);
       if (destroyed.status !== 200) throw new Error(JSON.stringify(destroyed.body));
       acknowledged.set(id, 'DESTROYED');
+      // The more slowly a busy machine makes the backup, the more there would be to do beside it.
+      await sleep(PAUSE_MS);
     }
   }
 
@@ -141,19 +131,20 @@ describe('a backup', () => {
     const ended = program.ended.finally(() => {
       hasEnded = true;
     });
-    while (!hasEnded && progress() < moment) await sleep(1);
+    while (!hasEnded && progress() < moment) await sleep(LOOK_EVERY_MS);
     program.signal('SIGKILL');
     await ended;
   }
 
   beforeAll(async () => {
+    const dataDir = await preparedFolder();
+    env = { DATA_DIR: dataDir, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn' };
     gateway = await startProcess(env);
     url = await embeddedUrl(dataDir);
-    await beginRenting();
   });
   afterAll(() => gateway.end());
 
-  it('that is killed leaves the one before it, and nothing of its own in the server', async () => {
+  it('that is killed leaves the one before it, and nothing of its own in the server', PATIENT, async () => {
     const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
     const seen = { old: 0, new: 0, parts: 0 };
@@ -171,7 +162,7 @@ describe('a backup', () => {
         expect(statSync(file).mtimeMs).toBe(before.mtimeMs);
       } else {
         seen.new += 1;
-        await expect(unpacked(file)).resolves.toBeDefined();
+        await expect(namesIn(file)).resolves.toContain('backup_manifest');
       }
     }
     console.info(`killed while backing up: ${JSON.stringify(seen)}`);
@@ -179,15 +170,14 @@ describe('a backup', () => {
     // Neither a base backup under way nor log that is kept for one.
     const left = `select (select count(*) from pg_stat_progress_basebackup) + (select count(*) from pg_replication_slots) as n`;
     await expect.poll(async () => (await query(url, left))[0]!.n, { timeout: 30_000 }).toBe('0');
-    expect((await admin(['backup', file], env)).code).toBe(0);
-    expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('taken among rentals holds all that was acknowledged before it began, and its audit is clean', async () => {
-    await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(50);
-    const before = new Map(acknowledged);
+  it('is taken among rentals', PATIENT, async () => {
+    await beginRenting();
+    await expect.poll(() => acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(10);
+    for (const [id, status] of acknowledged) known.set(id, status);
     const startedAt = performance.now();
-    const backup = admin(['backup', file, '--max-rate', '16000', '--json'], env);
+    const backup = admin(['backup', file, '--max-rate', '32000', '--json'], env);
     for (let count = 0; count < SWITCHES; count += 1) {
       await query(url, 'select pg_switch_wal()');
       await query(url, 'checkpoint');
@@ -198,24 +188,18 @@ describe('a backup', () => {
     await renting;
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual({ file, bytes: readFileSync(file).length });
-    const rented = acknowledged.size - before.size;
+    const rented = acknowledged.size - known.size;
     console.info(`${rented} rentals in ${seconds.toFixed(1)} s of backup: ${(rented / seconds).toFixed(0)} a second`);
     expect(rented).toBeGreaterThan(0);
 
-    const restored = join(folder(), 'restored');
-    const restoring = await admin(['restore', file, '--json'], { DATA_DIR: restored });
-    const { findings, ...counted } = JSON.parse(restoring.stdout);
-    expect([findings, counted.instances >= before.size, restoring.code]).toEqual([[], true, 0]);
-    const there = await instancesOf(restored);
-    // What was running may have been destroyed before the backup ended.
-    const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
-    expect([...before].filter(differs)).toEqual([]);
+    // Nor is anything left of those that were killed.
+    expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('whose restoring is killed leaves nothing, or all of it', { timeout: 300_000 }, async () => {
+  it('whose restoring is killed leaves nothing, or all of it', PATIENT, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
-    const files = (await unpacked(file)).length;
+    const files = (await namesIn(file)).length;
     const seen = { nothing: 0, all: 0, parts: 0 };
     for (let kill = 0; kill < KILLS; kill += 1) {
       rmSync(join(target, 'postgres'), { recursive: true, force: true });
@@ -236,6 +220,10 @@ describe('a backup', () => {
     const exit = await admin(['restore', file], where);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no difference\n$/)]);
     expect(readdirSync(target).sort()).toEqual(['postgres', 'postgres.log']);
+    const there = await instancesOf(target);
+    // What was running may have been destroyed before the backup ended.
+    const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
+    expect([...known].filter(differs)).toEqual([]);
   });
 
   it('is refused where there is nothing to back up, or nowhere to put it', async () => {
@@ -260,100 +248,4 @@ describe('a backup', () => {
     }
     expect(readdirSync(empty)).toEqual([]);
   });
-});
-
-describe('a file that is no whole backup restores nothing', () => {
-  const file = (name: string, text: string, header: Partial<Header> = {}): File => ({
-    header: { name, type: 'file', ...header } as Header,
-    bytes: Buffer.from(text),
-  });
-  const DATA = [file('PG_VERSION', '18\n'), file('base/1/1259', 'the rows of a table')];
-  const LOG = file('pg_wal/000000010000000000000002', 'its log');
-  const OTHER = file('other', 'other');
-  const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');
-
-  /** As PostgreSQL writes it, for these files. */
-  function manifestOf(files: readonly File[], change = (text: string) => text): File {
-    const lines = files.map(({ header, bytes }) =>
-      JSON.stringify({
-        Path: header.name,
-        Size: bytes.length,
-        'Checksum-Algorithm': 'SHA256',
-        Checksum: sha256(bytes),
-      }),
-    );
-    const text = `{ "PostgreSQL-Backup-Manifest-Version": 2,\n"Files": [\n${lines.join(',\n')}\n],\n`;
-    return file('backup_manifest', change(`${text}"Manifest-Checksum": "${sha256(text)}"}\n`));
-  }
-  const MANIFEST = manifestOf(DATA);
-  const put = (bytes: Buffer): string => {
-    const path = join(folder(), 'backup.tar.gz');
-    writeFileSync(path, bytes);
-    return path;
-  };
-  const putFiles = async (...files: File[]) => put(await packed(files));
-  const whole = () => packed([...DATA, LOG, MANIFEST]);
-
-  it('but a whole one all', async () => {
-    const target = folder();
-    await restore(put(await whole()), target);
-    expect(readdirSync(join(target, 'postgres')).sort()).toEqual(['PG_VERSION', 'base', 'pg_wal']);
-  });
-
-  it.each<[string, () => Promise<string> | string, RegExp]>([
-    ['cut off', async () => put((await whole()).subarray(0, -20)), /is no whole backup: unexpected end of file/],
-    ['a changed byte', async () => put(flipped(await whole())), /is no whole backup/],
-    ['text', () => put(Buffer.from('no archive')), /is no whole backup: incorrect header check/],
-    ['empty', () => put(Buffer.alloc(0)), /is no whole backup/],
-    ['not there', () => join(folder(), 'absent.tar.gz'), /ENOENT/],
-    ['a folder', () => folder(), /EISDIR/],
-    [
-      'a changed file',
-      () => putFiles(DATA[0]!, { ...DATA[1]!, bytes: flipped(DATA[1]!.bytes) }, MANIFEST),
-      /is no whole backup: base\/1\/1259 was changed/,
-    ],
-    ['a missing file', () => putFiles(DATA[0]!, LOG, MANIFEST), /base\/1\/1259 is missing/],
-    ['one file more', () => putFiles(...DATA, OTHER, MANIFEST), /other is too much/],
-    ['no manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
-    [
-      'a changed manifest',
-      () =>
-        putFiles(
-          ...DATA,
-          manifestOf(DATA, (text) => text.replace('"Size":3', '"Size":4')),
-        ),
-      /was changed/,
-    ],
-    [
-      'a manifest without a file',
-      () =>
-        putFiles(
-          DATA[0]!,
-          manifestOf(DATA, (text) => text.replace(/,\n.*1259.*\n/, '\n')),
-        ),
-      /its manifest was changed/,
-    ],
-    ['a manifest that is none', () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')), /no manifest/],
-    ['a file above its folder', () => putFiles(...DATA, file('../evil', 'x'), MANIFEST), /outside its folder/],
-    ['a file from the root', () => putFiles(...DATA, file('/tmp/evil', 'x'), MANIFEST), /outside its folder/],
-    [
-      'a link',
-      () => putFiles(...DATA, file('base/evil', '', { type: 'symlink', linkname: '/etc/passwd' }), MANIFEST),
-      /neither a file nor a folder/,
-    ],
-    ['the same file twice', () => putFiles(...DATA, DATA[0]!, MANIFEST), /PG_VERSION/],
-  ])('%s', async (_name, make, reason) => {
-    const target = folder();
-    const refused = await restore(await make(), target).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(RestoreRefused);
-    expect((refused as Error).message).toMatch(reason);
-    expect(readdirSync(target)).toEqual([]);
-  });
-
-  function flipped(bytes: Buffer): Buffer {
-    const copy = Buffer.from(bytes);
-    const middle = copy.length >> 1;
-    copy[middle] = copy[middle]! ^ 1;
-    return copy;
-  }
 });

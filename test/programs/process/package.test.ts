@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { createEmptyDatabase } from '../../support/database.js';
 import { cleanUp, folder, run } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
 
@@ -52,7 +53,8 @@ describe('the package', needs('tar'), () => {
   });
 
   it('has a server that runs, with its data, its page and its client', async () => {
-    const server = run([join(unpacked, 'dist/gateway.mjs')], { DATA_DIR: folder() });
+    const env = { DATABASE_URL: await createEmptyDatabase() };
+    const server = run([join(unpacked, 'dist/gateway.mjs')], env);
     onTestFinished(() => server.signal('SIGKILL'));
     await server.says(/"msg":"listening"/);
     const address = /REST +(http:\S+)\/v1/.exec(server.stdout())![1]!;
@@ -60,9 +62,9 @@ describe('the package', needs('tar'), () => {
     const [script] = /[^"]+graphiql\.js/.exec(await page.text())!;
     expect((await fetch(new URL(script, address))).status).toBe(200);
     const client = `const { createClient } = await import('gpu-rental/client');
-      console.log((await createClient({ baseUrl: '${address}' }).offers.list({ limit: 7 })).count);`;
+      console.log((await createClient({ baseUrl: '${address}' }).gpus.pricing()).count);`;
     const asked = await run(['--input-type=module', '-e', client], {}, { cwd: unpacked }).ended;
-    expect(asked).toEqual({ code: 0, stdout: '7\n', stderr: '' });
+    expect(asked).toEqual({ code: 0, stdout: '83\n', stderr: '' });
     const { stdout } = await run([join(unpacked, bin.gpu), '--version'], {}).ended;
     expect(stdout).toBe(`${version}\n`);
     server.signal('SIGTERM');

@@ -34,7 +34,7 @@ describe('admin template import', () => {
         expect(answer.status).toBe(201);
         return answer;
       },
-      { timeout: 5_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     const { instances } = await agent.desired();
     const desired = instances.find(({ id }) => id === rented.body.id)!;

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../support/database.js';
-import { isLong } from '../../support/long.js';
+import { isLong, killsOf } from '../../support/long.js';
 import { cleanUp, startProcess } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
 import { newVolume, repositoryUrl, resticDone, SECRETS_KEY, startVolumeGateway } from '../../support/volumes.js';
 
-const KILLS = isLong ? 30 : 3;
+const KILLS = killsOf(30);
 afterAll(cleanUp);
 
 describe('a gateway that is killed while a snapshot is made', needs('restic'), () => {
@@ -38,10 +38,10 @@ describe('a gateway that is killed while a snapshot is made', needs('restic'), (
         await gateway.end();
         break;
       }
-      await writeFile(join(files, 'file'), randomBytes(5_000_000));
+      await writeFile(join(files, 'file'), randomBytes(isLong ? 5_000_000 : 1_000_000));
       await resticDone(repository, 'backup', '--force', files);
       acknowledged.splice(0, acknowledged.length, ...(await rowsOf(repository)));
-      await writeFile(join(files, 'file'), randomBytes(60_000_000));
+      await writeFile(join(files, 'file'), randomBytes(isLong ? 60_000_000 : 20_000_000));
       const saving = spawn('restic', ['--no-cache', 'backup', '--force', files], {
         env: { PATH: process.env.PATH, HOME: files, RESTIC_REPOSITORY: repository.url, RESTIC_PASSWORD: password },
         stdio: 'ignore',

@@ -54,15 +54,14 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     const held: Repository = { url: repositoryUrl(gateway, token, volume.id), password: volume.password };
     const owner: Repository = { url: repositoryUrl(gateway, renter.key, volume.id), password: volume.password };
     await resticDone(held, 'init');
-    for (const tag of ['one', 'two', 'three']) await resticDone(held, 'backup', '--tag', tag, files);
+    for (const tag of ['one', 'two']) await resticDone(held, 'backup', '--tag', tag, files);
     const listed = JSON.parse(await resticDone(owner, '--no-lock', 'snapshots', '--json')) as { id: string }[];
-    expect(listed).toHaveLength(3);
+    expect(listed).toHaveLength(2);
     const { rows } = await gateway.deps.db.pool.query(
       'select id from volume_snapshot where volume_id = $1 and lease = 1 and dropped_at is null order by at',
       [volume.id],
     );
     expect(rows.map(({ id }) => id)).toEqual(listed.map(({ id }) => id));
-    expect(await resticDone(owner, '--no-lock', 'ls', 'latest')).toContain(join(files, 'small/199'));
     const target = await mkdtemp(join(tmpdir(), 'restored-'));
     await resticDone(owner, '--no-lock', 'restore', 'latest', '--target', target);
     expect((await readFile(join(target, files, 'large'))).equals(await readFile(join(files, 'large')))).toBe(true);
@@ -74,29 +73,33 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     expect((await ask(gateway, renter.key, 'DELETE', first)).status).toBe(409);
     await endLease(gateway, volume.id);
     await resticDone(owner, 'forget', '--keep-last', '1', '--group-by', '', '--prune');
-    expect(JSON.parse(await resticDone(owner, 'snapshots', '--json'))).toMatchObject([{ id: listed[2]!.id }]);
+    expect(JSON.parse(await resticDone(owner, 'snapshots', '--json'))).toMatchObject([{ id: listed[1]!.id }]);
     expect(await resticDone(owner, 'check', '--read-data')).toContain('no errors were found');
     const { rows: left } = await gateway.deps.db.pool.query(
       'select id from volume_snapshot where volume_id = $1 and dropped_at is null',
       [volume.id],
     );
-    expect(left).toEqual([{ id: listed[2]!.id }]);
+    expect(left).toEqual([{ id: listed[1]!.id }]);
   });
+});
 
+describe("restic's own client", needs('restic'), () => {
   test('the owner brings data in before anything is rented, and copies it to a disk', {
     timeout: 120_000,
   }, async () => {
+    const gateway = await startVolumeGateway();
     const renter = await gateway.renter();
     const volume = await newVolume(gateway, renter.accountId);
     const owner: Repository = { url: repositoryUrl(gateway, renter.key, volume.id), password: volume.password };
     await resticDone(owner, 'init');
-    await resticDone(owner, 'backup', files);
+    await resticDone(owner, 'backup', join(files, 'small'));
     const folder = await mkdtemp(join(tmpdir(), 'copy-'));
     await writeFile(join(folder, 'password'), volume.password);
     const local: Repository = { url: join(folder, 'copy'), password: volume.password };
     await resticDone(local, 'init');
     await resticDone(local, 'copy', '--from-repo', owner.url, '--from-password-file', join(folder, 'password'));
-    expect(JSON.parse(await resticDone(local, 'snapshots', '--json'))).toHaveLength(1);
+    expect(await readdir(join(local.url, 'snapshots'))).toHaveLength(1);
     await rm(folder, { recursive: true });
+    await gateway.close();
   });
 });

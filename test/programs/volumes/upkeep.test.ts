@@ -24,7 +24,7 @@ import {
   type VolumeGateway,
 } from '../../support/volumes.js';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 let gateway: VolumeGateway;
 let renter: Renter;

@@ -1,18 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from '../../support/database.js';
+import { createTestDatabase } from '../../support/database.js';
 import { client } from '../../support/gateway.js';
 import { isLong, killsOf, randomFrom, seedOf } from '../../support/long.js';
-import { adminJson, cleanUp, type GatewayProcess, query, startProcess } from '../../support/process.js';
+import { openAccount } from '../../support/operator.js';
+import { cleanUp, type GatewayProcess, query, startProcess } from '../../support/process.js';
+import { until } from '../../support/until.js';
 import { type Received, startReceiver } from '../../support/webhooks/receiver.js';
 
 afterAll(cleanUp);
 
 const KILLS = killsOf(20);
 const MACHINES = 3;
-/** From the first of the requests to the kill. */
-const KILLED_WITHIN_MS = 1_200;
-const PATIENCE = { timeout: 120_000, interval: 200 };
+/** From the first event that is sent to the kill. */
+const KILLED_WITHIN_MS = 800;
+/** Of a machine and a life of the gateway, at most: each event is slow to send. */
+const RENTALS = 3;
+const PATIENCE = { timeout: 240_000, interval: 500 };
 
 const INSERT_MACHINES = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports,
@@ -36,7 +40,7 @@ test('what was committed is told at least once, in order and signed, however gat
   timeout: isLong ? 1_800_000 : 300_000,
 }, async () => {
   const chance = randomFrom(seedOf(28));
-  const url = await createEmptyDatabase();
+  const url = await createTestDatabase();
   const env = {
     DATABASE_URL: url,
     RATE_LIMIT_PER_MINUTE: '0',
@@ -53,23 +57,22 @@ test('what was committed is told at least once, in order and signed, however gat
     response.statusCode = 204;
   });
   let gateway: GatewayProcess = await startProcess(env);
-  const account = await adminJson(['account', 'create', '--name', 'Told', '--credit', '100000'], env);
-  const { api_key } = await adminJson(['key', 'create', '--account', account.id], env);
+  const { accountId, key } = await openAccount(env, '100000');
   const machines = Array.from({ length: MACHINES }, (_, index) => `m-${String(index).padStart(8, '0')}`);
   await query(url, INSERT_MACHINES, [machines]);
-  const created = await client(gateway.address, api_key).graphql(
+  const created = await client(gateway.address, key).graphql(
     'mutation ($url: String!) { createWebhook(url: $url) { secret } }',
     { url: receiver.url },
   );
   const { secret } = created.body.data.createWebhook;
 
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const renter = client(gateway.address, api_key, account.id);
+    const renter = client(gateway.address, key, accountId);
     let isKilled = false;
     // Rents, stops, starts and destroys until the gateway is gone: what the answer of was lost may be committed too.
     const renting = Promise.allSettled(
       machines.map(async (machine_id) => {
-        while (!isKilled) {
+        for (let rentals = 0; !isKilled && rentals < RENTALS; rentals += 1) {
           const rented = await renter.rest('POST', '/instances', { machine_id });
           if (rented.status !== 201) return;
           for (const action of ['stop', 'start'])
@@ -78,12 +81,14 @@ test('what was committed is told at least once, in order and signed, however gat
         }
       }),
     );
-    await sleep(100 + chance(KILLED_WITHIN_MS));
+    const before = receiver.received.length;
+    await until('an event is sent', () => receiver.received.length > before, 60_000);
+    await sleep(chance(KILLED_WITHIN_MS));
     isKilled = true;
     await gateway.kill();
     await renting;
     gateway = await startProcess(env);
-    const left = client(gateway.address, api_key);
+    const left = client(gateway.address, key);
     for (const { id } of await query(url, `select id from instance where status <> 'DESTROYED'`))
       await left.rest('DELETE', `/instances/${id}`);
   }

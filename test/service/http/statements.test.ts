@@ -55,6 +55,10 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
+it('a request waits 5 s for a connection, no longer 20 s as the start did', () => {
+  expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
+});
+
 describe('statements of a request whose key is known', () => {
   it.each([
     ['GET', '/offers'],

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { type Gateway, openGateway } from '../../../src/compose.js';
-import { readConfig } from '../../../src/config.js';
+import type { Gateway } from '../../../src/compose.js';
 import { hashWebPass } from '../../../src/domain/rules/web-pass.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
-import { systemClock } from '../../../src/system-clock.js';
 import { freePort } from '../free-port.js';
 import { client, createRenter, type Renter } from '../gateway.js';
-import { RealFleet, type RealHost } from '../hosts/real-fleet.js';
+import { gatewayHere, RealFleet, type RealHost } from '../hosts/real-fleet.js';
 import type { Env } from '../process.js';
 
 const WEB = 'web';
@@ -115,16 +112,8 @@ export class WebFleet {
 }
 
 async function secondGateway({ env }: RealFleet): Promise<Gateway> {
-  const port = await freePort();
-  const { DATABASE_URL } = env;
-  const config = readConfig({
-    ...env,
-    DATABASE_URL,
-    PORT: String(port),
-    SSH_PORT: '',
-    STREAMS_URL: `http://127.0.0.1:${port}`,
-  });
-  return openGateway({ ...config, seed: 'none' }, systemClock, pino({ level: 'silent' }));
+  const PORT = String(await freePort());
+  return gatewayHere({ ...env, PORT, SSH_PORT: '', STREAMS_URL: `http://127.0.0.1:${PORT}` });
 }
 
 async function deployWeb(renter: Renter, host: RealHost): Promise<string> {

@@ -1,13 +1,21 @@
-import type { Browser } from 'playwright-core';
+import { rmSync } from 'node:fs';
 import { type Database, openDatabase } from '../../../src/database/database.js';
 import { createDeps, type Deps } from '../../../src/domain/deps.js';
+import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { systemClock } from '../../../src/system-clock.js';
-import { openChromium } from '../chromium.js';
+import { sharedChromium } from '../chromium.js';
 import { testSettings } from '../clock.js';
-import { createTestDatabase } from '../database.js';
-import { createRenter, type Renter } from '../gateway.js';
-import { cleanUp, type Env, type GatewayProcess, startProcess } from '../process.js';
-import { Pages } from './pages.js';
+import { createSharedDatabase, createTestDatabase } from '../database.js';
+import { freePorts } from '../free-port.js';
+import { client, createRenter, type Renter } from '../gateway.js';
+import { cleanUp, type Env, type GatewayProcess, query, startProcess } from '../process.js';
+import { scratchFolder } from '../scratch.js';
+import { until } from '../until.js';
+import { WireAgent } from '../wire-agent.js';
+import { atEndOfWorker } from '../worker.js';
+import { Pages, SOON_MS } from './pages.js';
+
+let shared: Promise<OpenConsole> | undefined;
 
 /** A gateway without rate limit, a browser that visits it, and the domain on the same database. */
 export class OpenConsole {
@@ -15,31 +23,95 @@ export class OpenConsole {
     readonly env: Env,
     private readonly db: Database,
     readonly deps: Deps,
-    readonly gateway: GatewayProcess,
-    private readonly browser: Browser,
+    /** Changes when it is started again. */
+    public gateway: GatewayProcess,
     readonly pages: Pages,
+    private readonly isShared: boolean,
   ) {}
 
-  /** `more` is of the gateway's environment. */
+  /**
+   * The gateway of all test files of this worker, with everything switched on that a test can use. Each test brings its own
+   * account, leaves what all accounts see as it was, and ends no gateway.
+   */
+  static shared(): Promise<OpenConsole> {
+    shared ??= OpenConsole.#openShared();
+    return shared;
+  }
+
+  static async #openShared(): Promise<OpenConsole> {
+    const cwd = scratchFolder('shared-console-');
+    atEndOfWorker(() => rmSync(cwd, { recursive: true, force: true }));
+    const { from, to } = await freePorts(10);
+    const env = {
+      DATABASE_URL: await createSharedDatabase(),
+      RATE_LIMIT_PER_MINUTE: '0',
+      SIGNUP: 'open',
+      SECRETS_KEY: 'ab'.repeat(32),
+      WEBHOOK_NETWORKS: '127.0.0.1',
+      TCP_PORTS: `${from}-${to}`,
+    };
+    return OpenConsole.#on(env, await startProcess(env, { cwd, isShared: true }), true);
+  }
+
+  /** A gateway for this file only. `more` is of its environment. */
   static async open(more: Env = {}): Promise<OpenConsole> {
-    const databaseUrl = await createTestDatabase();
-    const db = openDatabase(databaseUrl);
+    const env = { DATABASE_URL: await createTestDatabase(), RATE_LIMIT_PER_MINUTE: '0', ...more };
+    return OpenConsole.#on(env, await startProcess(env), false);
+  }
+
+  static async #on(env: Env, gateway: GatewayProcess, isShared: boolean): Promise<OpenConsole> {
+    const db = openDatabase(env.DATABASE_URL!);
     const deps = createDeps(db, systemClock, testSettings());
-    const env = { DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0', ...more };
-    const gateway = await startProcess(env);
-    const browser = await openChromium();
-    return new OpenConsole(env, db, deps, gateway, browser, new Pages(browser, gateway.address));
+    return new OpenConsole(env, db, deps, gateway, new Pages(await sharedChromium(), gateway.address), isShared);
   }
 
   renter(creditUsd = '100'): Promise<Renter> {
     return createRenter(this.deps, this.gateway.address, creditUsd);
   }
 
+  /** The cheapest machine of a model with one GPU: each test rents its own model, so that none takes another's. */
+  async cheapest(model: string): Promise<string> {
+    const { body } = await client(this.gateway.address).rest('GET', `/offers?gpu=${model}&limit=1`);
+    return body.data[0].machine_id;
+  }
+
+  /** Writes as another program would. */
+  sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    return query(this.env.DATABASE_URL!, text, values);
+  }
+
+  /** A machine that a renter has rented, and the agent that reports for it. */
+  async rented(
+    owner: Renter,
+    found: Parameters<typeof WireAgent.join>[2] = {},
+  ): Promise<{ agent: WireAgent; id: string }> {
+    const { code } = await enrol(this.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
+    const agent = await WireAgent.join(this.gateway.address, code, found);
+    await agent.report();
+    const rent = async () => {
+      const { status, body } = await owner.rest('POST', '/instances', { machine_id: agent.machineId });
+      return status === 201 ? (body.id as string) : null;
+    };
+    // It is offered once its first heartbeat is written.
+    const id = await until('the machine is offered', rent, SOON_MS, 200);
+    return { agent, id };
+  }
+
+  /** Ends what is this file's own. */
   async close(): Promise<void> {
     await this.pages.close();
-    await this.browser.close();
+    if (this.isShared) return;
     await this.gateway.end();
     await this.db.close();
     await cleanUp();
   }
+}
+
+/** Deploys the best machine of a model; returns the instance's id. */
+export async function deployed(owner: Renter, gpu: string, name?: string): Promise<string> {
+  const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
+    input: { gpus: [gpu], ...(name !== undefined && { launch: { name } }) },
+  });
+  if (body.errors) throw new Error(`${gpu} can't be deployed: ${body.errors[0].message}`);
+  return body.data.deployBest.id;
 }

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { expect } from 'vitest';
+import { isLong } from '../long.js';
 
 /** Long enough on a loaded machine: what it waits for is a condition. */
 export const SOON_MS = 30_000;
@@ -29,8 +30,12 @@ interface KeyHolder {
   key: string;
 }
 
-/** Containers of other tests come and go with networks of theirs; a page asks again by itself. */
-export const isOfMachine = (words: string) => words.includes('net::ERR_NETWORK_CHANGED');
+/**
+ * Containers of other tests come and go with their networks, and Chromium then aborts requests. A page sends them again by
+ * itself; a navigation is reported as one to Chromium's own page of errors.
+ */
+export const isOfMachine = (words: string) =>
+  words.includes('net::ERR_NETWORK_CHANGED') || words.includes('chrome-error://chromewebdata');
 
 /** Pages of the console in a real browser, each context a browser of its own to the gateway. */
 export class Pages {
@@ -102,6 +107,17 @@ export class Pages {
   }
 }
 
+/** The title of a screen. */
+export function heading(page: Page, name: string | RegExp): Locator {
+  return page.getByRole('heading', { level: 1, name });
+}
+
+/** An amount that the page keeps up to date. */
+export async function figure(page: Page, name: string): Promise<number> {
+  const text = await page.locator(`[data-figure="${name}"]`).innerText();
+  return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'));
+}
+
 /** What axe finds, in words. */
 export async function faultsIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
   // The policy lets no script in: it is evaluated instead, once in a document.
@@ -117,4 +133,31 @@ export async function faultsIn(page: Page, within = 'body', rules: object = {}):
 /** By how many pixels the page is wider than its window. */
 export function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}
+
+const WIDE = 1_400;
+const WIDTHS = isLong ? [320, 390, 640, WIDE] : [320];
+const SCHEMES = isLong ? (['light', 'dark'] as const) : (['light'] as const);
+
+/**
+ * Holds a state that no walk through the screens reaches against axe, and a narrow window; in the long run in both themes
+ * and at every width. Leaves the page wide and light.
+ */
+export async function expectSound(page: Page, within = 'body'): Promise<void> {
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await beyondWindow(page), `at ${width} px`).toBeLessThanOrEqual(0);
+      if (isLong) expect(await faultsIn(page, within), `${colorScheme} at ${width} px`).toEqual([]);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: WIDE, height: 900 });
+  if (!isLong) expect(await faultsIn(page, within)).toEqual([]);
+}
+
+/** As `expectSound`, in the long run only: for a state that the walk through the screens reaches too. */
+export async function expectSoundInLongRun(page: Page, within?: string): Promise<void> {
+  if (isLong) await expectSound(page, within);
 }

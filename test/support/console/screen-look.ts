@@ -123,8 +123,12 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       });
       if (!isMarked && !element.matches('.xterm *')) unseen.add(element);
     };
+    // Where the focus was last, Tab would go on: it begins before the first element.
+    const start = document.createElement('button');
+    root.prepend(start);
+    start.focus();
+    start.remove();
     document.addEventListener('focusin', note);
-    (document.activeElement as HTMLElement | null)?.blur();
   });
   const left = () =>
     page.evaluate(() => {

@@ -12,7 +12,7 @@ import { until } from '../until.js';
 
 const API_HOST = 'gateway.localhost';
 const SERVICE_DOMAIN = 'instances.localhost';
-const STARTS_WITHIN_MS = 30_000;
+const STARTS_WITHIN_MS = 120_000;
 
 /** Caddy with the project's own Caddyfile, and certificates of an authority of its own. */
 export interface TestCaddy {

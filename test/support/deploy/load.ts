@@ -44,6 +44,8 @@ type Send = (call: Call) => Promise<{ status: number; text: string }>;
 
 const MAX_REQUESTS = 100_000;
 const WITHIN_MS = 60_000;
+/** Before each rental of a worker: there are always some requests in flight, and the gateways have time to start. */
+const PAUSE_MS = 100;
 const AFTER_FAILURE_MS = 250;
 
 interface LoadOptions {
@@ -92,6 +94,7 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
       return null;
     };
     for (let round = 0; !stopping && total < MAX_REQUESTS; round += 1) {
+      await sleep(PAUSE_MS);
       const idempotencyKey = `${name}-${index}-${round}`;
       await call('offers', 200, { method: 'GET', path: '/v1/offers?limit=3' });
       await call('balance', 200, { method: 'GET', path: '/v1/balance' });

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { MachineFile } from '../../../src/agent/machine-file.js';
 import type { DesiredInstance, Hardware } from '../../../src/agent/protocol.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
-import { mountsBelow, type TestEngine } from './engines.js';
+import type { TestEngine } from './engines.js';
+import { mountsBelow } from './leftovers.js';
 import { type ScriptedGateway, TOKEN } from './scripted-gateway.js';
 
 const ONE_FILE = join(PACKAGE_ROOT, 'dist/gpu-agent.mjs');

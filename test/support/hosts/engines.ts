@@ -1,11 +1,12 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Docker from 'dockerode';
+import { inject } from 'vitest';
 import { LABELS } from '../../../src/agent/engine/engine.js';
 import { find, type Needs, needsRoot, type Tool } from '../tools.js';
 import { until } from '../until.js';
+import { removeAfterEnd } from './leftovers.js';
 
 /**
  * Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched.
@@ -44,7 +45,7 @@ export function needsEngine(name: EngineName, ...more: readonly Tool[]): Needs {
 /** `registries` are host:port pairs that are spoken to without TLS. */
 export async function startEngine(name: EngineName, registries: string[]): Promise<TestEngine> {
   // Short: the path of a Unix socket may have 107 characters.
-  const dir = mkdtempSync(join(tmpdir(), `${name}-`));
+  const dir = mkdtempSync(join(inject('enginesFolder'), `${name}-`));
   const socket = join(dir, 'engine.sock');
   const docker = new Docker({ socketPath: socket });
   let child: ChildProcess | null = null;
@@ -111,9 +112,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
         () => {},
       );
       await end(child, 'SIGTERM');
-      killLeftovers(dir);
-      unmountBelow(dir);
-      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      removeAfterEnd(dir);
     },
   };
   await engine.start();
@@ -186,51 +185,14 @@ async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<
   await gone;
 }
 
-async function removeAll(docker: Docker): Promise<void> {
+/** Removes every container and volume. */
+export async function removeAll(docker: Docker): Promise<void> {
   for (const { Id } of await docker.listContainers({ all: true })) {
     await docker
       .getContainer(Id)
       .remove({ force: true, v: true })
       .catch(() => {});
   }
-}
-
-/** Monitors of containers and what they wait for: an engine killed while it made a container forgets them. */
-function killLeftovers(dir: string): void {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    const parent = readOr(`/proc/${pid}/cmdline`);
-    if (!parent.includes(`${dir}/`) || Number(pid) === process.pid) continue;
-    for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)) killIfThere(child);
-    killIfThere(pid);
-  }
-}
-
-function killIfThere(pid: string): void {
-  try {
-    process.kill(Number(pid), 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-/** What a killed engine left mounted in its folder. */
-function unmountBelow(dir: string): void {
-  for (const target of mountsBelow(dir).reverse()) execFileSync('umount', ['-l', target]);
-}
-
-export function mountsBelow(dir: string): string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
-    .filter((target) => target.startsWith(`${dir}/`));
 }
 
 /** Frames of eight bytes and their text, as the engine sends without a terminal. */

@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { pino } from 'pino';
 import { MachineFile } from '../../../src/agent/machine-file.js';
+import { type Gateway, openGateway } from '../../../src/compose.js';
+import { readConfig } from '../../../src/config.js';
+import { systemClock } from '../../../src/system-clock.js';
 import { createTestDatabase } from '../database.js';
 import { freePort } from '../free-port.js';
 import { client, type Renter } from '../gateway.js';
@@ -9,8 +13,10 @@ import { admin, adminJson } from '../operator.js';
 import { cleanUp, type Env, embeddedUrl, folder, type GatewayProcess, query, startProcess } from '../process.js';
 import { ASK_EVERY_MS, until } from '../until.js';
 import { runAgent } from './agent-process.js';
-import { type EngineName, mountsBelow, startEngine, type TestEngine } from './engines.js';
-import { startRegistry, type TestRegistry } from './registry.js';
+import { type EngineName, startEngine, type TestEngine } from './engines.js';
+import { mountsBelow } from './leftovers.js';
+import type { TestRegistry } from './registry.js';
+import { sharedEngine, sharedRegistry } from './shared.js';
 
 const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
@@ -38,21 +44,35 @@ export interface SeenRuntime {
   reachable: boolean;
 }
 
+export interface FleetOptions {
+  engineName?: EngineName;
+  /** Whether the file has an engine that no other file uses, because it ends it. */
+  startsEngine?: boolean;
+  /** Whether the gateway is a process of its own, which can be killed and measured; it takes 2 CPU-seconds longer. */
+  hasProcess?: boolean;
+}
+
 /** The gateway, agents and the engine, each a process of its own, and a registry with the images of the templates. */
 export class RealFleet {
   readonly hosts: RealHost[] = [];
-  #gateway: GatewayProcess | null = null;
+  #process: GatewayProcess | null = null;
+  #here: Gateway | null = null;
 
   private constructor(
     readonly engine: TestEngine,
     readonly registry: TestRegistry,
     readonly env: Env,
+    private readonly hasProcess: boolean,
   ) {}
 
   /** `more` is of the gateway's environment. */
-  static async open(more: Env = {}, engineName: EngineName = 'podman'): Promise<RealFleet> {
-    const registry = await startRegistry();
-    const engine = await startEngine(engineName, [registry.at, registry.slowAt, registry.closedAt]);
+  static async open(
+    more: Env = {},
+    { engineName = 'podman', startsEngine = false, hasProcess = true }: FleetOptions = {},
+  ): Promise<RealFleet> {
+    const registry = await sharedRegistry();
+    const registries = [registry.at, registry.slowAt, registry.closedAt];
+    const engine = await (startsEngine ? startEngine(engineName, registries) : sharedEngine(engineName));
     // Agents find the gateway where it was before its death.
     const env = {
       DATABASE_URL: more.DATABASE_URL ?? (await createTestDatabase()),
@@ -60,7 +80,7 @@ export class RealFleet {
       RATE_LIMIT_PER_MINUTE: '0',
       ...more,
     };
-    const fleet = new RealFleet(engine, registry, env);
+    const fleet = new RealFleet(engine, registry, env, hasProcess);
     await registry.push('busybox');
     for (const tag of ['latest', '1']) await engine.pull(`${registry.at}/busybox:${tag}`);
     await fleet.startGateway();
@@ -69,24 +89,25 @@ export class RealFleet {
   }
 
   get gatewayPid(): number {
-    return this.#gateway!.pid;
+    return this.#process!.pid;
   }
 
   /** Of all that it wrote to its two streams since it was started last. */
   get gatewayOutput(): string {
-    return this.#gateway!.stdout() + this.#gateway!.stderr();
+    return this.#process === null ? '' : this.#process.stdout() + this.#process.stderr();
   }
 
   get address(): string {
-    return this.#gateway!.address;
+    return (this.#process ?? this.#here)!.address;
   }
 
   async startGateway(): Promise<void> {
-    this.#gateway = await startProcess(this.env);
+    if (this.hasProcess) this.#process = await startProcess(this.env);
+    else this.#here = await gatewayHere(this.env);
   }
 
   async killGateway(): Promise<void> {
-    await this.#gateway!.kill();
+    await this.#process!.kill();
   }
 
   /** Of the image with the tag 1. */
@@ -156,10 +177,17 @@ export class RealFleet {
     for (const { dataDir } of this.hosts) {
       for (const target of mountsBelow(dataDir).reverse()) execFileSync('umount', ['-l', target]);
     }
-    await this.#gateway?.end();
+    await this.#process?.end();
+    await this.#here?.close();
     await this.registry.close();
     await cleanUp();
   }
+}
+
+/** A second gateway of a fleet, or its only one, within the tests' own process. */
+export function gatewayHere(env: Env): Promise<Gateway> {
+  const config = readConfig({ SSH_PORT: '', DATA_DIR: folder(), ...env });
+  return openGateway({ ...config, seed: 'none' }, systemClock, pino({ level: 'silent' }));
 }
 
 /** A host of the fleet: its data folder, and the agent on it. */

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { inject } from 'vitest';
 import { freePort } from '../free-port.js';
 import { find } from '../tools.js';
 import { until } from '../until.js';
@@ -31,6 +31,8 @@ export interface TestRegistry {
   damage: 'none' | 'reset' | 'altered';
   /** With the tags latest and 1. Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
   push(name: string, options?: ImageOptions): Promise<void>;
+  /** The registry no longer has the image. */
+  remove(name: string): void;
   close(): Promise<void>;
 }
 
@@ -51,13 +53,20 @@ export interface ImageOptions {
 
 /** Waits without doing anything: a loop of short sleeps is ten processes a second, of each container. */
 export const UNTIL_TERM = 'trap "exit 0" TERM; sleep 1000000 & wait';
+/** Its state at the beginning of a test file. */
+export const REGISTRY_DEFAULTS: Pick<TestRegistry, 'bytesPerSecond' | 'damage'> = {
+  bytesPerSecond: 6_000_000,
+  damage: 'none',
+};
+/** Names of its images begin with this. */
+export const REGISTRY_HOST = '127.0.0.1:';
 const RUNS_UNTIL_TERM = ['/bin/sh', '-c', UNTIL_TERM];
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 
 export async function startRegistry(): Promise<TestRegistry> {
-  const dir = mkdtempSync(join(tmpdir(), 'registry-'));
+  const dir = mkdtempSync(join(inject('enginesFolder'), 'registry-'));
   const port = await freePort();
-  const at = `127.0.0.1:${port}`;
+  const at = `${REGISTRY_HOST}${port}`;
   const config = join(dir, 'config.yml');
   writeFileSync(
     config,
@@ -80,8 +89,7 @@ export async function startRegistry(): Promise<TestRegistry> {
     slowAt: '',
     closedAt: '',
     login: { username: 'me', password: `hush-${randomBytes(12).toString('hex')}` },
-    bytesPerSecond: 6_000_000,
-    damage: 'none',
+    ...REGISTRY_DEFAULTS,
     async push(name, options = {}) {
       const {
         command = RUNS_UNTIL_TERM,
@@ -106,6 +114,9 @@ export async function startRegistry(): Promise<TestRegistry> {
         ...(user !== undefined && { User: user }),
         ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
       });
+    },
+    remove(name) {
+      rmSync(join(dir, 'data/docker/registry/v2/repositories', name), { recursive: true, force: true });
     },
     async close() {
       for (const server of [slow, closed]) {

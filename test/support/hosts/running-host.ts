@@ -1,9 +1,10 @@
 import { TestHost } from './agent-process.js';
-import { type EngineName, startEngine, type TestEngine } from './engines.js';
-import { type ImageOptions, startRegistry, type TestRegistry } from './registry.js';
+import type { EngineName, TestEngine } from './engines.js';
+import type { ImageOptions, TestRegistry } from './registry.js';
 import { ScriptedGateway } from './scripted-gateway.js';
+import { sharedEngine, sharedRegistry } from './shared.js';
 
-/** A host at work, for all tests of a file: the start of an agent takes as long as most of them. */
+/** A host at work, for all tests of a file: the start of an agent takes as long as most of them. Engine and registry are the worker's. */
 export class RunningHost {
   registry!: TestRegistry;
   engine!: TestEngine;
@@ -12,8 +13,8 @@ export class RunningHost {
 
   /** The images are there when it starts. */
   async open(name: EngineName, images: Record<string, ImageOptions>): Promise<this> {
-    this.registry = await startRegistry();
-    this.engine = await startEngine(name, [this.registry.at, this.registry.closedAt]);
+    this.registry = await sharedRegistry();
+    this.engine = await sharedEngine(name);
     for (const [image, options] of Object.entries(images)) {
       await this.registry.push(image, options);
       await this.engine.pull(`${this.registry.at}/${image}:latest`);

@@ -29,6 +29,8 @@ export class ScriptedGateway {
   /** Bodies that are not of the protocol. */
   refused: string[] = [];
   asked = 0;
+  /** Requests that were answered in another mood than a good one. */
+  answeredBadly = 0;
   /** What a start is given in secret; null: a secret is gone. */
   secrets: StartSecrets | null = { variables: {}, files: {}, registryLogin: null };
   /** Serves the repositories of volumes, and says what opens them. */
@@ -175,6 +177,7 @@ export class ScriptedGateway {
   }
 
   #answerBadly(response: ServerResponse): void {
+    this.answeredBadly += 1;
     if (this.mood === 'away') response.destroy();
     else if (this.mood === 'unauthorized')
       send(response, 401, { error: { code: 'unauthorized', message: 'Revoked.' } });

@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
-import { needsEngine } from '../support/hosts/engines.js';
-import { RealFleet, type RealHost, type RealRenter } from '../support/hosts/real-fleet.js';
+import { sharedChromium } from '../../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pages.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 
 /** As a notebook's server does: its page for who has the token, the way out for all others. */
 const LAB = `mkdir -p /www/cgi-bin
@@ -56,12 +56,11 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
       description: HOSTILE,
       variables,
     });
-    [host, renter, browser] = await Promise.all([fleet.host(), fleet.renter(), openChromium()]);
+    [host, renter, browser] = await Promise.all([fleet.host(), fleet.renter(), sharedChromium()]);
     pages = new Pages(browser, fleet.address);
   });
   afterAll(async () => {
     await pages?.close();
-    await browser?.close();
     await fleet?.close();
   });
 

@@ -3,11 +3,11 @@ import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WebFleet } from '../support/access/web-fleet.js';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
-import { needsEngine } from '../support/hosts/engines.js';
-import { folder } from '../support/process.js';
+import { WebFleet } from '../../support/access/web-fleet.js';
+import { sharedChromium } from '../../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pages.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { folder } from '../../support/process.js';
 
 const LARGE_BYTES = 200_000_000;
 const LONG = { timeout: 180_000 };
@@ -18,13 +18,12 @@ describe('files and log of a real container, in the console', needsEngine('podma
   let pages: Pages;
 
   beforeAll(async () => {
-    [web, browser] = await Promise.all([WebFleet.open(), openChromium()]);
+    [web, browser] = await Promise.all([WebFleet.open(), sharedChromium()]);
     pages = new Pages(browser, web.fleet.address);
     await inside('mkdir -p /workspace');
   });
   afterAll(async () => {
     await pages?.close();
-    await browser?.close();
     await web?.close();
   });
 

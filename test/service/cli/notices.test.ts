@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gpu } from '../../support/cli/gpu.js';
+import { gpu } from '../../support/cli/command.js';
 import type { Renter } from '../../support/gateway.js';
 import { cleanUp, type Env, folder } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
-import { needsEngine } from '../support/hosts/engines.js';
-import { RealFleet, type RealHost, type RealRenter } from '../support/hosts/real-fleet.js';
-import { until } from '../support/until.js';
+import { sharedChromium } from '../../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pages.js';
+import { enter, PROMPT, rows, sees } from '../../support/console/terminal-screen.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { until } from '../../support/until.js';
 
 /** Of this computer, by their command lines. */
 const runs = (command: string) =>
@@ -20,44 +21,17 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
   let id: string;
 
   beforeAll(async () => {
-    [fleet, browser] = await Promise.all([RealFleet.open(), openChromium()]);
+    [fleet, browser] = await Promise.all([RealFleet.open(), sharedChromium()]);
     host = await fleet.host();
     renter = await fleet.renter();
     pages = new Pages(browser, fleet.address);
   });
   afterAll(async () => {
     await pages?.close();
-    await browser?.close();
     await fleet?.close();
   });
 
   const screen = () => `/instances/${id}?tab=terminal`;
-  /** What is on the screen of the terminal, without what is empty at its end. */
-  const rows = async (page: Page): Promise<string> => {
-    const texts = await page.locator('.xterm-rows > div').allInnerTexts();
-    return texts
-      .map((text) => text.replaceAll('\u00a0', ' ').trimEnd())
-      .join('\n')
-      .trimEnd();
-  };
-  const sees = (page: Page, words: string | RegExp) =>
-    until(
-      `${words} is on the screen`,
-      async () => {
-        const text = await rows(page);
-        return typeof words === 'string' ? text.includes(words) : words.test(text);
-      },
-      SOON_MS,
-    ).catch(async (error) => {
-      throw new Error(`${error.message}, but:\n${await rows(page)}\n${await page.locator('main').innerText()}`);
-    });
-  const PROMPT = /[#$] ?$/;
-
-  const enter = async (page: Page, line: string) => {
-    await page.locator('.xterm').click();
-    await page.keyboard.type(line);
-    await page.keyboard.press('Enter');
-  };
   const shown = async (page: Page): Promise<Page> => {
     await sees(page, PROMPT);
     return page;

@@ -1,0 +1,47 @@
+import type { PreparedStatement } from './transaction.js';
+
+/** A row by the properties of its model; `vramGb` is stored in the column `vram_gb`. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Returns a statement that inserts rows of the same properties in their order, however many there are. */
+export function insertRows(table: string, rows: readonly Row[]): PreparedStatement {
+  const columns = columnsOf(rows);
+  return {
+    name: `insert-rows-${table}`,
+    text: `insert into ${table} (${columns}) ${RECORDS(table, columns)}`,
+    values: [jsonOf(rows)],
+  };
+}
+
+/** Returns a statement that inserts a row, or updates the one with the same key except for the `kept` properties. */
+export function putRow(table: string, key: string, row: Row, kept: readonly string[] = []): PreparedStatement {
+  const columns = columnsOf([row]);
+  const changes = Object.keys(row)
+    .filter((name) => name !== key && !kept.includes(name))
+    .map(columnOf)
+    .map((column) => `${column} = excluded.${column}`);
+  return {
+    name: `put-row-${table}`,
+    text: `insert into ${table} (${columns}) ${RECORDS(table, columns)}
+           on conflict (${columnOf(key)}) do update set ${changes.join(', ')}`,
+    values: [jsonOf([row])],
+  };
+}
+
+const RECORDS = (table: string, columns: string) =>
+  `select ${columns} from jsonb_populate_recordset(null::${table}, $1::jsonb)`;
+
+function columnsOf([first = {}]: readonly Row[]): string {
+  return Object.keys(first).map(columnOf).join(', ');
+}
+
+function columnOf(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function jsonOf(rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {}).map((name) => [name, columnOf(name)] as const);
+  const records = rows.map((row) => Object.fromEntries(columns.map(([name, column]) => [column, row[name]])));
+  // PostgreSQL reads a number from text too, and JSON.stringify refuses a bigint.
+  return JSON.stringify(records, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { heading } from '../support/console/pages.js';
+import { newSshKey } from '../support/ssh-key.js';
+import { needs } from '../support/tools.js';
+
+let here: OpenConsole;
+
+const renter = (creditUsd?: string) => here.renter(creditUsd);
+
+describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
+  beforeAll(async () => {
+    here = await OpenConsole.shared();
+  });
+  afterAll(() => here?.close());
+
+  it('makes an account without a name, shows its key once, and signs in with it when it is kept', () =>
+    here.pages.with('/sign-in', null, async ({ page }) => {
+      await page.getByRole('button', { name: 'Create an account' }).click();
+      const secret = await page.locator('.secret').innerText();
+      expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
+      expect(await page.getByRole('button', { name: 'Sign in with it' }).isDisabled()).toBe(true);
+      await page.getByLabel('I have copied it to a safe place').check();
+      await page.getByRole('button', { name: 'Sign in with it' }).click();
+      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      expect(await page.content()).not.toContain(secret);
+    }));
+
+  it('takes a key once, and keeps it nowhere', async () => {
+    const owner = await renter();
+    await here.pages.with('/money', null, async ({ page, requests }) => {
+      await page.getByLabel('API key').fill('gpu_live_wrong');
+      await page.keyboard.press('Enter');
+      await page.getByText('This key is not accepted').waitFor();
+      await page.getByLabel('API key').fill(owner.key);
+      await page.keyboard.press('Enter');
+      await heading(page, 'Money').waitFor();
+      await page.locator('[data-figure="balance"]').waitFor();
+
+      const secret = owner.key.slice('gpu_live_'.length);
+      expect(JSON.stringify(await page.context().storageState())).not.toContain(secret);
+      expect(
+        await page.evaluate(() =>
+          JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href]),
+        ),
+      ).not.toContain(secret);
+      expect(await page.content()).not.toContain(secret);
+      expect(requests.filter((request) => request.url().includes(secret))).toEqual([]);
+      expect(requests.filter((request) => request.postData()?.includes(secret))).toHaveLength(1);
+      expect(here.gateway.stderr()).not.toContain(secret);
+      const [cookie] = await page.context().cookies();
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await heading(page, 'Sign in').waitFor();
+      await page.locator('.status-line').getByText('Signed out').waitFor();
+      expect(await page.context().cookies()).toEqual([]);
+    });
+  });
+
+  it('lets somebody without a key fill in the form, sign in, and go on in it; never to another origin', async () => {
+    const owner = await renter();
+    await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
+      await page.getByRole('radio', { name: /^ComfyUI/ }).click();
+      await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+      await page.getByLabel('API key').fill(owner.key);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
+      expect(await page.getByRole('radio', { name: /^ComfyUI/ }).isChecked()).toBe(true);
+      expect(
+        await page
+          .getByRole('navigation')
+          .getByRole('link', { name: 'Machines', exact: true })
+          .getAttribute('aria-current'),
+      ).toBe('page');
+      for (const then of ['//elsewhere.test/keys', '/..//elsewhere.test/keys', 'http://[']) {
+        await page.goto(`${here.gateway.address}/sign-in?then=${encodeURIComponent(then)}`);
+        await heading(page, 'Home').waitFor();
+        expect(page.url()).toBe(`${here.gateway.address}/`);
+      }
+      expect((await page.goto(`${here.gateway.address}/nowhere`))?.status()).toBe(404);
+      await heading(page, 'There is nothing here').waitFor();
+      await page.goto(`${here.gateway.address}/money/elsewhere`);
+      await heading(page, 'There is nothing here').waitFor();
+    });
+  });
+
+  it('ends the session when its key is revoked, and says so', async () => {
+    const owner = await renter();
+    await here.pages.with('/instances', owner, async ({ page }) => {
+      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      const { body } = await owner.graphql('{ apiKeys { id isCurrent } }');
+      const { id } = body.data.apiKeys.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+      await owner.graphql('mutation ($id: ID!) { revokeApiKey(id: $id) { id } }', { id });
+      await page.getByText('You are signed out').waitFor();
+      await heading(page, 'Sign in').waitFor();
+    });
+  });
+
+  it('warns before it revokes the key of its own session, and creates keys that are shown once', async () => {
+    const owner = await renter();
+    await here.pages.with('/keys', owner, async ({ page }) => {
+      await page.getByLabel('Name').fill('laptop');
+      await page.getByRole('button', { name: 'Create a key' }).click();
+      const secret = await page.locator('.secret').innerText();
+      expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
+      await page.getByRole('row', { name: /laptop/ }).waitFor();
+      await page.getByRole('button', { name: 'I have it' }).click();
+      expect(await page.content()).not.toContain(secret);
+      await page
+        .getByRole('row', { name: /this session/ })
+        .getByRole('button', { name: /^Revoke/ })
+        .click();
+      await page.getByText('you are signed out with it').waitFor();
+      await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+      await heading(page, 'Sign in').waitFor();
+    });
+  });
+
+  it('adds and removes SSH keys, and says what is wrong with one', async () => {
+    const owner = await renter();
+    await here.pages.with('/keys', owner, async ({ page }) => {
+      await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
+      const field = page.getByLabel('Public key, the line of a .pub file');
+      await field.fill('ssh-ed25519 AAAA');
+      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByRole('alert').waitFor();
+      await field.fill(newSshKey('laptop'));
+      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByRole('row', { name: /laptop ssh-ed25519 SHA256:/ }).waitFor();
+      await page.getByRole('button', { name: 'Remove the SSH key laptop' }).click();
+      await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
+    });
+  });
+});

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deployed, OpenConsole } from '../support/console/open-console.js';
+import { expectSoundInLongRun, figure, SOON_MS, type Visit } from '../support/console/pages.js';
+import type { Renter } from '../support/gateway.js';
+import { type Env, startProcess } from '../support/process.js';
+import { needs } from '../support/tools.js';
+
+const DEAR = 'h100-sxm';
+/** Long enough for a page that does not tick to be wrong in most looks. */
+const LOOKS = 10;
+const MINUTE_MS = 60_000;
+/** The page sends a dozen requests, some of them twice when it is back. */
+const STRICT: Env = { RATE_LIMIT_PER_MINUTE: '30' };
+
+let here: OpenConsole;
+let isStrict = false;
+
+const renter = (creditUsd?: string) => here.renter(creditUsd);
+
+/** Starts the gateway that has ended, where it was. */
+async function startAgain(more: Env = {}): Promise<void> {
+  here.gateway = await startProcess({ ...here.env, PORT: new URL(here.gateway.address).port, ...more });
+  isStrict = more === STRICT;
+}
+
+/** What the newest sheet says of the T4. */
+async function newestSheet(): Promise<{ date: string; price: string; listings: number }> {
+  const { body } = await (await renter('0')).graphql(
+    '{ pricing { marketSnapshot data { slug listings pricePerGpuHour { onDemand } } } }',
+  );
+  const { marketSnapshot: date, data } = body.data.pricing;
+  const { listings, pricePerGpuHour } = data.find(({ slug }: { slug: string }) => slug === 't4');
+  return { date, price: pricePerGpuHour.onDemand.toFixed(2), listings };
+}
+
+const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
+
+// Its own gateway: new prices are new for all accounts, and the gateway is ended, killed and limited.
+describe('a page and its gateway', needs('chromium'), () => {
+  beforeAll(async () => {
+    here = await OpenConsole.open();
+  });
+  afterAll(() => here?.close());
+
+  it('shows the price of a model over its snapshots: of one in words, of more as a chart, when they come', () =>
+    here.pages.with('/machines?gpu=t4', null, async ({ page, complaints }) => {
+      const panel = page.getByRole('region', { name: 'NVIDIA Tesla T4' });
+      const first = await newestSheet();
+      const words = (price: string, date: string, listings: number) =>
+        `${price} USD per GPU-hour on demand at ${date}, from ${listings} listings`;
+      await panel.getByText(`${words(first.price, first.date, first.listings)}; the first snapshot.`).waitFor();
+      expect(await panel.getByRole('img').count()).toBe(0);
+
+      await here.sql(
+        `with snapshot as (insert into market_snapshot (date, published_at) values ('2026-11-21', now()))
+         insert into gpu_price (snapshot_date, gpu, on_demand_rate, median_micro, listings)
+         select '2026-11-21', gpu, case when gpu = 't4' then 990000 else on_demand_rate end, median_micro,
+           case when gpu = 't4' then 77 else listings end
+         from gpu_price where snapshot_date = $1`,
+        [first.date],
+      );
+      const told = `${words('0.99', '2026-11-21', 77)}; ${first.price} at ${first.date}, 2 snapshots.`;
+      const chart = panel.getByRole('img', { name: told });
+      await chart.waitFor();
+      await page.getByText('Market of 2026-11-21').waitFor();
+      const sheet = page.getByRole('region', { name: 'Price sheet' });
+      await sheet
+        .getByRole('row', { name: /NVIDIA Tesla T4 / })
+        .getByText('0.99')
+        .waitFor();
+      const titles = await chart
+        .locator('circle title')
+        .evaluateAll((all) => all.map(({ textContent }) => textContent));
+      expect(titles).toEqual([
+        `${first.date}: ${first.price} from ${first.listings} listings`,
+        '2026-11-21: 0.99 from 77 listings',
+      ]);
+      // Dearer is higher, later is further to the right.
+      const [before, after] = await chart
+        .locator('circle')
+        .evaluateAll((all) => all.map((dot) => [Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))]));
+      expect(after![0]).toBeGreaterThan(before![0]!);
+      expect(after![1]).toBeLessThan(before![1]!);
+      await expectSoundInLongRun(page);
+      expect(complaints).toEqual([]);
+    }));
+
+  it('ticks as the service counts, in two tabs, one of which was frozen', async () => {
+    const owner = await renter('1000');
+    // About half a cent a second: a lag of two seconds is seen.
+    for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
+    const context = await here.pages.context(owner);
+    const tabs = [await here.pages.visit('/money', context), await here.pages.visit('/money', context)];
+    for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
+    /** To the cent, whichever second the service was asked in. */
+    const isEqual = async ({ page }: Visit): Promise<boolean> => {
+      const before = await balanceOf(owner);
+      const shown = await figure(page, 'balance');
+      return shown <= before + 0.01 && shown >= (await balanceOf(owner)) - 0.01;
+    };
+    const first = await balanceOf(owner);
+    // As by a laptop that is closed.
+    const [, closed] = tabs as [Visit, Visit];
+    const lid = await context.newCDPSession(closed.page);
+    await lid.send('Page.setWebLifecycleState', { state: 'frozen' });
+    await expect.poll(() => balanceOf(owner), { timeout: SOON_MS, interval: 1_000 }).toBeLessThan(first - 0.03);
+    await lid.send('Page.setWebLifecycleState', { state: 'active' });
+    await expect.poll(() => isEqual(closed), { timeout: SOON_MS }).toBe(true);
+
+    let wrong = 0;
+    for (let look = 0; look < LOOKS; look += 1) {
+      const before = await balanceOf(owner);
+      await expect.poll(() => balanceOf(owner), { timeout: SOON_MS, interval: 500 }).toBeLessThan(before);
+      for (const tab of tabs) if (!(await isEqual(tab))) wrong += 1;
+    }
+    // A busy machine draws late; a page that does not tick is wrong in most looks.
+    expect(wrong, `${wrong} of ${2 * LOOKS} looks`).toBeLessThanOrEqual(LOOKS);
+    const settles = tabs
+      .flatMap(({ requests }) => requests)
+      .filter((request) => /query Settle/.test(request.postData() ?? ''));
+    // They count between two answers instead of asking again.
+    expect(settles.length).toBeLessThanOrEqual(9);
+    expect(first - (await figure(tabs[0]!.page, 'balance'))).toBeGreaterThan(0.06);
+    expect(tabs.flatMap((tab) => tab.complaints)).toEqual([]);
+    await context.close();
+  });
+
+  it('says that the clock of the computer is off, and counts by the service’s', async () => {
+    const owner = await renter();
+    const context = await here.pages.context(owner);
+    await context.addInitScript(() => {
+      const ahead = 180_000;
+      const now = Date.now.bind(Date);
+      Date.now = () => now() + ahead;
+    });
+    const { page } = await here.pages.visit('/money', context);
+    await page.getByText(/The clock of this computer is 3 min( \d+ s)? fast/).waitFor();
+    expect(await figure(page, 'balance')).toBe(100);
+    await context.close();
+  });
+
+  it(
+    'reports that the gateway is down, and resumes when it is up again',
+    async () => {
+      const owner = await renter();
+      const id = await deployed(owner, 'rtx-5090');
+      await here.pages.with('/instances', owner, async ({ page }) => {
+        const navigation = page.getByRole('navigation');
+        const unanswered = page.getByText('The service does not answer');
+        await page.getByText('running', { exact: true }).waitFor();
+        await page.getByText('Live', { exact: true }).waitFor();
+        // What could not be read offline is read when the browser is back, though its stream was never lost.
+        await page.context().setOffline(true);
+        await navigation.getByRole('link', { name: 'Money' }).click();
+        await unanswered.first().waitFor();
+        await page.context().setOffline(false);
+        await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
+        // Each part of the screen asks again by itself.
+        await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);
+        await navigation.getByRole('link', { name: 'Instances' }).click();
+        await page.getByText('running', { exact: true }).waitFor();
+        await here.gateway.kill();
+        await page.getByText('No connection to the service').waitFor();
+        await page.getByRole('link', { name: id }).waitFor();
+        // A screen that could not be read is read when the gateway is there again.
+        await page.getByRole('link', { name: 'Money' }).click();
+        await unanswered.first().waitFor();
+        await startAgain();
+        await page.getByText('Live', { exact: true }).waitFor();
+        await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
+        await unanswered.first().waitFor({ state: 'detached' });
+        await navigation.getByRole('link', { name: 'Instances' }).click();
+        await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+        await page.getByText('stopped', { exact: true }).waitFor();
+        const ended = here.gateway.end();
+        await page.getByText('The service is restarting').waitFor();
+        await ended;
+        await startAgain(STRICT);
+        await page.getByText('Live', { exact: true }).waitFor();
+      });
+    },
+    5 * MINUTE_MS,
+  );
+
+  it(
+    'reports that an account exceeded its rate limit, and resumes by itself',
+    async () => {
+      if (!isStrict) {
+        await here.gateway.end();
+        await startAgain(STRICT);
+      }
+      const owner = await renter();
+      const context = await here.pages.context(owner);
+      for (let count = 0; count < Number(STRICT.RATE_LIMIT_PER_MINUTE); count += 1) await balanceOf(owner);
+      const page = await context.newPage();
+      await page.goto(`${here.gateway.address}/money`);
+      const line = page.locator('.status-line');
+      await line.getByText(/asked more than it may/).waitFor({ timeout: SOON_MS });
+      const secondsLeft = async () => {
+        const { status, headers } = await owner.rest('GET', '/balance');
+        expect(status).toBe(429);
+        return Number(headers.get('retry-after'));
+      };
+      const most = await secondsLeft();
+      const shown = Number(/ in (\d+) s\./.exec(await line.innerText())?.[1]);
+      expect(shown).toBeLessThanOrEqual(most + 3);
+      expect(shown).toBeGreaterThanOrEqual((await secondsLeft()) - 3);
+      await page.locator('[data-figure="balance"]').waitFor({ timeout: 2 * MINUTE_MS });
+      await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: MINUTE_MS });
+      await page.getByText('Live', { exact: true }).waitFor({ timeout: MINUTE_MS });
+      // Each part of the page asks again by itself, one a moment after the other.
+      await expect.poll(() => page.getByText('Too many requests').count(), { timeout: MINUTE_MS }).toBe(0);
+      await context.close();
+    },
+    5 * MINUTE_MS,
+  );
+});

@@ -1,0 +1,179 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seen } from '../support/agent.js';
+import { deployed, OpenConsole } from '../support/console/open-console.js';
+import { figure, SOON_MS } from '../support/console/pages.js';
+import { needs } from '../support/tools.js';
+
+let here: OpenConsole;
+
+const renter = (creditUsd?: string) => here.renter(creditUsd);
+
+describe('instances and money in Chromium', needs('chromium'), () => {
+  beforeAll(async () => {
+    here = await OpenConsole.shared();
+  });
+  afterAll(() => here?.close());
+
+  it('shows the progress of a container, as its machine reports it', async () => {
+    const owner = await renter();
+    const { agent, id } = await here.rented(owner);
+    await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
+      const state = page.getByRole('region', { name: 'State' });
+      await state.getByText('waiting for its machine').waitFor();
+      await agent.report([seen(id, 'PULLING', { pulledBytes: 120_000_000, totalBytes: 240_000_000 })]);
+      await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
+      await agent.report([seen(id, 'RUNNING')]);
+      await state.getByText('container runs').waitFor();
+      // It is the machine that does not answer, not the service. What was heard last is written within a second.
+      const silence = `update machine_heartbeat set reachable = false, seen_at = seen_at - interval '1 hour'
+        where reachable and machine_id = $1 returning machine_id`;
+      const silenced = async () => (await here.sql(silence, [agent.machineId])).length;
+      await silenced();
+      await expect.poll(silenced, { interval: 2_000, timeout: SOON_MS }).toBe(0);
+      await page.getByRole('link', { name: 'Log', exact: true }).click();
+      await page.getByText(`The machine of ${id} is not heard from.`).waitFor();
+      expect(await page.locator('.status-line').innerText()).toContain('Live');
+      await page.getByRole('link', { name: 'Overview', exact: true }).click();
+      await agent.report([seen(id, 'FAILED', { message: 'no such image: <b>acme</b>' })]);
+      await state.getByText('no such image: <b>acme</b>').waitFor();
+    });
+  });
+
+  it('shows a stop by another client without loading again', async () => {
+    const owner = await renter();
+    const id = await deployed(owner, 'rtx-5090');
+    await here.pages.with('/instances', owner, async ({ page }) => {
+      await page.getByText('running', { exact: true }).waitFor();
+      await page.evaluate(() => Object.assign(window, { isTheSamePage: true }));
+      await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+      await page.getByText('stopped', { exact: true }).waitFor();
+      expect(await page.evaluate(() => 'isTheSamePage' in window)).toBe(true);
+    });
+  });
+
+  it('says what each action costs from then on, and does it', async () => {
+    const owner = await renter();
+    const id = await deployed(owner, 'rtx-5090');
+    await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
+      await page.getByRole('button', { name: `Stop ${id}` }).click();
+      await page.getByText('keeps costing 0.007 USD/h').waitFor();
+      await page.getByText('The machine may be taken by others meanwhile').waitFor();
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByText('stopped', { exact: true }).waitFor();
+      await page.getByRole('button', { name: `Start ${id}` }).click();
+      await page.getByRole('button', { name: 'Start', exact: true }).click();
+      await page.getByText('running', { exact: true }).waitFor();
+      await page.getByRole('button', { name: `Destroy ${id}` }).click();
+      await page.getByText('erased. This cannot be undone').waitFor();
+      await page.getByRole('button', { name: 'Destroy', exact: true }).click();
+      await page.getByText('destroyed', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Instances', exact: true }).first().click();
+      await page.getByRole('link', { name: 'History' }).click();
+      await page.getByLabel('State').selectOption('destroyed');
+      await page.getByRole('link', { name: id }).waitFor();
+    });
+  });
+
+  it('filters the history in the address, and the service answers', async () => {
+    const owner = await renter();
+    const destroyed = await deployed(owner, 'rtx-5090');
+    await owner.rest('DELETE', `/instances/${destroyed}`);
+    const [machine] = [await here.cheapest('l40s')];
+    const kept = (await owner.rest('POST', '/instances', { machine_id: machine, type: 'interruptible' })).body.id;
+    await here.pages.with('/instances?show=history', owner, async ({ page, requests, complaints }) => {
+      const rows = () => page.getByRole('row').getByRole('link').allInnerTexts();
+      await page.getByText('2 instances in all').waitFor();
+      expect(await rows()).toEqual([kept, destroyed]);
+      await page.getByRole('combobox', { name: 'State' }).selectOption('destroyed');
+      await page.getByText('1 instance in all').waitFor();
+      expect(await rows()).toEqual([destroyed]);
+      await page.getByRole('combobox', { name: 'Stopped' }).selectOption('by you');
+      await page.getByRole('combobox', { name: 'Priced' }).selectOption('On demand');
+      const today = new Date().toISOString().slice(0, 10);
+      await page.getByLabel('Rented from (UTC)').fill('2020-01-31');
+      await page.getByLabel('to (UTC)', { exact: true }).fill(today);
+      await page.reload();
+      await page.getByText('1 instance in all').waitFor();
+      expect(new URL(page.url()).search).toBe(
+        `?show=history&status=DESTROYED&reason=USER&mode=ON_DEMAND&from=2020-01-31&to=${today}`,
+      );
+      expect(await page.getByRole('combobox', { name: 'Priced' }).inputValue()).toBe('ON_DEMAND');
+      await page.getByRole('combobox', { name: 'GPU model' }).selectOption('l40s');
+      await page.getByRole('heading', { name: 'None of these' }).waitFor();
+      await page.getByRole('button', { name: 'Clear all filters' }).click();
+      await page.getByText('2 instances in all').waitFor();
+      expect(new URL(page.url()).search).toBe('?show=history');
+      // The service filters: the page asks it each time.
+      const asked = requests.flatMap((request) =>
+        /query InstanceHistory/.test(request.postData() ?? '') ? [request.postDataJSON().variables.filter] : [],
+      );
+      expect(asked).toContainEqual(expect.objectContaining({ statuses: ['DESTROYED'], gpus: ['l40s'] }));
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('shows the same burn, costs and end of credit on every screen, which are the service’s own', async () => {
+    const owner = await renter('50');
+    const id = await deployed(owner, 'rtx-5090');
+    await here.pages.with('/money', owner, async ({ page }) => {
+      const query = `{ account { burnPerHour exhaustsAt } instance(id: "${id}") { priceHr diskPriceHr } }`;
+      const { account, instance } = (await owner.graphql(query)).body.data;
+      const end = new Date(account.exhaustsAt).toLocaleTimeString('en-GB', {
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZone: 'Europe/Berlin',
+      });
+      const link = page.locator('.head-balance');
+      await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
+      await page
+        .locator('main')
+        .getByText(new RegExp(`runs out .*${end}`))
+        .waitFor();
+      expect(await figure(page, 'burn')).toBe(account.burnPerHour);
+      expect(account.burnPerHour).toBeCloseTo(instance.priceHr + instance.diskPriceHr, 6);
+      const utc = new Date(account.exhaustsAt).toISOString().slice(11, 16);
+      expect(await page.locator('main time').first().innerText()).toContain(`${utc} UTC`);
+
+      await page.getByRole('navigation').getByRole('link', { name: 'Instances' }).click();
+      await page.getByRole('cell', { name: String(account.burnPerHour), exact: true }).waitFor();
+      await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
+      const cost = async () => Number(await page.locator('[data-label="Cost so far, USD"]').innerText());
+      const inList = await cost();
+      await page.getByRole('link', { name: id }).click();
+      await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
+      const soFar = page.locator('dt', { hasText: 'Cost so far' }).locator('+ dd');
+      const onScreen = Number((await soFar.innerText()).replace(/\s*USD$/, ''));
+      const { usage } = (await owner.graphql(`{ instance(id: "${id}") { usage { total } } }`)).body.data.instance;
+      expect(onScreen).toBeGreaterThanOrEqual(inList);
+      expect(Math.abs(onScreen - usage.total)).toBeLessThan(0.01);
+    });
+  });
+
+  it('shows spend and statement as the API has them, and hands the statement over as CSV', async () => {
+    const owner = await renter('50');
+    const id = await deployed(owner, 'rtx-5090');
+    const today = new Date().toISOString().slice(0, 10);
+    const spent = async () =>
+      (await owner.graphql(`{ spendByDay(from: "${today}") { total } }`)).body.data.spendByDay.total;
+    await expect.poll(spent, { timeout: SOON_MS }).toBeGreaterThan(0);
+    await owner.rest('DELETE', `/instances/${id}`);
+    await here.pages.with('/money', owner, async ({ page }) => {
+      const month = new Date().toISOString().slice(0, 7);
+      const query = `{ statement(from: "${month}-01T00:00:00Z") { closingBalance lines { amount } } }`;
+      const { statement } = (await owner.graphql(query)).body.data;
+      await page
+        .getByRole('row', { name: /^Balance/ })
+        .getByText(statement.closingBalance.toFixed(6))
+        .waitFor();
+      await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();
+      await page.getByRole('row', { name: new RegExp(`${id} GPUs today \\d\\d:\\d\\d .* at `) }).waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download CSV' }).click();
+      const text = await readFile(await (await download).path(), 'utf8');
+      expect(text.split('\r\n')[1]).toMatch(/^OPENING_BALANCE,/);
+      expect(text).toContain(`,${statement.closingBalance.toFixed(6)},`);
+      expect(text).toMatch(new RegExp(`GPU,,${id},.*,,,${today}T[\\d:]+Z,${today}T`));
+    });
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { heading, SOON_MS } from '../support/console/pages.js';
+import { needs } from '../support/tools.js';
+
+let here: OpenConsole;
+
+const renter = (creditUsd?: string) => here.renter(creditUsd);
+
+/** Markup, and characters that would turn the direction of text or begin a terminal's command. */
+const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
+const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
+const DEAR = 'h100-sxm';
+
+describe('renting in Chromium', needs('chromium'), () => {
+  beforeAll(async () => {
+    here = await OpenConsole.shared();
+  });
+  afterAll(() => here?.close());
+
+  it('says the price of exactly this rental before the button, and shows it RUNNING once pressed', async () => {
+    const owner = await renter();
+    const machine = await here.cheapest('rtx-5090');
+    await here.pages.with(
+      `/machines?gpu=rtx-5090&disk=60&deploy=${machine}&deploy-disk=100`,
+      owner,
+      async ({ page, complaints }) => {
+        const { body } = await owner.graphql(
+          'query ($input: QuoteInput!) { quote(input: $input) { totalPriceHr account { exhaustsAt } } }',
+          { input: { machineId: machine, diskGb: 100 } },
+        );
+        const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
+        await button.waitFor();
+        await page.getByText('Your balance of 100.00 USD lasts').waitFor();
+        await button.click();
+        await page.getByText('running', { exact: true }).waitFor();
+        expect(new URL(page.url()).pathname).toMatch(/^\/instances\/i-[0-9a-f]{8}$/);
+        const rented = (await owner.rest('GET', '/instances')).body.data;
+        expect(rented.map(({ disk_gb }: { disk_gb: number }) => disk_gb)).toEqual([100]);
+        expect(complaints).toEqual([]);
+      },
+    );
+  });
+
+  it('rents once, however often the button is pressed', async () => {
+    const owner = await renter();
+    // A disk that a machine has to have is none that is asked for.
+    await here.pages.with('/machines?gpu=l40s&disk=60&deploy=best', owner, async ({ page, requests }) => {
+      const button = page.getByRole('button', { name: /^Deploy for/ });
+      await button.waitFor();
+      await button.evaluate((element: HTMLButtonElement) => {
+        for (let press = 0; press < 5; press += 1) element.click();
+      });
+      await page.getByText('running', { exact: true }).waitFor();
+      const rented = (await owner.rest('GET', '/instances')).body.data;
+      expect(rented.map(({ disk_gb }: { disk_gb: number }) => disk_gb)).toEqual([50]);
+      expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toHaveLength(1);
+    });
+  });
+
+  it('says that a lost request did nothing, and shows what one did whose answer was lost', async () => {
+    const owner = await renter();
+    await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
+      await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
+      let presses = 0;
+      await page.route('**/graphql', async (route) => {
+        if (!/mutation DeployBest/.test(route.request().postData() ?? '')) return route.fallback();
+        presses += 1;
+        if (presses === 2) await route.fetch();
+        return route.abort();
+      });
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await page.getByText('The request did not arrive: nothing was rented').waitFor();
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await page.getByText('running', { exact: true }).waitFor();
+      expect(presses).toBe(2);
+      expect((await owner.rest('GET', '/instances')).body.data).toHaveLength(1);
+    });
+  });
+
+  it('says that the machine was taken meanwhile, keeps what was typed, and offers the next best', async () => {
+    const [owner, other] = [await renter(), await renter()];
+    const machine = await here.cheapest('a100-sxm-80gb');
+    await here.pages.with(`/machines?gpu=a100-sxm-80gb&deploy=${machine}`, owner, async ({ page }) => {
+      await page.getByRole('radio', { name: /^An image of your own/ }).click();
+      await page.getByLabel('Image', { exact: true }).fill('ghcr.io/acme/train:1.2');
+      await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
+      expect((await other.rest('POST', '/instances', { machine_id: machine })).status).toBe(201);
+      await page.getByText(/is taken|is rented|not free/).waitFor();
+      await page.getByText('Next best:').waitFor();
+      await page.getByRole('button', { name: 'Take this one' }).click();
+      await expect.poll(() => new URL(page.url()).searchParams.get('machine')).not.toBe(machine);
+      expect(await page.getByLabel('Image', { exact: true }).inputValue()).toBe('ghcr.io/acme/train:1.2');
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await page.getByText('running', { exact: true }).waitFor();
+      expect((await owner.rest('GET', '/instances')).body.data[0].template).toBe('ghcr.io/acme/train:1.2');
+    });
+  });
+
+  it('leads from the addresses of before to the page that rents, which one leaves by going back', () =>
+    here.pages.with('/machines?gpu=l40s', null, async ({ page }) => {
+      const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
+      for (const [old, next] of [
+        ['/?gpu=l40s&deploy=best&mode=RESERVED', '/deploy?gpu=l40s&mode=RESERVED'],
+        ['/machines?deploy=m-00000000&template=vllm&sort=VRAM', '/deploy?template=vllm&machine=m-00000000'],
+      ]) {
+        await page.goto(here.gateway.address + old);
+        await expect.poll(address, { timeout: SOON_MS }).toBe(next);
+        await page.getByRole('heading', { level: 1, name: /^Rent / }).waitFor();
+        await page.goBack();
+      }
+      await heading(page, 'Machines').waitFor();
+      await page.getByRole('link', { name: 'Rent the best that fits' }).click();
+      await page.getByRole('radio', { name: /^Reserved/ }).check();
+      await page.getByLabel('Stop it once it has cost, USD in all').fill('2.50');
+      await page.getByText('Name, variables, secrets, command, ports').click();
+      await page.getByLabel('Name', { exact: true }).fill('mine');
+      await page.getByRole('button', { name: 'Add a variable' }).click();
+      await page.getByLabel('Name of variable 1').fill('TOKEN');
+      await page.getByLabel('Value of variable 1').fill('hidden');
+      // What is chosen is in the address; values of variables never are.
+      await expect.poll(address).toBe('/deploy?gpu=l40s&mode=RESERVED&limit=2.50&name=mine');
+      await page.getByRole('button', { name: 'curl' }).click();
+      await page.getByText('"TOKEN": "hidden"').waitFor();
+      await page.reload();
+      await page.getByText('A link filled in this form').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('mine');
+      expect(await page.getByLabel('Stop it once it has cost, USD in all').inputValue()).toBe('2.50');
+      expect(address()).not.toContain('hidden');
+      await page.goBack();
+      await heading(page, 'Machines').waitFor();
+    }));
+
+  it('says in plain words what a balance is too small for, and offers nothing where there is no like', async () => {
+    await here.pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
+      await page
+        .getByRole('main')
+        .getByText(/balance/i)
+        .first()
+        .waitFor();
+      expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
+      await page.getByRole('link', { name: 'Add credit' }).click();
+      await heading(page, 'Money').waitFor();
+      // Another machine would cost as much; and one that does not exist has no like.
+      await page.goto(`${here.gateway.address}/machines?deploy=m-00000000`);
+      await page.getByText('No machine m-00000000 is offered').waitFor();
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      const likes = requests.filter((request) => /OfferSearch/.test(request.postData() ?? ''));
+      expect(likes.filter((request) => request.postDataJSON().variables.first === 2)).toEqual([]);
+    });
+  });
+
+  it('shows the CPU of an offer as text', async () => {
+    const owner = await renter();
+    const machine = await here.cheapest('rtx-4080');
+    const [before] = await here.sql('select cpu from machine where id = $1', [machine]);
+    await here.sql('update machine set cpu = $2 where id = $1', [machine, XSS]);
+    try {
+      await here.pages.with(`/machines?compare=${machine},m-00000000`, owner, async ({ page, complaints }) => {
+        await page.getByText(SEEN).first().waitFor();
+        await page.goto(`${here.gateway.address}/machines?gpu=rtx-4080&deploy=${machine}`);
+        await page.getByRole('main').getByText(SEEN).last().waitFor();
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(complaints).toEqual([]);
+      });
+    } finally {
+      // All accounts see it.
+      await here.sql('update machine set cpu = $2 where id = $1', [machine, before!.cpu]);
+    }
+  });
+
+  it('rents and destroys by keyboard alone, with the focus where it belongs', async () => {
+    const keyboardOwner = await renter();
+    await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
+      const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
+      const opener = page.getByRole('link', { name: 'Rent the best that fits' });
+      await opener.focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
+      await expect.poll(focused).toMatch(/^Rent the best that fits:/);
+      await page.goBack();
+      await heading(page, 'Machines').waitFor();
+      await opener.focus();
+      await page.keyboard.press('Enter');
+      const deploy = page.getByRole('button', { name: /^Deploy for/ });
+      await deploy.waitFor();
+      for (let presses = 0; presses < 40 && !/^Deploy for/.test(await focused()); presses += 1)
+        await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByText('running', { exact: true }).waitFor();
+      await expect.poll(focused).toMatch(/^i-[0-9a-f]{8}$/);
+
+      const destroy = page.getByRole('button', { name: /^Destroy i-/ });
+      for (let presses = 0; presses < 10 && (await focused()) !== 'Destroy'; presses += 1)
+        await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor();
+      for (let presses = 0; presses < 6 && (await focused()) !== 'Destroy'; presses += 1)
+        await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByText('destroyed', { exact: true }).waitFor();
+      expect(await destroy.count()).toBe(0);
+      await expect.poll(focused).toMatch(/^i-[0-9a-f]{8}$/);
+    });
+  });
+});

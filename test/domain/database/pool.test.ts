@@ -1,0 +1,46 @@
+import { type AddressInfo, createServer, connect as dial } from 'node:net';
+import { expect, it } from 'vitest';
+import { isUnavailable } from '../../../src/database/faults.js';
+import { createPool } from '../../../src/database/pool.js';
+import { inTransaction } from '../../../src/database/transaction.js';
+import { createTestDatabase } from '../../support/database.js';
+
+/** What a server sends last before a session is ready, and what it sends when it ends one. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const FIELDS = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
+const LENGTH = Buffer.alloc(4);
+LENGTH.writeInt32BE(FIELDS.length + 4);
+const ONE = { name: 'one', text: 'select 1', values: [] };
+const ENDED = Buffer.concat([Buffer.from('E'), LENGTH, FIELDS]);
+
+it('outlives a connection that is ended in the packet that says it is ready', async () => {
+  const target = new URL(await createTestDatabase());
+  const wire = createServer((near) => {
+    const far = dial(Number(target.port), target.hostname);
+    near.on('error', () => {}).on('close', () => far.destroy());
+    near.pipe(far.on('error', () => {}));
+    far.on('data', (chunk) => {
+      if (chunk.includes(READY)) near.end(Buffer.concat([chunk, ENDED]));
+      else near.write(chunk);
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => wire.once('listening', resolve));
+  const url = new URL(target);
+  url.port = String((wire.address() as AddressInfo).port);
+  const pool = createPool(url.href, 'within');
+  const uncaught: unknown[] = [];
+  const onUncaught = (error: unknown) => void uncaught.push(error);
+  process.on('uncaughtException', onUncaught);
+  const refusals = await Promise.all(
+    [() => inTransaction(pool, (transaction) => transaction.run(ONE)), () => pool.query('select 1')].map((use) =>
+      use().catch((error) => error),
+    ),
+  );
+  for (const refusal of refusals) expect([isUnavailable(refusal), String(refusal)]).toEqual([true, expect.any(String)]);
+  expect(pool.totalCount).toBe(0);
+  process.off('uncaughtException', onUncaught);
+  // What nobody listens to ends a gateway.
+  expect(uncaught).toEqual([]);
+  await pool.end();
+  wire.close();
+});

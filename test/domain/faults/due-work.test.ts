@@ -1,0 +1,230 @@
+import { setImmediate } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../../src/database/database.js';
+import { DUE_WORK, type Notice } from '../../../src/database/notices.js';
+import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { whenDue } from '../../../src/domain/background.js';
+import { sealingKey } from '../../../src/domain/rules/sealing.js';
+import type { Instant } from '../../../src/domain/rules/time.js';
+import { noteKeyPlaces } from '../../../src/domain/webhooks/key-places.js';
+import { noticeWhatEnds } from '../../../src/domain/webhooks/notices.js';
+import { createWebhook, redeliver, testWebhook } from '../../../src/domain/webhooks/webhooks.js';
+import { TestClock } from '../../support/clock.js';
+import { createTestDatabase } from '../../support/database.js';
+import { type DatabaseWire, openWire } from '../../support/database-wire.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+const INTERVAL_MS = 500;
+const PATIENCE = { timeout: 30_000, interval: 10 };
+
+let url: string;
+let wire: DatabaseWire;
+let domain: TestDomain;
+/** Past the wire, and no gateway: another program. */
+let another: pg.Client;
+
+beforeAll(async () => {
+  // Intervals pass when the test says so, and so does the time by which a probe of the connection counts.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  url = await createTestDatabase();
+  wire = await openWire(new URL(url));
+  const opened = await openTestDomain({}, undefined, { url: wire.url, clock: new TestClock() });
+  domain = { ...opened, sealingKeys: async () => [sealingKey('ab'.repeat(32))] };
+  another = new pg.Client({ connectionString: url });
+  await another.connect();
+});
+beforeEach(() => domain.db.notices.caughtUp());
+afterAll(async () => {
+  await another?.end();
+  await domain?.close();
+  await wire?.close();
+  vi.useRealTimers();
+});
+
+describe('work that is looked for when it is due', () => {
+  let looks = 0;
+  let answer: Instant | null | Error = null;
+  let stop = async () => {};
+
+  beforeEach(async () => {
+    [looks, answer] = [0, null];
+    // A test before may have held the connection's probes back.
+    await pass();
+    const look = async () => {
+      looks += 1;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    ({ stop } = whenDue(domain, INTERVAL_MS, look, () => {}));
+    await pass();
+    expect(looks).toBe(1);
+  });
+  afterEach(() => stop());
+
+  /** Intervals pass; each probe of the connection is answered before the next. */
+  async function pass(intervals = 1): Promise<void> {
+    for (let passed = 0; passed < intervals; passed += 1) {
+      await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+      if (domain.db.notices.isListening) await domain.db.notices.caughtUp().catch(() => {});
+    }
+  }
+
+  it('is not looked for again before its second, by a clock that may be set', async () => {
+    answer = domain.clock.now() + 600n;
+    domain.db.notices.publish([DUE_WORK]);
+    await pass(10);
+    expect(looks).toBe(2);
+    domain.clock.advance(599);
+    await pass(2);
+    expect(looks).toBe(2);
+    domain.clock.advance(-3_600);
+    await pass(2);
+    domain.clock.advance(3_601);
+    await pass();
+    expect(looks).toBe(3);
+    // Not done yet.
+    await pass(2);
+    expect(looks).toBe(5);
+  });
+
+  it('is looked for at the next interval after a notice of the same gateway, and after a failure', async () => {
+    await pass(3);
+    expect(looks).toBe(1);
+    domain.db.notices.publish([DUE_WORK]);
+    answer = new Error('away');
+    await pass();
+    expect(looks).toBe(2);
+    answer = null;
+    await pass(3);
+    expect(looks).toBe(3);
+  });
+
+  it('is looked for immediately after a notice of another program that an interval came before', async () => {
+    await pass();
+    await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
+    // A poll would let intervals pass.
+    await domain.db.notices.caughtUp();
+    expect(looks).toBe(2);
+    // The next look waits for its interval.
+    await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
+    await domain.db.notices.caughtUp();
+    expect(looks).toBe(2);
+    await pass(3);
+    expect(looks).toBe(3);
+  });
+
+  it('is looked for when another gateway is gone, perhaps without its last notices', async () => {
+    const peer = openDatabase(url, 'after');
+    await peer.notices.ready();
+    await pass(2);
+    const before = looks;
+    await peer.close();
+    const connections = `select count(*)::int as count from pg_stat_activity
+      where application_name = 'gpu-rental-gateway notices' and datname = current_database()`;
+    for (let left = 2; left > 1; left = (await another.query(connections)).rows[0].count) await setImmediate();
+    await pass(3);
+    expect(looks).toBeGreaterThan(before);
+  });
+
+  it('is looked for at each interval while no notices come, and once more when they do', async () => {
+    await pass();
+    wire.cutNotices();
+    await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(false);
+    const before = looks;
+    await pass(3);
+    expect(looks).toBeGreaterThanOrEqual(before + 3);
+    wire.mendNotices();
+    await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(true);
+    const then = looks;
+    await pass(5);
+    expect(looks).toBe(then + 1);
+  });
+
+  it('is looked for when the connection for notices is silent for a second', async () => {
+    await pass(2);
+    wire.holdNotices();
+    try {
+      const before = looks;
+      await vi.advanceTimersByTimeAsync(2 * INTERVAL_MS);
+      await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+      expect(domain.db.notices.isListening).toBe(true);
+      expect(looks).toBeGreaterThan(before);
+    } finally {
+      wire.releaseNotices();
+    }
+    await domain.db.notices.caughtUp();
+  });
+
+  it('is looked for now and then without any reason', async () => {
+    await pass(2 * 20 + 1);
+    expect(looks).toBe(3);
+  });
+});
+
+describe('a write after which something is due earlier', () => {
+  let heard: { notice: Notice; isOwn: boolean }[] = [];
+  let unsubscribe = () => {};
+  let account = '';
+  let webhook = '';
+  let key = '';
+
+  beforeAll(async () => {
+    account = await domain.account('50');
+    webhook = (await createWebhook(domain, account, { url: 'https://receiver.test/' })).webhook.id;
+    key = (await createApiKey(domain, account)).apiKey.id;
+  });
+  beforeEach(() => {
+    unsubscribe = domain.db.notices.subscribe({ onNotice: (notice, isOwn) => heard.push({ notice, isOwn }) });
+    heard = [];
+  });
+  afterEach(() => unsubscribe());
+
+  it.each<[string, string]>([
+    ['a webhook', `update webhook set events = '{instance.stopped}' where id = $2`],
+    ['a webhook that is paused', 'update webhook set paused_at = now() where id = $2'],
+    ['a webhook that may be sent to again', 'update webhook set wait_until = now() where id = $2'],
+    [
+      'a delivery',
+      `with made as (insert into event (id, account_id, type, subject, at, data, xid) values ('evt-1', $1, 'webhook.test', '', now(), '{}', 1)
+         returning sequence) insert into webhook_delivery (webhook_id, sequence, subject, next_at) select $2, sequence, '', now() from made`,
+    ],
+    ['a delivery that is tried again', 'update webhook_delivery set next_at = now() where webhook_id = $2'],
+    ['a low balance to be told of', 'insert into balance_notice (account_id, below_micro) values ($1, 1000000)'],
+    [
+      'a session',
+      `insert into console_session (token_hash, key_id, created_at, expires_at) values ('a', $3, now(), now())`,
+    ],
+    ['the end of a key', 'update api_key set expires_at = now() where id = $3'],
+    ['a deadline of the account', 'update account set deadline_at = now() where id = $1'],
+    ['the end of credit', 'update account set due_at = now() where id = $1'],
+  ])('by another program is followed by a notice: %s', async (_what, text) => {
+    // PostgreSQL wants to know each parameter's type.
+    const typed = `with given as (select $1::text, $2::text, $3::text) ${/^with /.test(text) ? `, ${text.slice(5)}` : text}`;
+    await another.query(typed, [account, webhook, key]);
+    await domain.db.notices.caughtUp();
+    const tables = heard.map(({ notice }) => notice.table);
+    expect(tables.some((table) => table === 'due_work' || table === 'account')).toBe(true);
+  });
+
+  it('by this gateway is followed by a notice of its own: of events outside of rentals', async () => {
+    const owner = await domain.account('5');
+    const { id } = (await createWebhook(domain, owner, { url: 'https://receiver.test/' })).webhook;
+    const { apiKey: used } = await createApiKey(domain, owner);
+    const isAnnounced = async (work: () => Promise<unknown>) => {
+      heard = [];
+      await work();
+      return heard.some(({ notice, isOwn }) => isOwn && notice.table === 'due_work');
+    };
+    expect(await isAnnounced(() => testWebhook(domain, owner, id))).toBe(true);
+    const { rows } = await another.query('select id from event where account_id = $1', [owner]);
+    expect(await isAnnounced(() => redeliver(domain, owner, id, rows[0].id))).toBe(true);
+    const place = { accountId: owner, keyId: used.id, address: '192.0.2.1', at: domain.clock.now() };
+    expect(await isAnnounced(() => noteKeyPlaces(domain, [{ ...place, network: '192.0.0.0/16' }]))).toBe(false);
+    expect(await isAnnounced(() => noteKeyPlaces(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
+    await another.query('insert into balance_notice (account_id, below_micro) values ($1, 10000000)', [owner]);
+    expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(true);
+    // Told once.
+    expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(false);
+  });
+});

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gpu as gpuHere } from '../../support/cli/command.js';
+import { GPU, gpu, gpuInTerminal } from '../../support/cli/gpu.js';
+import { INSTANCE, idOf, needsRuns, RunFleet, script, WAITS } from '../../support/cli/run-fleet.js';
+import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
+import { type Env, folder, run } from '../../support/process.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+describe('gpu run that is interrupted or left alone', needsRuns(), () => {
+  let on: RunFleet;
+  let fleet: RealFleet;
+  let renter: RealRenter;
+  let env: Env;
+
+  beforeAll(async () => {
+    on = await RunFleet.open();
+    ({ fleet, renter, env } = on);
+  });
+  afterAll(() => on?.close());
+  afterEach(() => renter?.destroyAll());
+
+  it('asks at Ctrl-C: detached it goes on, and attach finds all of it', async () => {
+    const program = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
+    const id = await idOf(program);
+    await program.says(/begun\r/);
+    program.stdin.write('\u0003');
+    await program.says(/Destroy i-\w+ and what it has done\?/);
+    program.stdin.write('n\n');
+    expect((await program.ended).code).toBe(130);
+    expect((await renter.seen(id)).runtime.phase).toBe('RUNNING');
+    const keys = 'query { sshKeys { id } }';
+    expect((await renter.api.graphql(keys)).body.data.sshKeys).toEqual([]);
+    const [attached, waiting] = [run([GPU, 'attach', id], env), run([GPU, 'wait', id], env)];
+    await attached.says(/^begun$/m);
+    expect((await renter.api.graphql(keys)).body.data.sshKeys.length).toBeGreaterThan(0);
+    await on.finish(id);
+    expect(await attached.ended).toMatchObject({ code: 5, stdout: 'begun\ndone\n' });
+    expect((await waiting.ended).code).toBe(5);
+    await on.nothingLeft(id);
+  });
+
+  it('destroys at Ctrl-C if asked to, and at SIGTERM where nobody can be asked; SIGHUP detaches', async () => {
+    const typed = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
+    const first = await idOf(typed);
+    await typed.says(/begun\r/);
+    typed.stdin.write('\u0003');
+    await typed.says(/Destroy i-/);
+    typed.stdin.write('y\n');
+    expect((await typed.ended).code).toBe(130);
+    await on.nothingLeft(first);
+
+    const stopped = run([GPU, 'run', ...on.image(), ...script(WAITS)], env);
+    const second = await idOf(stopped);
+    await stopped.says(/^begun$/m);
+    stopped.signal('SIGTERM');
+    expect((await stopped.ended).code).toBe(143);
+    await on.nothingLeft(second);
+
+    const hungUp = run([GPU, 'run', ...on.image(), ...script(WAITS)], env);
+    const third = await idOf(hungUp);
+    await hungUp.says(/^begun$/m);
+    hungUp.signal('SIGHUP');
+    expect((await hungUp.ended).code).toBe(129);
+    expect((await renter.seen(third)).status).toBe('RUNNING');
+  });
+
+  it('destroys what it rents when it is interrupted before the answer, and while the image is pulled', async () => {
+    const begin = (more: Env) => run([GPU, 'run', ...on.image(), ...script('true')], { ...env, ...more });
+    expect(await on.interruptedWhileRenting(begin, /ends when the answer of the service is there/)).toBe(130);
+    await fleet.registry.push('large', { extraBytes: 5_000_000 });
+    fleet.registry.bytesPerSecond = 200_000;
+    const slow = ['--gpu', 'rtx-4090', '--max-price', '9', '--image', `${fleet.registry.slowAt}/large`];
+    const pulling = run([GPU, 'run', ...slow, ...script('true')], env);
+    const id = await idOf(pulling);
+    await renter.phase(id, 'PULLING');
+    pulling.signal('SIGINT');
+    expect(await pulling.ended).toMatchObject({ code: 130, stderr: expect.stringContaining(`${id} is destroyed`) });
+    await on.nothingLeft(id);
+  });
+
+  it('a run that nobody looks after is stopped at its end, and attach fetches what it left', async () => {
+    const here = folder();
+    const args = [
+      'run',
+      '-d',
+      '-q',
+      '--linger',
+      '2',
+      ...on.image(),
+      '--out',
+      'result',
+      ...script('echo said; echo 42 >result; exit 4'),
+    ];
+    const { code, stdout } = await gpu(args, env);
+    const id = stdout.trim();
+    expect([code, id]).toEqual([0, expect.stringMatching(INSTANCE)]);
+    const seen = await until(
+      'it is stopped',
+      async () => {
+        const instance = await renter.seen(id);
+        return instance.status === 'STOPPED' ? instance : null;
+      },
+      30_000,
+      ASK_EVERY_MS,
+    );
+    expect(seen.stopReason).toBe('COMMAND_ENDED');
+    expect((await gpuHere(['wait', id], env)).code).toBe(4);
+    const attached = await run([GPU, 'attach', id], env, { cwd: here }).ended;
+    expect([attached.code, attached.stdout]).toEqual([4, 'said\n']);
+    expect(readFileSync(join(here, 'result'), 'utf8')).toBe('42\n');
+    await on.nothingLeft(id);
+  });
+});
+
+/** `script` gives it to a shell. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,262 @@
+import type { Browser, BrowserContext, Page, WebSocket } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedChromium } from '../../support/chromium.js';
+import { isOfMachine } from '../../support/console/pages.js';
+import { createTestDatabase } from '../../support/database.js';
+import { ask, startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
+import { freePort } from '../../support/free-port.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { type GatewayProcess, query, startProcess } from '../../support/process.js';
+import { until } from '../../support/until.js';
+
+const SOON_MS = 60_000;
+const MOST_CLICKS = 6;
+/** What is drawn between the prompt and the typed line is the renter's own business. */
+const PROMPT = /[#$] ?$/;
+/** A load that is no noise of a busy computer. */
+const RISES_BY_PERCENT = 5;
+
+/**
+ * A stranger who becomes a renter, in one browser: two gateways behind Caddy, a real container on a host with simulated GPUs,
+ * whose load the agent takes from the processors. The tests go on where the one before ended.
+ */
+describe('the console behind Caddy, with two gateways', needsEngine('podman', 'caddy', 'chromium'), () => {
+  let caddy: TestCaddy;
+  let fleet: RealFleet;
+  let second: GatewayProcess;
+  let secondEnv: Record<string, string>;
+  let renter: RealRenter;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let clicks = 0;
+  const complaints: string[] = [];
+  const output = new ShellOutput();
+
+  const host = () => `${caddy.apiHost}:${caddy.port}`;
+
+  beforeAll(async () => {
+    const [databaseUrl, ...ports] = await Promise.all([createTestDatabase(), freePort(), freePort()]);
+    // What is rented is the real machine: those of the demo are off the market.
+    await query(databaseUrl, 'update machine set sold = false where demo');
+    [caddy, browser] = await Promise.all([startCaddy(ports), sharedChromium()]);
+    const env = (port: number) => ({
+      DATABASE_URL: databaseUrl,
+      PORT: String(port),
+      TRUST_PROXY: '1',
+      SERVICE_DOMAIN: caddy.serviceDomain,
+      PUBLIC_URL: `https://${host()}`,
+      STREAMS_URL: `http://127.0.0.1:${port}`,
+    });
+    fleet = await RealFleet.open(env(ports[0]!));
+    secondEnv = { RATE_LIMIT_PER_MINUTE: '0', ...env(ports[1]!) };
+    second = await startProcess(secondEnv);
+    await fleet.host();
+    renter = await fleet.renter();
+    context = await browser.newContext({
+      ignoreHTTPSErrors: true,
+      viewport: { width: 1_400, height: 900 },
+      locale: 'en-US',
+    });
+    await context.exposeFunction('wasPressed', () => {
+      clicks += 1;
+    });
+    await context.addInitScript(() => {
+      const { wasPressed } = window as unknown as { wasPressed(): void };
+      addEventListener('pointerdown', ({ isTrusted }) => isTrusted && wasPressed(), true);
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(SOON_MS);
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !isOfMachine(message.text())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('websocket', (socket) => output.follow(socket));
+  });
+  afterAll(async () => {
+    await context?.close();
+    await second?.end();
+    await fleet?.close();
+    await caddy?.end();
+  });
+
+  const rows = async (): Promise<string> => {
+    const texts = await page.locator('.xterm-rows > div').allInnerTexts();
+    return texts
+      .map((text) => text.replaceAll('\u00a0', ' ').trimEnd())
+      .join('\n')
+      .trimEnd();
+  };
+  const sees = (words: RegExp) =>
+    until(`${words} is on the screen`, async () => words.test(await rows()), SOON_MS).catch(async (error) => {
+      throw new Error(`${error.message}, but:\n${await rows()}\n${await page.locator('main').innerText()}`);
+    });
+  const enter = async (line: string) => {
+    await page.keyboard.type(line);
+    await page.keyboard.press('Enter');
+  };
+
+  it(`leads from the first sight to a prompt in ${MOST_CLICKS} clicks at most`, async () => {
+    const began = performance.now();
+    await page.goto(`https://${host()}/`);
+    await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
+    await page.getByRole('radio', { name: /^busybox/ }).click();
+    await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+    await page.getByLabel('API key').fill(renter.api.key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Deploy for/ }).click();
+    await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+    await sees(PROMPT);
+    const seconds = (performance.now() - began) / 1_000;
+    // The focus is there: nobody has to click once more to type.
+    await enter('echo in""side');
+    await sees(/\ninside\n/);
+    console.info(`from the first sight to a prompt: ${clicks} clicks, ${seconds.toFixed(1)} s`);
+    expect(clicks).toBeGreaterThan(0);
+    expect(clicks).toBeLessThanOrEqual(MOST_CLICKS);
+    expect(complaints).toEqual([]);
+  });
+
+  it('goes on in the same shell while the gateways are restarted one after the other, and loses and doubles nothing', async () => {
+    await enter('mine=ke""pt; i=0; clear; while :; do echo line $i; i=$((i+1)); sleep 0.05; done');
+    await sees(/line \d+\n/);
+    const lines = () => [...output.text.matchAll(/line (\d+)\r\n/g)].map(([, number]) => Number(number));
+    const goesOn = async () => {
+      const before = lines().length;
+      await until('more lines come', () => lines().length > before + 20, SOON_MS);
+    };
+    const connections = output.opened;
+    const restartSecond = async () => {
+      expect((await second.end()).code).toBe(0);
+      second = await startProcess(secondEnv);
+    };
+    const restartFirst = async () => {
+      const pid = fleet.gatewayPid;
+      process.kill(pid, 'SIGTERM');
+      await until('it has ended', () => !isThere(pid), SOON_MS);
+      await fleet.startGateway();
+    };
+    // The page is at one of them.
+    for (const restart of [restartFirst, restartSecond]) {
+      await goesOn();
+      await restart();
+      await goesOn();
+    }
+    await page.keyboard.press('Control+c');
+    await sees(PROMPT);
+    await enter('echo $mine and $i');
+    await sees(/\nkept and \d+\n/);
+    const count = Number(/kept and (\d+)/.exec(await rows())![1]);
+    expect(output.opened).toBeGreaterThan(connections);
+    expect(output.faults).toEqual([]);
+    expect(lines()).toEqual(Array.from({ length: lines().length }, (_, index) => index));
+    // The last may be cut by the interrupt.
+    expect(Math.abs(lines().length - count)).toBeLessThanOrEqual(1);
+    const shown = (await rows()).split('\n').flatMap((row) => /^line (\d+)$/.exec(row)?.[1] ?? []);
+    expect(shown.length).toBeGreaterThan(5);
+    expect(shown.map(Number)).toEqual(shown.map((_, index) => Number(shown[0]) + index));
+    console.info(`${lines().length} lines over ${output.opened - connections} new connections`);
+  });
+
+  it('draws the load of a training within moments of its begin, without a touch', async () => {
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    const table = page.getByRole('region', { name: 'Load as a table' });
+    await page.getByText('As a table').click();
+    /** Of the newest sample first. */
+    const percents = async () => {
+      const name = await table.getByRole('columnheader').allInnerTexts();
+      const at = name.findIndex((each) => /^GPU load/.test(each));
+      const cells = await table.locator(`tbody tr > :nth-child(${at + 1})`).allInnerTexts();
+      return cells.map((text) => Number.parseFloat(text));
+    };
+    const idle = await until(
+      'it was measured',
+      async () => {
+        const known = (await percents()).filter(Number.isFinite);
+        return known.length > 0 && { least: Math.min(...known) };
+      },
+      SOON_MS,
+    ).then((known) => (known as { least: number }).least);
+    await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+    await sees(PROMPT);
+    // Ended by hand below; it must not outlive the test.
+    await enter('for each in 1 2; do timeout 240 sh -c "while :; do :; done" & done; echo be""gun');
+    await sees(/\nbegun\n/);
+    const began = performance.now();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByText('As a table').click();
+    const busy = await until(
+      `the load rises above ${idle} %`,
+      async () => (await percents()).slice(0, 1).find((each) => each >= idle + RISES_BY_PERCENT),
+      SOON_MS,
+    ).catch(async (error) => {
+      throw new Error(`${error.message}, but: ${await table.locator('tbody').innerText()}`);
+    });
+    const seconds = (performance.now() - began) / 1_000;
+    console.info(`a load rose from ${idle} % to ${busy} % in the chart after ${seconds.toFixed(1)} s`);
+    // The same figure is at the chart, in words.
+    await page
+      .getByRole('button', { name: /^GPU (load )?\d/ })
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+    await enter('kill %1 %2; clear');
+  });
+
+  it('opens terminals for pages of the address that browsers use, and for no other', async () => {
+    const [cookie] = await context.cookies();
+    for (const origin of [
+      `http://${host()}`,
+      `https://i-00000000.${caddy.serviceDomain}:${caddy.port}`,
+      `https://${caddy.apiHost}`,
+    ]) {
+      const { status } = await ask(caddy, {
+        path: '/console/terminal',
+        headers: {
+          origin,
+          cookie: `${cookie!.name}=${cookie!.value}`,
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        },
+      });
+      expect([origin, status]).toEqual([origin, 403]);
+    }
+  });
+});
+
+/** What a page was sent of its shell, put together from all its connections by the places that the service names. */
+class ShellOutput {
+  text = '';
+  /** Connections on which the shell was opened. */
+  opened = 0;
+  /** Where a connection did not go on exactly where the one before ended. */
+  readonly faults: string[] = [];
+  #place = 0;
+
+  follow(socket: WebSocket): void {
+    if (!socket.url().endsWith('/console/terminal')) return;
+    socket.on('framereceived', ({ payload }) => {
+      if (typeof payload !== 'string') {
+        this.#place += payload.length;
+        this.text += payload.toString('latin1');
+        return;
+      }
+      const words = JSON.parse(payload);
+      if (words.type !== 'opened') return;
+      this.opened += 1;
+      if (words.from !== this.#place) this.faults.push(`from ${words.from} after ${this.#place}`);
+      this.#place = words.from;
+    });
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../../support/database.js';
+import { client } from '../../support/gateway.js';
+import { admin, adminJson } from '../../support/operator.js';
+import {
+  admin as adminProcess,
+  cleanUp,
+  folder,
+  type GatewayProcess,
+  serverOf,
+  startProcess,
+} from '../../support/process.js';
+
+afterAll(cleanUp);
+
+const TO_FULL_DISK = { prefix: ['sh', '-c', 'exec "$0" "$@" > /dev/full'] };
+
+describe('an operator command', () => {
+  let databaseUrl: string;
+  beforeAll(async () => {
+    databaseUrl = await createTestDatabase();
+  });
+
+  it('says the same as a process and within this one', async () => {
+    for (const args of [
+      ['account', 'create', '--name', ''],
+      ['audit', '--json'],
+    ]) {
+      expect(await adminProcess(args, { DATABASE_URL: databaseUrl })).toEqual(
+        await admin(args, { DATABASE_URL: databaseUrl }),
+      );
+    }
+  });
+
+  it('ends with 2 for wrong settings, with 1 for a database that is not there', async () => {
+    const wrong = await adminProcess(['account', 'list'], { DATABASE_URL: 'somewhere' });
+    expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
+      2,
+      '',
+      expect.stringMatching(/^DATABASE_URL must [^\n]+\n$/),
+    ]);
+    const away = await adminProcess(['account', 'list'], { DATABASE_URL: 'postgresql://x:hunter2@127.0.0.1:1/x' });
+    expect([away.code, away.stdout, away.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^DATABASE_URL names [^\n]+\n$/),
+    ]);
+    expect(away.stderr).not.toContain('hunter2');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('ends with 1 and one line when its answer can’t be written', async () => {
+    const { code, stderr } = await adminProcess(['account', 'list'], { DATABASE_URL: databaseUrl }, TO_FULL_DISK);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^the answer can't be written: [^\n]*\n$/)]);
+  });
+
+  it('explains itself with --help', async () => {
+    const { code, stdout, stderr } = await adminProcess(['--help'], {});
+    expect([code, stderr]).toEqual([0, '']);
+    for (const name of ['account', 'key', 'instance', 'statement', 'audit']) expect(stdout).toContain(`  ${name} `);
+  });
+});
+
+describe('on a data folder', () => {
+  const dataDir = join(folder(), 'data');
+  const env = { DATA_DIR: dataDir };
+  let early: { id: string };
+  let gateway: GatewayProcess;
+
+  const expectNoServer = async () => {
+    expect(await serverOf(dataDir)).toBeUndefined();
+    expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
+  };
+
+  it('a command may come before the first start, which then still loads the catalogue', async () => {
+    early = await adminJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
+    await expectNoServer();
+    gateway = await startProcess({ ...env, SEED: 'catalogue' });
+    expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
+  });
+
+  it('a command uses the server of the gateway that runs, and leaves it running', async () => {
+    const server = await serverOf(dataDir);
+    const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
+    expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
+    expect(await serverOf(dataDir)).toEqual(server);
+    expect((await gateway.end()).code).toBe(0);
+    await expectNoServer();
+  });
+
+  it('a command and the gateway may start at once, and whoever is last stops the server', async () => {
+    const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
+    gateway = await startProcess(env);
+    expect((await credit).balance).toBe(3);
+    expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
+    const listing = adminJson(['account', 'list'], env);
+    expect((await gateway.end()).code).toBe(0);
+    expect(await listing).toMatchObject([{ name: 'Early', balance: 3 }]);
+    await expectNoServer();
+  });
+});

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gpu } from '../../support/cli/command.js';
+import { cleanUp, type Env, folder } from '../../support/process.js';
+import { type Service, startService } from '../../support/service.js';
+
+let service: Service;
+let env: Env;
+
+beforeAll(async () => {
+  service = await startService({ secretsKeys: ['5'.repeat(64)] });
+  const { key } = await service.renter('100000');
+  env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1`, GPU_API_KEY: key };
+});
+afterAll(async () => {
+  await service.close();
+  await cleanUp();
+});
+
+function bodyOfKeys(key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ query: '{ apiKeys { id } }' });
+  return fetch(`${service.address}/graphql`, { method: 'POST', headers, body }).then((response) => response.text());
+}
+
+describe('a deadline', () => {
+  it('is given at deploy, shown, changed and taken away', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
+    const id = stdout.trim();
+    const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
+    expect((await gpu(['deadline', id], own)).stdout).toBe(
+      `${id} stops at ${stopAt}\n${id} has no time at which it is destroyed\n`,
+    );
+    const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
+    expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
+    const refused = await gpu(['deadline', id, '--destroy-at', 'soon'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('destroyAt must be a time from now')]);
+    expect(await gpu(['deadline', 'i-00000000'], own)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no such instance'),
+    });
+  });
+});
+
+describe('a volume', () => {
+  it('is created, listed, grown, shown with its password, and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    expect((await gpu(['volume', 'list'], own)).stdout).toBe('');
+    const made = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^v-[0-9a-f]{8}\n$/)]);
+    const again = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect(again.stdout).toBe(made.stdout);
+    const id = made.stdout.trim();
+    expect((await gpu(['volume', 'list'], own)).stdout).toMatch(
+      new RegExp(`^${id} +work +100 +0.01 +- +- +0 MB +`, 'm'),
+    );
+    const grown = await gpu(['volume', 'grow', id, '--size-gb', '250', '--json'], own);
+    expect(JSON.parse(grown.stdout)).toMatchObject({ object: 'volume', id, size_gb: 250, price_hr: 0.025 });
+    const smaller = await gpu(['volume', 'grow', id, '--size-gb', '200'], own);
+    expect([smaller.code, smaller.stderr]).toEqual([1, expect.stringContaining('it never shrinks')]);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toContain('250 GB');
+    expect((await gpu(['volume', 'snapshots', id, '--json'], own)).stdout).toContain('"snapshots":[]');
+    expect((await gpu(['volume', 'password', id], own)).stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    expect((await gpu(['volume', 'delete', id], own)).code).toBe(2);
+    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} is deleted\n`);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
+    expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
+  });
+});
+
+describe('stopping when idle', () => {
+  it('is shown, set by a time and taken away; where no agent sees the load it is refused', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const machine = await service.machine();
+    const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/top_?[wW]hen_?[iI]dle can.t be had/)]);
+    expect((await gpu(['deploy', machine, '--stop-when-idle', 'soon'], own)).code).toBe(2);
+    const { stdout } = await gpu(['deploy', machine, '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['idle', id], own)).stdout).toBe(`${id} does not stop when it is idle\n`);
+    expect((await gpu(['idle', id, '30m'], own)).code).toBe(1);
+    expect((await gpu(['idle', id, 'often'], own)).code).toBe(2);
+    const cleared = await gpu(['idle', id, 'none', '--json'], own);
+    expect(JSON.parse(cleared.stdout)).toEqual({ id, stopWhenIdle: null });
+  });
+});
+
+describe('a saved template', () => {
+  it('is saved from options or an instance, listed first, deployed, shared and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const launch = [
+      '--template',
+      'vllm',
+      '--disk-gb',
+      '60',
+      '-e',
+      'MODEL=a/b',
+      '--secret',
+      'hf=HF_TOKEN',
+      '--port',
+      '8000:API',
+    ];
+    expect(await gpu(['template', 'save', 'mine', ...launch, '--', 'serve', 'x y'], own)).toMatchObject({ code: 0 });
+    const bad = await gpu(['template', 'save', 'Not_a_name'], own);
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('name must be a name')]);
+    const listed = (await gpu(['template', 'list'], own)).stdout.split('\n');
+    expect(listed[1]).toMatch(/^mine +Yours +- +vllm$/);
+    expect(listed.find((line) => line.startsWith('jupyter'))).toMatch(
+      /^jupyter +Notebooks and editors +8 GB +JupyterLab/,
+    );
+    const { GPU_API_KEY: _, ...nobody } = env;
+    expect((await gpu(['template', 'list'], nobody)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
+    expect((await gpu(['template', 'link', 'mine'], own)).stdout).toBe(
+      `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI&env.MODEL=a%2Fb\n`,
+    );
+    const machine = await service.machine();
+    const lacking = await gpu(['deploy', machine, '--saved', 'mine'], own);
+    expect([lacking.code, lacking.stderr]).toEqual([1, expect.stringContaining('there is no secret hf')]);
+    await gpu(
+      [
+        'template',
+        'save',
+        'mine',
+        '--template',
+        'vllm',
+        '--disk-gb',
+        '60',
+        '-e',
+        'MODEL=a/b',
+        '--restart',
+        'never',
+        '--on-exit',
+        'stop',
+      ],
+      own,
+    );
+    const id = (await gpu(['deploy', machine, '--saved', 'mine', '--name', 'other', '--quiet'], own)).stdout.trim();
+    expect((await gpu(['template', 'save', 'again', '--from', id, '--description', 'As it ran'], own)).code).toBe(0);
+    const { myTemplates } = JSON.parse((await gpu(['template', 'list', '--json'], own)).stdout);
+    expect(myTemplates[0]).toMatchObject({
+      name: 'again',
+      description: 'As it ran',
+      template: 'vllm',
+      diskGb: 60,
+      launch: { name: 'other', env: { MODEL: 'a/b' }, restart: 'NEVER', onExit: 'STOP' },
+    });
+    expect((await gpu(['template', 'delete', 'mine'], own)).code).toBe(0);
+    for (const command of ['delete', 'link'])
+      expect(await gpu(['template', command, 'mine'], own)).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+describe('a spend limit', () => {
+  it('is given at deploy, shown, changed and taken away; of keys and the account too', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['limit', id], own)).stdout).toMatch(
+      new RegExp(`^${id} may spend 2\\.50 USD in all: reached at 20`),
+    );
+    expect((await gpu(['limit', id, 'none'], own)).stdout).toBe(`${id} has no spend limit\n`);
+    expect(JSON.parse((await gpu(['limit', 'account', '50', '--json'], own)).stdout)).toMatchObject({ limit: 50 });
+    const [key] = JSON.parse(await bodyOfKeys(own.GPU_API_KEY)).data.apiKeys;
+    expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD in a month/);
+    // From now on it may set none itself.
+    expect(await gpu(['limit', 'account', 'none'], own)).toMatchObject({ code: 1 });
+    expect((await gpu(['limit', 'i-00000000'], own)).stderr).toContain('no such instance');
+    expect((await gpu(['limit', id, 'much'], own)).code).toBe(2);
+  });
+});
+
+describe('what the service gave back', () => {
+  it('stands in balance, show and statement, and in no other month', async () => {
+    const own = await service.renter('100');
+    const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    service.clock.advance(3_600);
+    const month = new Date(service.clock.nowMs()).toISOString().slice(0, 7);
+    const as = { ...env, GPU_API_KEY: own.key };
+    expect((await gpu(['balance'], as)).stdout).not.toContain('Given back');
+    await service.sql(
+      `insert into ledger_entry (id, account_id, kind, units, at, instance_id, note)
+       values ($1, $2, 'SERVICE_CREDIT', 900000000, $3, $4, 'an outage')`,
+      [`${id}/service/1`, own.accountId, new Date(service.clock.nowMs()).toISOString(), id],
+    );
+    service.clock.advance(1);
+    expect((await gpu(['balance'], as)).stdout).toMatch(/^Given back this month +0\.25 USD$/m);
+    expect((await gpu(['show', id], as)).stdout).toMatch(/^Given back +0\.25 USD for what was not delivered$/m);
+    const { stdout } = await gpu(['statement', '--month', month], as);
+    expect(stdout).toMatch(/service credit +0\.25 +i-/);
+    expect(stdout).toMatch(new RegExp(`^${id} +gpu +`, 'm'));
+    const asJson = JSON.parse((await gpu(['statement', '--month', month, '--json'], as)).stdout);
+    expect(asJson.movements.map(({ kind }: { kind: string }) => kind)).toContain('SERVICE_CREDIT');
+    const before = JSON.parse((await gpu(['statement', '--month', '2020-02', '--json'], as)).stdout);
+    expect([before.from, before.to, before.lines]).toEqual(['2020-02-01T00:00:00Z', '2020-03-01T00:00:00Z', []]);
+    expect((await gpu(['statement', '--month', '2026-13'], as)).code).toBe(2);
+  });
+});

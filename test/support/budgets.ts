@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { relative } from 'node:path';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import { DURATIONS } from './longest-first.js';
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** CPU-seconds of a test file, without loading its modules and without PostgreSQL. */
+    cpuSeconds?: number;
+  }
+}
+
+/** CPU-seconds that a test file of each tier may take on the machine of REFERENCE_MS. */
+const BUDGETS: Record<string, number> = { rules: 0.2, domain: 3, service: 5, programs: 15, hosts: 30, console: 30 };
+/** CPU time of `calibrate` on that machine. A slower one has larger budgets. */
+const REFERENCE_MS = 95;
+/** Above this load at the start, other programs decide what is measured. */
+const LOAD_LIMIT = 4;
+const SHOWN = 10;
+
+/**
+ * Reports what test files cost, and fails a run in which one exceeds its tier's budget. On a machine that was busy when the run
+ * started, it only reports. `WRITE_DURATIONS=1 npm run test:all` records the durations.
+ */
+export class Budgets implements Reporter {
+  #vitest!: Vitest;
+  readonly #loadAtStart = loadavg()[0]!;
+  readonly #timesAtStart = processorTimes();
+  /** Names of the files that failed the run. */
+  exceeded: readonly string[] = [];
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const factor = Math.max(1, calibrate() / REFERENCE_MS);
+    const isBusy = this.#loadAtStart > LOAD_LIMIT;
+    // Longer random histories and more kills have no budget.
+    const isLong = process.env.TEST_LONG !== undefined;
+    const costs = modules.flatMap((module) => {
+      const { cpuSeconds } = module.meta();
+      if (cpuSeconds === undefined) return [];
+      const name = relative(this.#vitest.config.root, module.moduleId);
+      const budget = (BUDGETS[name.split('/')[1]!] ?? Number.POSITIVE_INFINITY) * factor;
+      return [{ name, cpuSeconds, budget }];
+    });
+    this.#print(costs, factor);
+    const dear = costs.filter(({ cpuSeconds, budget }) => cpuSeconds > budget);
+    for (const { name, cpuSeconds, budget } of dear) {
+      this.#vitest.logger.error(` Over budget: ${name} took ${seconds(cpuSeconds)} CPU-seconds of ${seconds(budget)}`);
+    }
+    if (!isBusy && !isLong) this.exceeded = dear.map(({ name }) => name);
+    if (this.exceeded.length > 0) process.exitCode = 1;
+    if (!process.env.WRITE_DURATIONS) return;
+    if (isBusy)
+      this.#vitest.logger.error(
+        ` Durations are not recorded: the load was ${this.#loadAtStart.toFixed(1)} at the start.`,
+      );
+    else this.#record(modules);
+  }
+
+  #print(costs: readonly { name: string; cpuSeconds: number }[], factor: number): void {
+    const dearest = [...costs].sort((one, other) => other.cpuSeconds - one.cpuSeconds).slice(0, SHOWN);
+    const total = costs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+    const idle = idleShare(this.#timesAtStart, processorTimes());
+    this.#vitest.logger.log(
+      [
+        `   CPU-seconds  ${total.toFixed(0)} of ${costs.length} test files, without loading modules and without PostgreSQL`,
+        `       Machine  load ${this.#loadAtStart.toFixed(1)} at the start, ${loadavg()[0]!.toFixed(1)} at the end${idle}, budgets × ${factor.toFixed(2)}`,
+        '       Dearest',
+        ...dearest.map(({ name, cpuSeconds }) => `${seconds(cpuSeconds).padStart(14)}  ${name}`),
+        '',
+      ].join('\n'),
+    );
+  }
+
+  #record(modules: readonly TestModule[]): void {
+    const durations: Record<string, number> = JSON.parse(readFileSync(DURATIONS, 'utf8'));
+    for (const module of modules) {
+      const { collectDuration, setupDuration, duration } = module.diagnostic();
+      const tenths = Math.round((collectDuration + setupDuration + duration) / 100);
+      durations[relative(this.#vitest.config.root, module.moduleId)] = tenths / 10;
+    }
+    const sorted = Object.entries(durations).sort(([, one], [, other]) => other - one);
+    writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+  }
+}
+
+function seconds(value: number): string {
+  return value.toFixed(1);
+}
+
+/** CPU milliseconds of a fixed piece of work. */
+function calibrate(): number {
+  const start = process.cpuUsage();
+  let text = '';
+  for (let round = 0; round < 40_000; round += 1) text = createHash('sha256').update(text).digest('hex');
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
+
+interface Times {
+  idle: number;
+  all: number;
+}
+
+/** Null where the system doesn't say. */
+function processorTimes(): Times | null {
+  if (process.platform !== 'linux') return null;
+  const fields = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.trim().split(/\s+/).slice(1, 9).map(Number);
+  return { idle: fields[3]! + fields[4]!, all: fields.reduce((sum, each) => sum + each, 0) };
+}
+
+function idleShare(from: Times | null, to: Times | null): string {
+  if (from === null || to === null || to.all === from.all) return '';
+  return `, ${Math.round((100 * (to.idle - from.idle)) / (to.all - from.all))} % idle`;
+}

@@ -1,0 +1,51 @@
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { isLong } from '../long.js';
+import type { OpenConsole } from './open-console.js';
+import { faultsIn } from './pages.js';
+import { mouseOnly, movingIn, unreachedByKeyboard } from './screen-look.js';
+import { Faults, type Tenant, WIDE, walk } from './walk.js';
+
+/** Of the dark theme only its colours differ, which these screens have all of; the long run sees every screen in it. */
+const IN_THE_DARK = /^\/($|machines$|money|instances\/)/;
+/** Another model's prices stand in as long a list. */
+const SAME_KEYS = /^\/machines\?/;
+
+/** Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. Returns their paths. */
+export async function checkScreens(
+  here: OpenConsole,
+  tenant: Tenant | null,
+  addresses: readonly string[],
+): Promise<string[]> {
+  const faults = new Faults();
+  const { paths, complaints } = await walk(
+    here,
+    tenant,
+    'en',
+    async (visited) => {
+      const { page, path, within } = visited;
+      faults.add(path, 'language', (await page.locator('html').getAttribute('lang')) === 'en' ? [] : ['another one']);
+      faults.add(path, 'title', / · GPU[ -]/.test(await page.title()) ? [] : [await page.title()]);
+      faults.add(path, 'light', await faultsIn(page, within));
+      await faults.fits(visited);
+      await page.setViewportSize(WIDE);
+      if (isLong || IN_THE_DARK.test(path)) {
+        await darken(page);
+        faults.add(path, 'dark', await faultsIn(page, within, { runOnly: ['color-contrast'] }));
+      }
+      faults.add(path, 'motion', await movingIn(page));
+      faults.add(path, 'mouse', await mouseOnly(page));
+      if (isLong || !SAME_KEYS.test(path)) faults.add(path, 'keyboard', await unreachedByKeyboard(page));
+    },
+    addresses,
+  );
+  expect(faults.found).toEqual([]);
+  expect(complaints).toEqual([]);
+  return paths;
+}
+
+async function darken(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  // Scripts of the page hear of it with its next frame.
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+}

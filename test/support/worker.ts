@@ -1,0 +1,13 @@
+const ends: (() => void)[] = [];
+
+/**
+ * Runs `end` when this worker exits: for what its test files share. Vitest ends a worker with SIGTERM, and a worker whose
+ * run was killed has lost its channel; Node runs no `exit` listener for either unless the process exits by itself.
+ */
+export function atEndOfWorker(end: () => void): void {
+  if (ends.push(end) > 1) return;
+  process.once('exit', () => {
+    for (const each of ends) each();
+  });
+  for (const event of ['SIGTERM', 'disconnect']) process.once(event, () => process.exit());
+}
