@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/(deadline|package-root)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/(deadline|package-root|nearest-name)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,7 +29,7 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root)',
+      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root|nearest-name)',
       'domain imports rules, the database and the protocol of host agents',
     ),
     only(
@@ -91,8 +91,8 @@ module.exports = {
     only(
       'rest-knows-itself',
       '^src/rest/',
-      '^src/rest/|^src/domain/rules/gpu-tier',
-      'REST is handed the built schema and knows nothing of the domain but how tiers are spelled',
+      '^src/rest/|^src/domain/rules/(gpu-tier|input-fault)|^src/nearest-name',
+      'REST is handed the built schema and knows nothing of the domain but how tiers and faults of inputs are spelled',
     ),
     only(
       'http-composes',
@@ -142,7 +142,7 @@ module.exports = {
     only(
       'command-line-stands-on-the-client',
       '^src/cli/',
-      '^src/(cli|client|run)/|^src/(package-root|visible|quoted)',
+      '^src/(cli|client|run)/|^src/(package-root|visible|quoted|nearest-name)',
       "the renter's command line goes through the client alone",
     ),
     only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run is made of the client and of SSH'),

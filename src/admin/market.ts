@@ -4,6 +4,7 @@ import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../d
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { percentOf } from '../domain/rules/market-snapshot.js';
 import { usdNumber } from '../domain/rules/money.js';
+import { isDay } from '../domain/rules/time.js';
 import { visible } from '../visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
@@ -42,7 +43,7 @@ export function addMarketCommands(program: Command, run: Run): void {
       run(async (deps) => {
         const rows = listingRows(recordsOf(file, LISTING_COLUMNS));
         const plan = await withProgress('listings', (onProgress) =>
-          planSnapshot(deps, options.date, (slugs) => readListings(slugs, rows, onProgress)),
+          planSnapshot(deps, options.date, (models) => readListings(models, rows, onProgress)),
         );
         show(plan, options);
         if (options.dryRun) return;
@@ -141,6 +142,6 @@ function amount(micro: bigint | null): string {
 }
 
 function day(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return text;
+  if (isDay(text)) return text;
   throw new InvalidArgumentError('must be a day such as 2026-11-20.');
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
 import { usdNumber } from '../domain/rules/money.js';
-import { type Instant, instantOf } from '../domain/rules/time.js';
+import { type Instant, parseInstant } from '../domain/rules/time.js';
 import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
@@ -121,12 +121,11 @@ function asJson({ accountId, from, to, openingBalance, closingBalance, movements
   };
 }
 
+const DAY_LENGTH = '2026-11-01'.length;
+
 function instant(text: string): Instant {
-  const hasForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}Z)?$/.test(text);
-  const date = new Date(hasForm ? text : Number.NaN);
-  // Date takes 31 February for 3 March.
-  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text.replace('Z', ''))) {
+  const at = parseInstant(text.length === DAY_LENGTH ? `${text}T00:00:00Z` : text);
+  if (at === null)
     throw new InvalidArgumentError('must be a UTC date or time such as 2026-11-01 or 2026-11-01T00:00:00Z.');
-  }
-  return instantOf(date);
+  return at;
 }

@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { Deps } from '../domain/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
-import type { Instant } from '../domain/rules/time.js';
-import { instantOf } from '../domain/rules/time.js';
+import { type Instant, parseInstant } from '../domain/rules/time.js';
 import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
 import { type AsideCallback, listAside, removeAside } from '../domain/top-ups/callbacks.js';
 import {
@@ -210,9 +209,7 @@ function amount(text: string): Micro {
 }
 
 function day(text: string): Instant {
-  const date = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : Number.NaN);
-  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text)) {
-    throw new InvalidArgumentError('must be a UTC date such as 2026-11-01.');
-  }
-  return instantOf(date);
+  const at = parseInstant(`${text}T00:00:00Z`);
+  if (at === null) throw new InvalidArgumentError('must be a UTC date such as 2026-11-01.');
+  return at;
 }

@@ -1,5 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { GpuPricing, Offer, OfferFilter, OfferList, PriceSheet } from '../client/index.js';
+import type { GpuClient, GpuPricing, Offer, OfferFilter, OfferList, PriceSheet } from '../client/index.js';
+import { nearestName } from '../nearest-name.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
 import { openSession } from './session.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
 import { type Column, number, table, text, usd } from './table.js';
@@ -55,11 +58,14 @@ const OFFERS: View<OfferList> = {
       : `${count} machine${count === 1 ? '' : 's'}, cheapest first. Prices are for the whole machine; \`gpu deploy MACHINE\` rents one.`,
 };
 
+const MODELS = 'query ($gpu: String) { all: gpuModels { slug } named: gpuModels(named: $gpu) { slug } }';
+
 interface OfferOptions extends Output {
   gpu?: string;
   region?: string;
   numMin?: number;
   priceMax?: number;
+  cudaMin?: string;
   limit?: number;
 }
 
@@ -75,32 +81,49 @@ export function addMarketCommands(program: Command): void {
   program
     .command('offers')
     .description('machines that can be deployed now, cheapest first')
-    .option('--gpu <slug>', 'of this GPU model')
+    .option('--gpu <model>', 'of this GPU model: its slug, or a name such as "RTX 4090" or H100')
     .option('--region <code>', 'in this region')
     .option('--num-min <n>', 'with this many GPUs or more', amount)
     .option('--price-max <usd>', 'up to this price per hour for the whole machine', amount)
+    .option('--cuda-min <version>', 'whose driver runs this CUDA version, such as 12.4', cudaVersion)
     .option('--limit <n>', 'how many at most (default: 25)', amount)
     .option('--json', "print the service's answer as it is")
     .option('-q, --quiet', 'print machine ids only')
     .option('-w, --watch [seconds]', 'show it again every few seconds (default: 2)', watchSeconds)
     .action((options: OfferOptions, command: Command) =>
-      show(
-        openSession(command, { needsKey: false }),
-        options,
-        (client) => client.offers.list(filterOf(options)),
-        OFFERS,
-      ),
+      show(openSession(command, { needsKey: false }), options, (client) => offersOf(client, options), OFFERS),
     );
 }
 
-function filterOf({ gpu, region, numMin, priceMax, limit }: OfferOptions): OfferFilter {
+function filterOf({ gpu, region, numMin, priceMax, cudaMin, limit }: OfferOptions): OfferFilter {
   return {
     ...(gpu !== undefined && { gpu }),
     ...(region !== undefined && { region }),
     ...(numMin !== undefined && { num_min: numMin }),
     ...(priceMax !== undefined && { price_max: priceMax }),
+    ...(cudaMin !== undefined && { cuda_min: cudaMin }),
     ...(limit !== undefined && { limit }),
   };
+}
+
+function cudaVersion(text: string): string {
+  if (!/^\d{1,2}(\.\d{1,2})?$/.test(text)) throw new InvalidArgumentError('must be a CUDA version such as 12.4.');
+  return text;
+}
+
+/** The list; fails where it is empty because there is no such model, and says what may be meant. */
+async function offersOf(client: GpuClient, options: OfferOptions): Promise<OfferList> {
+  const list = await client.offers.list(filterOf(options));
+  const { gpu } = options;
+  if (list.count > 0 || gpu === undefined) return list;
+  const { all, named } = await client.graphql<Record<'all' | 'named', { slug: string }[]>>(MODELS, { gpu });
+  if (named.length > 0) return list;
+  const near = nearestName(
+    gpu,
+    all.map(({ slug }) => slug),
+  );
+  const hint = near === null ? '' : `; did you mean ${near}?`;
+  throw new Failure(EXIT.refused, `there is no GPU model ${visible(gpu)}${hint} \`gpu pricing\` lists them all`);
 }
 
 /** Checks the form only: the service checks the bounds. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '../client/index.js';
+import type { DeployRequest, GpuClient, Instance, InstanceLaunch, InstanceList, Runtime } from '../client/index.js';
 import { visible } from '../visible.js';
 import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
 import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
@@ -20,7 +20,7 @@ import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
 type Type = NonNullable<DeployRequest['type']>;
 
-const TYPES = ['od', 'interruptible', 'res'] as const satisfies readonly Type[];
+const TYPES = ['od', 'interruptible', 'res', 'spot'] as const satisfies readonly Type[];
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
 type Listed = InstanceList['data'][number] & Seen;
@@ -54,6 +54,17 @@ const COLUMNS: readonly Column<Listed>[] = [
 const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefined ? '-' : describeRuntime(runtime)), {
   spare: 5,
 });
+
+/** Each member that is set, by its name in REST, as JSON where it is no text. */
+const LAUNCHED: View<InstanceLaunch> = {
+  lines: ({ object: _, launch, ...terms }) =>
+    card(
+      Object.entries({ ...terms, ...launch })
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => [name, visible(typeof value === 'string' ? value : JSON.stringify(value))]),
+    ),
+  ids: ({ id }) => [id],
+};
 
 interface SeenList extends Omit<InstanceList, 'data'> {
   data: Listed[];
@@ -178,8 +189,13 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
   });
+  withOutput(program.command('launch <id>').description('what an instance was launched with, and what ends it')).action(
+    (id: string, options: Output, command: Command) =>
+      show(openSession(command, { needsKey: true }), options, (client) => client.instances.launch(id), LAUNCHED),
+  );
   withKey(withOutput(program.command('destroy <id>').description('destroy an instance and erase its disk')))
     .option('-y, --yes', "don't ask")
+    .option('--ensure', 'succeed too if it is destroyed already')
     .action(destroy);
 }
 
@@ -220,7 +236,11 @@ function seenOf(runtime: Runtime | null | undefined): Seen {
   return runtime ? { runtime } : {};
 }
 
-async function destroy(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
+async function destroy(
+  id: string,
+  options: WriteOptions & { yes?: boolean; ensure?: boolean },
+  command: Command,
+): Promise<void> {
   if (!options.yes && !canAsk()) {
     throw new Failure(EXIT.usage, 'destroy erases a disk and nobody is here to ask: confirm with --yes');
   }
@@ -236,7 +256,13 @@ async function destroy(id: string, options: WriteOptions & { yes?: boolean }, co
     lines: (body: { id: string }) => [done(`${body.id} is destroyed`)],
     ids: (body: { id: string }) => [body.id],
   };
-  await show(session, options, (client) => underKey(options, (write) => client.instances.destroy(id, write)), view);
+  const { ensure = false } = options;
+  await show(
+    session,
+    options,
+    (client) => underKey(options, (write) => client.instances[ensure ? 'ensureDestroyed' : 'destroy'](id, write)),
+    view,
+  );
 }
 
 function withOutput(command: Command): Command {

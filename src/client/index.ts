@@ -1,3 +1,4 @@
+import { GpuRefusal } from './errors.js';
 import { type Runtime, readRuntime, readRuntimes } from './runtime.js';
 import { type CallOptions, type ClientOptions, createSend, type Send, type WriteOptions } from './send.js';
 import {
@@ -15,6 +16,7 @@ import type {
   Destroyed,
   Instance,
   InstanceAction,
+  InstanceLaunch,
   InstanceList,
   InstanceMetrics,
   MetricRange,
@@ -66,8 +68,12 @@ export interface GpuClient {
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
     /** One instance, destroyed or not. */
     get(id: string, options?: CallOptions): Promise<Instance>;
-    /** Destroys the instance and erases its disk. */
+    /** What it was launched with, and what ends it. */
+    launch(id: string, options?: CallOptions): Promise<InstanceLaunch>;
+    /** Destroys the instance and erases its disk. Refused with action_failed once it is destroyed. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
+    /** As `destroy`, and succeeds too if it is destroyed already: for tools that say what should be. */
+    ensureDestroyed(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
     /** Goes on elsewhere with its volumes; resolves to the new instance. */
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
@@ -126,8 +132,9 @@ export function createClient(options: ClientOptions = {}): GpuClient {
       deploy: (body, options = {}) =>
         send({ method: 'POST', path: '/instances', body, idempotencyKey: keyOf(options), options }),
       get: (id, options = {}) => send({ method: 'GET', path: pathOf(id), options }),
-      destroy: (id, options = {}) =>
-        send({ method: 'DELETE', path: pathOf(id), idempotencyKey: keyOf(options), options }),
+      launch: (id, options = {}) => send({ method: 'GET', path: `${pathOf(id)}/launch`, options }),
+      destroy: (id, options = {}) => destroyOf(send, id, options),
+      ensureDestroyed: (id, options = {}) => ensureDestroyed(send, id, options),
       action: (id, action, options = {}) =>
         send({
           method: 'POST',
@@ -158,6 +165,22 @@ export function createClient(options: ClientOptions = {}): GpuClient {
       return (await send<{ data: Data }>({ ...call, body: { query, variables } })).data;
     },
   };
+}
+
+function destroyOf(send: Send, id: string, options: WriteOptions): Promise<Destroyed> {
+  return send({ method: 'DELETE', path: pathOf(id), idempotencyKey: keyOf(options), options });
+}
+
+async function ensureDestroyed(send: Send, id: string, options: WriteOptions): Promise<Destroyed> {
+  try {
+    return await destroyOf(send, id, options);
+  } catch (error) {
+    if (!(error instanceof GpuRefusal) || error.code !== 'action_failed') throw error;
+    const instance = await send<Instance>({ method: 'GET', path: pathOf(id), options });
+    // Else it is refused for another reason, such as what leaving a reserved term costs.
+    if (instance.status !== 'destroyed') throw error;
+    return { object: 'instance', id: instance.id, status: 'destroyed' };
+  }
 }
 
 function volumesOf(send: Send): GpuClient['volumes'] {

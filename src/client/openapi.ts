@@ -132,6 +132,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/instances/{id}/launch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an instance was launched with, and what ends it.
+         * @description For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.
+         */
+        get: operations["getInstanceLaunch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instances/{id}/move": {
         parameters: {
             query?: never;
@@ -333,6 +353,13 @@ export interface components {
             /** @description Refusals of one key, operation and code within a clock hour are one entry: how many. */
             times: number;
         };
+        /** @description A volume of an instance. */
+        AttachedVolume: {
+            /** @description Of the volume: `v-` and 8 hex characters. */
+            id: string;
+            /** @description Where its container has it. */
+            path: string;
+        };
         /** @description The account's credit and spend, accurate to the second. */
         Balance: {
             /** @constant */
@@ -358,7 +385,7 @@ export interface components {
             /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
             disk_gb?: number | null;
             /** @description How the instance is priced. */
-            type?: ("od" | "interruptible" | "res") | null;
+            type?: ("od" | "interruptible" | "res" | "spot") | null;
             /** @description What you call the instance; need not be unique. By default its id. */
             name?: string | null;
             /** @description Environment variables of the container, by name. They override the template's; what the service sets overrides them. */
@@ -511,6 +538,42 @@ export interface components {
              */
             stopped_at: string | null;
         };
+        /** @description One rental of a machine. */
+        InstanceLaunch: {
+            /** @constant */
+            object: "instance_launch";
+            /** @description `i-` and 8 hex characters. */
+            id: string;
+            /** @description The name of its launch; without one its id. */
+            name: string;
+            /** @description Template slug or OCI image reference. */
+            template: string;
+            /** @description Disk size in GB. */
+            disk_gb: number;
+            /**
+             * @description How it is priced.
+             * @enum {string}
+             */
+            type: "od" | "spot" | "res";
+            /**
+             * Format: date-time
+             * @description The second at which it stops by itself; null for none, and once that is over.
+             */
+            stop_at: string | null;
+            /**
+             * Format: date-time
+             * @description The second at which it is destroyed by itself; null for none.
+             */
+            destroy_at: string | null;
+            /** @description What it may cost in all; null for no limit. */
+            spend_limit: number | null;
+            /** @description Minutes without a busy GPU and without connections after which it stops; null: it does not. */
+            stop_when_idle: number | null;
+            /** @description Its volumes, by path. */
+            volumes: components["schemas"]["AttachedVolume"][];
+            /** @description What its renter launched beside template and disk; null when the template says it all. */
+            launch: components["schemas"]["Launch"] | null;
+        };
         InstanceList: {
             /** @constant */
             object: "instances";
@@ -524,6 +587,53 @@ export interface components {
             step_seconds: number;
             /** @description Oldest first. There is no point where nothing was measured. */
             points: components["schemas"]["MetricPoint"][];
+        };
+        /** @description What its renter launched, beside template and disk. A secret is shown by its name alone. */
+        Launch: {
+            /** @description What its renter calls the instance. */
+            name: string | null;
+            /** @description Variables by name. */
+            env: {
+                [key: string]: string;
+            };
+            /** @description Secrets. */
+            secrets: components["schemas"]["LaunchSecret"][];
+            /** @description Null: the image's own. */
+            entrypoint: string[] | null;
+            /** @description Null: the template's, or the image's own. */
+            command: string[] | null;
+            /** @description Ports. */
+            ports: components["schemas"]["LaunchPort"][];
+            /** @description Ports reached by TCP. */
+            tcp_ports: number[];
+            /** @description Name of the registry login. */
+            registry_login: string | null;
+            /**
+             * @description When the command is started again.
+             * @enum {string}
+             */
+            restart: "always" | "never" | "on_failure";
+            /**
+             * @description What becomes of the instance at the end of the command.
+             * @enum {string}
+             */
+            on_exit: "destroy" | "keep" | "stop";
+        };
+        /** @description A port that a program in the container serves HTTP on. */
+        LaunchPort: {
+            /** @description Port in the container. */
+            port: number;
+            /** @description Its name for people. */
+            name: string | null;
+        };
+        /** @description A secret that the container gets. */
+        LaunchSecret: {
+            /** @description Name of the secret. */
+            secret: string;
+            /** @description Name of the variable; null for a file. */
+            variable: string | null;
+            /** @description Name below /run/secrets; null for a variable. */
+            file: string | null;
         };
         /** @description What an instance did, as the host agent of its machine measured it, in the seconds that begin at `at`: means, where several samples are in them. */
         MetricPoint: {
@@ -818,7 +928,7 @@ export interface operations {
     listOffers: {
         parameters: {
             query?: {
-                /** @description Slug of a GPU model, as in the price sheet. */
+                /** @description Slug or name of a GPU model, as in the price sheet. A name such as H100 stands for all its models. */
                 gpu?: string;
                 /** @description Region code. */
                 region?: string;
@@ -826,6 +936,8 @@ export interface operations {
                 num_min?: number;
                 /** @description Maximum on-demand price in USD per hour for the whole machine. */
                 price_max?: number;
+                /** @description CUDA version that the driver must run at least, such as 12.4. Machines of AMD run none. */
+                cuda_min?: string;
                 /** @description Maximum number of offers returned. */
                 limit?: number;
             };
@@ -993,6 +1105,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    getInstanceLaunch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceLaunch"];
                 };
             };
         };

@@ -12,6 +12,7 @@ export type InstanceList = Schemas['InstanceList'];
 export type Instance = Schemas['Instance'];
 export type DeployRequest = Schemas['DeployRequest'];
 export type MoveRequest = Schemas['MoveRequest'];
+export type InstanceLaunch = Schemas['InstanceLaunch'];
 export type InstanceAction = Schemas['ActionRequest']['action'];
 export type Destroyed = Schemas['DestroyedInstance'];
 export type Volume = Schemas['Volume'];

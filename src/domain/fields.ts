@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { nearestName } from '../nearest-name.js';
+import { CUDA_VERSION } from './rules/cuda.js';
 import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { EVENT_TYPES, type EventType } from './rules/events.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
 import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './rules/idle.js';
+import { IMAGE_REFERENCE, REGISTRY_HOST } from './rules/image-reference.js';
+import { inputFault, shortened } from './rules/input-fault.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
 import { INSTANCE_STATUSES } from './rules/lifecycle.js';
 import { isMailAddress } from './rules/mail.js';
@@ -13,9 +17,9 @@ import { DEFAULT_POINTS, MAX_POINTS } from './rules/samples.js';
 import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
-import { isInstantText } from './rules/time.js';
+import { INSTANT_TEXT, parseInstant } from './rules/time.js';
 import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './rules/volume.js';
-import { isVolumePath, MAX_ATTACHED, type VolumeAtPath } from './rules/volume-attachment.js';
+import { MAX_ATTACHED, type VolumeAtPath, volumePathFault } from './rules/volume-attachment.js';
 import { isWebPath } from './rules/web-site.js';
 import { isWebhookUrl } from './rules/webhook.js';
 
@@ -34,14 +38,12 @@ export interface Field<T> {
 }
 
 const MAX_PRICE_USD = 1_000_000;
-/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug matches too. */
-const IMAGE_REFERENCE =
-  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** No control characters: PostgreSQL can't store a NUL byte. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const PRINTABLE = /^[^\u0000-\u001f\u007f]*$/;
 const MAX_LIST = 100;
+const NETWORK = 'must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32';
 /** Networks of one API key. */
 const MAX_NETWORKS = 50;
 /** Bytes of all variables of a launch, and of the words of its entrypoint or command. */
@@ -57,19 +59,27 @@ const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SECRET_NAME_MUST =
   'a name of 1 to 63 letters, digits, dots, hyphens and underscores that begins with a letter or digit';
 const LAUNCH_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** What a variable and an argument of a process can hold, and PostgreSQL as JSON. */
-const processText = z.string().refine((value) => !/[\0\p{Surrogate}]/u.test(value));
-const secretName = z.string().regex(SECRET_NAME);
-const portNumber = z.int().min(1).max(65_535);
-const slug = z.string().min(1).max(64).regex(PRINTABLE);
+const PROCESS_TEXT = 'must be text without NUL';
+const processText = z.string(PROCESS_TEXT).refine(isProcessText, PROCESS_TEXT);
+const secretName = entryText(SECRET_NAME, SECRET_NAME_MUST);
+const VARIABLE_MUST = 'a name of 1 to 128 letters, digits and underscores that begins with no digit';
+const variableName = entryText(VARIABLE, VARIABLE_MUST);
+const PORT = 'must be a whole number from 1 to 65535';
+const portNumber = z.int(PORT).min(1, PORT).max(65_535, PORT);
+const SLUG = 'must be a text of 1 to 64 characters';
+const slug = z.string(SLUG).min(1, SLUG).max(64, SLUG).regex(PRINTABLE, SLUG);
 
 export const fields = {
-  gpu: text(1, 64, 'Slug of a GPU model, as in the price sheet.'),
+  gpu: text(
+    1,
+    64,
+    'Slug or name of a GPU model, as in the price sheet. A name such as H100 stands for all its models.',
+  ),
   region: text(1, 64, 'Region code.'),
   numMin: { ...wholeNumber(1, 8, 'Minimum number of GPUs in the machine.'), default: 1 },
   priceMax: price('Maximum on-demand price in USD per hour for the whole machine.'),
   limit: { ...wholeNumber(1, 100, 'Maximum number of offers returned.'), default: 25 },
-  gpus: list(slug, 'Slugs of GPU models, any of which matches; empty for all.'),
+  gpus: list(slug, 'Slugs or names of GPU models, any of which matches; empty for all.'),
   regions: list(slug, 'Region codes, any of which matches; empty for all.'),
   preferredGpus: list(
     slug,
@@ -104,6 +114,11 @@ export const fields = {
   ),
   vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
+  cudaMin: {
+    schema: z.string().regex(CUDA_VERSION),
+    must: 'a CUDA version such as 12.4',
+    description: 'CUDA version that the driver must run at least, such as 12.4. Machines of AMD run none.',
+  },
   reliabilityMin: {
     schema: z.number().min(0).max(1),
     must: 'a number from 0 to 1',
@@ -157,9 +172,14 @@ export const fields = {
   },
   env: {
     schema: z
-      .record(z.string().regex(VARIABLE), processText)
-      .refine((env) => Object.keys(env).length <= MAX_VARIABLES)
-      .refine((env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES),
+      .record(variableName, processText, {
+        error: ({ code }) => (code === 'invalid_key' ? `must be ${VARIABLE_MUST}` : undefined),
+      })
+      .refine((env) => Object.keys(env).length <= MAX_VARIABLES, `must have at most ${MAX_VARIABLES} variables`)
+      .refine(
+        (env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES,
+        `must have at most ${MAX_LAUNCH_BYTES} bytes of names and values`,
+      ),
     must: `an object of at most ${MAX_VARIABLES} variables and ${MAX_LAUNCH_BYTES} bytes: names of letters, digits and underscores that begin with no digit, values of text without NUL`,
     description:
       "Environment variables of the container, by name. They override the template's; what the service sets overrides them.",
@@ -167,17 +187,12 @@ export const fields = {
   launchSecrets: {
     schema: z
       .array(
-        z.object({
-          secret: secretName,
-          variable: z.string().regex(VARIABLE).nullish(),
-          file: secretName.nullish(),
-        }),
+        entry({ secret: secretName, variable: variableName.nullish(), file: secretName.nullish() }).refine(
+          ({ variable, file }) => (variable == null) !== (file == null),
+          'must have either a variable or a file',
+        ),
       )
-      .max(MAX_LAUNCH_SECRETS)
-      .refine((list) => list.every(({ variable, file }) => (variable ?? null) === null || (file ?? null) === null))
-      .refine((list) => list.every(({ variable, file }) => (variable ?? file ?? null) !== null)) as z.ZodType<
-      LaunchSecret[]
-    >,
+      .max(MAX_LAUNCH_SECRETS) as z.ZodType<LaunchSecret[]>,
     must: `a list of at most ${MAX_LAUNCH_SECRETS}, each with the name of a secret and either a variable or a file name`,
     description:
       'Secrets of the account that the container gets, each as a variable or as a file below /run/secrets that only root reads.',
@@ -186,18 +201,18 @@ export const fields = {
   command: words("Instead of the image's command: the arguments of its entrypoint."),
   launchPorts: {
     schema: z
-      .array(z.object({ port: portNumber, name: z.string().min(1).max(40).regex(PRINTABLE).nullish() }))
+      .array(entry({ port: portNumber, name: entryText(/^\P{Cc}{1,40}$/u, 'a text of 1 to 40 characters').nullish() }))
       .max(MAX_LAUNCH_PORTS) as z.ZodType<LaunchPort[]>,
     must: `a list of at most ${MAX_LAUNCH_PORTS} ports from 1 to 65535, each with a name of 1 to 40 characters or none`,
     description: "Ports on which programs in the container serve HTTP, after the template's own.",
   },
   volumes: {
     schema: z
-      .array(z.object({ id: z.string().regex(VOLUME_ID), path: z.string().refine(isVolumePath) }))
+      .array(entry({ id: entryText(VOLUME_ID, 'a volume id: v- and 8 hexadecimal digits'), path: volumePath() }))
       .max(MAX_ATTACHED)
-      .refine((list) => new Set(list.map(({ id }) => id)).size === list.length)
-      .refine((list) => new Set(list.map(({ path }) => path)).size === list.length) as z.ZodType<VolumeAtPath[]>,
-    must: `a list of at most ${MAX_ATTACHED} volumes, each once, with ids of v- and 8 hexadecimal digits, each at a path of its own of 2 to 200 characters, such as /data: absolute, without . and .., with no slash at its end, not /etc and not below /proc, /sys, /dev and /run/secrets`,
+      .superRefine(once('id'))
+      .superRefine(once('path')) as z.ZodType<VolumeAtPath[]>,
+    must: `a list of at most ${MAX_ATTACHED} volumes, each with its id and a path of its own such as /data`,
     description:
       "Volumes of the account that the container has, each at its path. One instance at a time has a volume; /workspace takes the place of that folder of the instance's own disk.",
   },
@@ -243,15 +258,12 @@ export const fields = {
   },
   secretName: { schema: secretName, must: SECRET_NAME_MUST, description: 'Name of the secret, unique in the account.' },
   secretValue: {
-    schema: processText.refine((value) => value !== '' && bytesOf([value]) <= MAX_SECRET_BYTES),
+    schema: z.string().refine((value) => isProcessText(value) && value !== '' && bytesOf([value]) <= MAX_SECRET_BYTES),
     must: `a text of 1 to ${MAX_SECRET_BYTES} bytes without NUL`,
     description: 'The secret itself. It is stored encrypted and never shown again.',
   },
   registry: {
-    schema: z
-      .string()
-      .max(255)
-      .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/),
+    schema: z.string().max(255).regex(REGISTRY_HOST),
     must: 'the host name of a registry, with its port where it has one, such as ghcr.io',
     description: 'Host name of the registry that the login is for; docker.io for Docker Hub.',
   },
@@ -306,10 +318,9 @@ export const fields = {
   keyExpiresAt: deadline('When the key ends: from that second on it is refused. By default never.'),
   keyNetworks: {
     schema: z
-      .array(z.string().max(50))
+      .array(z.string().refine((each) => each.length <= 50 && parseNetwork(each) !== null, NETWORK))
       .min(1)
-      .max(MAX_NETWORKS)
-      .refine((list) => list.every((each) => parseNetwork(each) !== null)),
+      .max(MAX_NETWORKS),
     must: `a list of 1 to ${MAX_NETWORKS} networks or addresses such as 203.0.113.0/24 or 2001:db8::/32`,
     description: 'The only networks that the key is accepted from. By default all.',
   },
@@ -344,7 +355,8 @@ export const fields = {
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new DomainError(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`, { field: name });
+  const message = inputFault(name, field.must, parsed.error.issues);
+  throw new DomainError(field.refusal ?? 'invalid_request', message, { field: name });
 }
 
 /** As `check`, but null and undefined stand for a value that the caller left out. */
@@ -358,7 +370,7 @@ export function priceLimit(priceMax: number | undefined): bigint | null {
 
 function deadline(description: string): Field<string> {
   return {
-    schema: z.string().max(40).refine(isDeadlineText),
+    schema: z.string().refine(isDeadlineText),
     must: `${DEADLINE_TEXT}, later than now and at most ${MAX_DAYS_AHEAD} days ahead`,
     description: `${description} Write ${DEADLINE_TEXT}.`,
   };
@@ -367,8 +379,8 @@ function deadline(description: string): Field<string> {
 /** Of the past. */
 function instant(description: string): Field<string> {
   return {
-    schema: z.string().max(40).refine(isInstantText),
-    must: 'an instant such as 2026-11-23T18:00:00Z, from 1970 on',
+    schema: z.string().refine((text) => parseInstant(text) !== null),
+    must: INSTANT_TEXT,
     description: `${description} Write an instant such as 2026-11-23T18:00:00Z.`,
   };
 }
@@ -415,6 +427,55 @@ function words(description: string): Field<string[]> {
     must: `a list of 1 to ${MAX_WORDS} texts without NUL, ${MAX_LAUNCH_BYTES} bytes in all`,
     description,
   };
+}
+
+/** A text within a list, which a refusal names by its place. */
+function entryText(form: RegExp, must: string): z.ZodString {
+  return z.string(`must be ${must}`).regex(form, `must be ${must}`);
+}
+
+/** An object within a list, with no other members: one that is dropped would change what is meant. */
+function entry<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return `must be an object with ${known.join(', ')}`;
+      const [unknown = ''] = issue.keys;
+      const near = nearestName(unknown, known);
+      const hint = near === null ? `known: ${known.join(', ')}` : `did you mean ${near}?`;
+      return `has an unknown member ${shortened(unknown)}; ${hint}`;
+    },
+  });
+}
+
+function volumePath(): z.ZodType<string> {
+  const text = z.string('must be a path such as /data');
+  return text.superRefine((path, context) => {
+    const fault = volumePathFault(path);
+    if (fault !== null) context.addIssue({ code: 'custom', message: `must ${fault}` });
+  });
+}
+
+/** Refuses the second entry of a list with the same `member`. */
+function once<Member extends string>(member: Member) {
+  return (list: readonly Readonly<Record<Member, string>>[], context: z.RefinementCtx): void => {
+    const first = new Map<string, number>();
+    list.forEach((each, index) => {
+      const before = first.get(each[member]);
+      if (before === undefined) first.set(each[member], index);
+      else
+        context.addIssue({
+          code: 'custom',
+          path: [index, member],
+          message: `must differ from that of entry ${before}`,
+        });
+    });
+  };
+}
+
+/** What a variable and an argument of a process can hold, and PostgreSQL as JSON. */
+function isProcessText(text: string): boolean {
+  return !/[\0\p{Surrogate}]/u.test(text);
 }
 
 function bytesOf(texts: readonly string[]): number {

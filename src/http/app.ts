@@ -26,6 +26,7 @@ import type { KeyUses } from './key-uses.js';
 import { createMailPages } from './mail/pages.js';
 import { inheritFromExpress, type Messages } from './messages.js';
 import { createOpenApi } from './openapi.js';
+import { parseQuery } from './parse-query.js';
 import { createPaymentCallback } from './payments/callback.js';
 import { CALLBACK_PATH } from './payments/callback-path.js';
 import { createPipeline, type WebPorts } from './pipeline.js';
@@ -133,7 +134,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   inheritFromExpress(options.messages, app);
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('query parser', 'simple');
+  app.set('query parser', parseQuery);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 

@@ -4,7 +4,7 @@ import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../database/faults.js';
 import { DomainError, type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
-import { RestRefusal } from '../rest/adapter.js';
+import { RestFault, RestRefusal } from '../rest/adapter.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';
 
@@ -76,10 +76,16 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   const logFault = createFaultLog(log);
   return (error, request, response, next) => {
     if (response.headersSent) return next(error);
-    const fault = describeFault(bodyFault(error) ?? error);
+    const fault = inOwnNames(error, describeFault(bodyFault(error) ?? error));
     logFault(fault, error, { id: request.state.id });
     sendError(response, fault);
   };
+}
+
+/** The route's own names, where one refused. */
+function inOwnNames(error: unknown, { field, message, ...rest }: Fault): Fault {
+  if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
+  return { message: error.renamed(message, field), ...rest };
 }
 
 function fault(code: ErrorCode, message: string, details: Partial<Fault> = {}): Fault {

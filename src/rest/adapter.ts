@@ -1,8 +1,10 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { inputFault, shortened } from '../domain/rules/input-fault.js';
+import { nearestName } from '../nearest-name.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
-import { routes } from './routes.js';
+import { type Input, routes } from './routes.js';
 
 /** A refusal of the REST surface itself; the HTTP layer maps its code to a status. */
 export class RestRefusal extends Error {
@@ -11,6 +13,24 @@ export class RestRefusal extends Error {
   constructor(code: string, message: string) {
     super(message);
     this.code = code;
+  }
+}
+
+/** A refusal of the domain, which names its inputs as GraphQL does. */
+export class RestFault extends Error {
+  readonly originalError: Error;
+  readonly #inputs: PreparedRoute['inputs'];
+
+  constructor(error: Error, { inputs }: Pick<PreparedRoute, 'inputs'>) {
+    super(error.message);
+    this.originalError = error;
+    this.#inputs = inputs;
+  }
+
+  /** The message with the name that the input at fault has in REST. */
+  renamed(message: string, field: string): string {
+    const input = this.#inputs.find(({ variable }) => variable === field);
+    return input === undefined ? message : message.replace(new RegExp(`\\b${field}\\b`), () => input.name);
   }
 }
 
@@ -37,6 +57,7 @@ export interface RestHooks {
 /** A JSON number, or one with a sign or zeros before it. */
 const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
+const PLACES = { query: 'query parameter', body: 'body member', path: 'path parameter', header: 'header' } as const;
 
 /** A route whose document is compiled. */
 export interface CompiledRoute extends PreparedRoute {
@@ -63,7 +84,7 @@ export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks)
   }
   for (const route of prepared) {
     const guards = route.needsKey ? [hooks.key, hooks.rateLimit, hooks.scope(route.rootName)] : [];
-    const body = route.inputs.some((input) => input.in === 'body') ? [hooks.readBody] : [];
+    const body = route.method === 'POST' ? [hooks.readBody] : [];
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
     router[verb](expressPath(route.path), ...guards, ...body, runner(route, hooks));
   }
@@ -84,7 +105,7 @@ function runner(route: CompiledRoute, hooks: RestHooks): RequestHandler {
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
-    if (errors !== undefined) throw errors[0]!;
+    if (errors !== undefined) throw new RestFault(errors[0]!, route);
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', `no such ${route.sought}`);
     const body = route.respond(result);
@@ -113,24 +134,60 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
   for (const input of route.inputs) {
     const source = sources[input.in] as Record<string, unknown>;
     const name = input.in === 'header' ? input.name.toLowerCase() : input.name;
-    const value = readInput(input, Object.hasOwn(source, name) ? source[name] : undefined);
+    const value = readInput(input, Object.hasOwn(source, name) ? source[name] : undefined, () =>
+      meantBy(route, sources.body, name),
+    );
     if (value !== undefined) variables[input.variable] = value;
   }
+  refuseUnknown(route, 'query', sources.query);
+  refuseUnknown(route, 'body', sources.body);
   return variables;
 }
 
+/** A parameter that is dropped changes what is rented: a filter with a typing error would let any machine through. */
+function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: object): void {
+  const known = namesOf(route, place);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const what = `unknown ${PLACES[place]} ${shortened(unknown)}`;
+  const near = nearestName(unknown, known);
+  if (near !== null) throw new RestRefusal('invalid_request', `${what}; did you mean ${near}?`);
+  const elsewhere = route.inputs.find((input) => nearestName(unknown, [input.name]) !== null);
+  const hint =
+    elsewhere !== undefined
+      ? `did you mean the ${PLACES[elsewhere.in]} ${elsewhere.name}?`
+      : known.length === 0
+        ? 'this route takes none'
+        : `known: ${known.join(', ')}`;
+  throw new RestRefusal('invalid_request', `${what}; ${hint}`);
+}
+
+/** Completes the refusal of a required member that is missing, when another looks like it. */
+function meantBy(route: PreparedRoute, body: object, missing: string): string {
+  const known = namesOf(route, 'body');
+  const meant = Object.keys(body).find((name) => !known.includes(name) && nearestName(name, known) === missing);
+  return meant === undefined ? '' : `; ${shortened(meant)} is unknown`;
+}
+
+function namesOf(route: PreparedRoute, place: Input['in']): string[] {
+  return route.inputs.filter((input) => input.in === place).map(({ name }) => name);
+}
+
 /** The variable's value, or undefined when it is left out; null counts as absent. */
-function readInput(input: PreparedInput, raw: unknown): unknown {
+function readInput(input: PreparedInput, raw: unknown, meant: () => string): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
-    if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required`);
+    if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required${meant()}`);
     return undefined;
   }
   if (input.in === 'query' && Array.isArray(raw)) throw new RestRefusal('invalid_request', `${name} may be given once`);
   if (input.values !== undefined) return readSpelled(input, input.values, raw);
   const value = input.in === 'query' ? fromText(input, raw as string) : raw;
   const parsed = field.schema.safeParse(value);
-  if (!parsed.success) throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`);
+  if (!parsed.success) {
+    const message = inputFault(name, field.must, parsed.error.issues);
+    throw new RestRefusal(field.refusal ?? 'invalid_request', message);
+  }
   return parsed.data;
 }
 

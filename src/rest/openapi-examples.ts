@@ -49,6 +49,22 @@ const INSTANCE = {
   stopped_at: null,
 };
 
+const LAUNCH_SECRET = { secret: 'hf', variable: 'HF_TOKEN', file: null };
+const LAUNCH_PORT = { port: 8888, name: 'JupyterLab' };
+const ATTACHED_VOLUME = { id: 'v-31f72534', path: '/data' };
+const LAUNCH = {
+  name: 'train-1',
+  env: { MODEL: 'base' },
+  secrets: [LAUNCH_SECRET],
+  entrypoint: null,
+  command: ['python', 'train.py'],
+  ports: [LAUNCH_PORT],
+  tcp_ports: [],
+  registry_login: null,
+  restart: 'always',
+  on_exit: 'keep',
+};
+
 const VOLUME = {
   object: 'volume',
   id: 'v-31f72534',
@@ -150,6 +166,24 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
   Balance: { object: 'balance', currency: 'USD', balance: 99.992308, month_spend: 0.007692 },
   Instance: INSTANCE,
   InstanceList: { object: 'instances', data: [INSTANCE] },
+  AttachedVolume: ATTACHED_VOLUME,
+  LaunchSecret: LAUNCH_SECRET,
+  LaunchPort: LAUNCH_PORT,
+  Launch: LAUNCH,
+  InstanceLaunch: {
+    object: 'instance_launch',
+    id: 'i-b74ef499',
+    name: 'train-1',
+    template: 'pytorch',
+    disk_gb: 100,
+    type: 'od',
+    stop_at: '2026-11-22T18:00:00Z',
+    destroy_at: null,
+    spend_limit: 5,
+    stop_when_idle: null,
+    volumes: [ATTACHED_VOLUME],
+    launch: LAUNCH,
+  },
   DestroyedInstance: { object: 'instance', id: 'i-b74ef499', status: 'destroyed' },
   Volume: VOLUME,
   VolumeList: { object: 'volumes', data: [VOLUME] },

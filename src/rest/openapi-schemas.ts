@@ -16,6 +16,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   USD: { type: 'number', description: 'US dollars, exact to 6 decimals.' },
   DateTime: { type: 'string', format: 'date-time' },
   Date: { type: 'string', format: 'date' },
+  Variables: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
 /** The named schemas of a document, collected while its operations are described: each stands there once. */
@@ -115,7 +116,7 @@ export function bodySchema(inputs: readonly PreparedInput[]): Json {
       { ...nullable(input, inputSchema(input)), description: input.field.description },
     ]),
   );
-  return { type: 'object', required, properties };
+  return { type: 'object', required, properties, additionalProperties: false };
 }
 
 function nullable(input: PreparedInput, schema: Json): Json {

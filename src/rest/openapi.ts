@@ -14,45 +14,25 @@ export interface OpenApiFacts {
 }
 
 /** The refusals each kind of route can give (docs/behaviour.md). */
-const ALWAYS = ['method_not_allowed', 'internal', 'unavailable'];
+const ALWAYS = ['invalid_request', 'method_not_allowed', 'internal', 'unavailable'];
 const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
-const VOLUME_CHANGE = ['invalid_request', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'];
+const VOLUME_CHANGE = ['idempotency_mismatch', 'action_failed', 'idempotency_in_progress'];
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
-  listOffers: ['invalid_request'],
-  deployInstance: [
-    'missing_machine',
-    'invalid_request',
-    'idempotency_mismatch',
-    'deploy_failed',
-    'idempotency_in_progress',
-  ],
+  deployInstance: ['missing_machine', 'idempotency_mismatch', 'deploy_failed', 'idempotency_in_progress'],
   getInstance: ['not_found'],
+  getInstanceLaunch: ['not_found'],
   scrapeInstance: ['not_found'],
-  getInstanceMetrics: ['not_found', 'invalid_request'],
-  getInstanceTimeline: ['not_found', 'invalid_request'],
-  moveInstance: [
-    'not_found',
-    'invalid_request',
-    'idempotency_mismatch',
-    'action_failed',
-    'deploy_failed',
-    'idempotency_in_progress',
-  ],
-  destroyInstance: ['not_found', 'invalid_request', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
+  getInstanceMetrics: ['not_found'],
+  getInstanceTimeline: ['not_found'],
+  moveInstance: ['not_found', 'idempotency_mismatch', 'action_failed', 'deploy_failed', 'idempotency_in_progress'],
+  destroyInstance: ['not_found', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
   createVolume: VOLUME_CHANGE,
   getVolume: ['not_found'],
   growVolume: ['not_found', ...VOLUME_CHANGE],
   deleteVolume: ['not_found', ...VOLUME_CHANGE],
   releaseVolume: ['not_found', 'action_failed'],
-  actOnInstance: [
-    'not_found',
-    'bad_action',
-    'invalid_request',
-    'idempotency_mismatch',
-    'action_failed',
-    'idempotency_in_progress',
-  ],
+  actOnInstance: ['not_found', 'bad_action', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
 };
 
 /** Headers by name; operations refer to them. */
@@ -87,7 +67,8 @@ const DESCRIPTION = `Rents GPU machines by the hour, billed per second. Prices a
 Send an \`Idempotency-Key\` of your own with every deploy, action and destroy: when an answer is lost, the same request with the
 same key is answered with what was done, and nothing is done twice.
 
-Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field may be null, and unknown ones are ignored.`;
+Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field may be null. A query parameter or a
+member of a body that a route does not know is refused with 422 \`invalid_request\`, which names the nearest one it knows.`;
 
 /** OpenAPI 3.1 of the routes, made from the definitions that validate requests and from what the documents select. */
 export function openApi(routes: readonly PreparedRoute[], facts: OpenApiFacts): Json {
@@ -197,13 +178,14 @@ function notModified(): Json {
 }
 
 function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json {
-  const hasBody = route.inputs.some((input) => input.in === 'body');
-  const codes = [
+  const hasBody = route.method === 'POST';
+  const given = [
     ...(route.needsKey ? WITH_KEY : []),
     ...(hasBody ? WITH_BODY : []),
     ...(BY_OPERATION[route.operationId] ?? []),
     ...ALWAYS,
   ];
+  const codes = [...new Set(given)];
   const statuses = new Set(codes.map((code) => facts.refusals[code]!));
   return Object.fromEntries(
     [...statuses].map((status) => {

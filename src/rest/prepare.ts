@@ -61,7 +61,7 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
     root: answer,
     inputs: route.inputs.map((input) => prepareInput(route, taking, input)),
     needsKey: root.definition.extensions.needsKey === true,
-    sought: member === undefined ? route.envelope.object : root.definition.name,
+    sought: route.method === 'GET' ? root.definition.name : route.envelope.object,
     rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
     respond: responder(route, (result) =>
       spell(member === undefined ? result : (result as Record<string, unknown>)[member]),

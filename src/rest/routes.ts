@@ -138,8 +138,8 @@ export const routes: readonly Route[] = [
     summary: 'Machines that can be deployed now, cheapest first.',
     description:
       'Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region gives an empty list. Needs no key.',
-    document: `query listOffers($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $limit: Int) {
-      result: offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) {
+    document: `query listOffers($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $cudaMin: String, $limit: Int) {
+      result: offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, cudaMin: $cudaMin, limit: $limit) {
         machine_id: machineId gpu num_gpus: numGpus region cpu vcpus ram_gb: ramGb disk_gb: diskGb
         net_mbps: netMbps { down up } ports pcie nvlink cuda_max: cudaMax reliability
         price_per_hour: pricePerHour { on_demand: onDemand interruptible } } }`,
@@ -148,6 +148,7 @@ export const routes: readonly Route[] = [
       { in: 'query', name: 'region', variable: 'region' },
       { in: 'query', name: 'num_min', variable: 'numMin' },
       { in: 'query', name: 'price_max', variable: 'priceMax' },
+      { in: 'query', name: 'cuda_min', variable: 'cudaMin' },
       { in: 'query', name: 'limit', variable: 'limit' },
     ],
     status: 200,
@@ -206,7 +207,8 @@ export const routes: readonly Route[] = [
         in: 'body',
         name: 'type',
         variable: 'mode',
-        values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED' },
+        // What answers call an interruptible instance is taken too.
+        values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED', spot: 'INTERRUPTIBLE' },
       },
       ...LAUNCH,
       ...ENDS,
@@ -265,6 +267,23 @@ export const routes: readonly Route[] = [
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'ActionRequest',
     answerSchema: 'Instance',
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}/launch',
+    operationId: 'getInstanceLaunch',
+    tag: 'Instances',
+    summary: 'What an instance was launched with, and what ends it.',
+    description:
+      'For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.',
+    document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
+      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
+      launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
+        registry_login: registryLogin restart on_exit: onExit } } }`,
+    inputs: [INSTANCE_ID],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance_launch' },
+    answerSchema: 'InstanceLaunch',
   },
   {
     method: 'POST',

@@ -1,4 +1,4 @@
-import { findGpuModel, gpuModels, regions, templates } from '../domain/inventory/catalogue.js';
+import { findGpuModel, gpuModels, gpuModelsNamed, regions, templates } from '../domain/inventory/catalogue.js';
 import { memoryBandwidth } from '../domain/inventory/memory-bandwidth.js';
 import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
 import { atMost, builder } from './builder.js';
@@ -126,8 +126,12 @@ const TemplateType = builder.prismaObject('Template', {
 builder.queryFields((t) => ({
   gpuModels: t.field({
     type: [GpuModelType],
-    description: 'All GPU models, in catalogue order. Public.',
-    resolve: (_root, _args, { deps }) => gpuModels(deps),
+    description: 'All GPU models, or those that a name stands for, in catalogue order. Public.',
+    args: {
+      named: t.arg.string({ description: 'A slug, a name such as RTX 4090, or one that several share, such as H100.' }),
+    },
+    resolve: (_root, { named }, { deps }) =>
+      named == null ? gpuModels(deps) : gpuModelsNamed(deps, named.slice(0, 64)),
   }),
   gpuModel: t.field({
     type: GpuModelType,

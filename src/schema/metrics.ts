@@ -1,7 +1,7 @@
 import { check, checkOptional, fields } from '../domain/fields.js';
 import { DomainError } from '../domain/rules/errors.js';
 import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/rules/samples.js';
-import { instantOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/rules/time.js';
+import { parseInstant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/rules/time.js';
 import type { GpuMetrics, InstanceLoad, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
 import { builder, fromField, lengthFrom } from './builder.js';
 import type { GatewayContext } from './context.js';
@@ -100,8 +100,8 @@ builder.prismaObjectField(InstanceType, 'metrics', (t) =>
       checkRanges(context, [from, to, points]);
       const [begin, end] = [checkOptional('from', fields.metricsFrom, from), checkOptional('to', fields.metricsTo, to)];
       return context.deps.metricLoader.of(id, {
-        from: begin === undefined ? null : instantOf(new Date(begin)),
-        to: end === undefined ? null : instantOf(new Date(end)),
+        from: begin === undefined ? null : parseInstant(begin),
+        to: end === undefined ? null : parseInstant(end),
         points: check('points', fields.points, points ?? DEFAULT_POINTS),
       });
     },

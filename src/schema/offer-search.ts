@@ -38,6 +38,7 @@ export const OfferFilterInput = builder.inputType('OfferFilterInput', {
     tiers: t.field({ type: [GpuTier], ...fromField(fields.tiers) }),
     vramGbMin: t.int(fromField(fields.vramGbMin)),
     nvlink: t.boolean({ description: 'True: the GPUs must be linked by NVLink. False: they must not be.' }),
+    cudaMin: t.string(fromField(fields.cudaMin)),
     reliabilityMin: t.float(fromField(fields.reliabilityMin)),
     vcpusMin: t.int(fromField(fields.vcpusMin)),
     ramGbMin: t.int(fromField(fields.ramGbMin)),

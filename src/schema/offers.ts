@@ -74,6 +74,7 @@ const offerArgs = builder.args((t) => ({
   region: t.string(fromField(fields.region)),
   numMin: t.int(fromField(fields.numMin)),
   priceMax: t.float(fromField(fields.priceMax)),
+  cudaMin: t.string(fromField(fields.cudaMin)),
   limit: t.int(fromField(fields.limit)),
   includePreemptible: t.boolean({
     defaultValue: false,

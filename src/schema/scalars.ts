@@ -1,9 +1,8 @@
 import { GraphQLError, valueFromASTUntyped } from 'graphql';
 import { microOfUsd, usdNumber } from '../domain/rules/money.js';
-import { formatDay, formatInstant, instantOf, isDay } from '../domain/rules/time.js';
+import { formatDay, formatInstant, INSTANT_TEXT, instantOf, isDay, parseInstant } from '../domain/rules/time.js';
 import { builder } from './builder.js';
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 const FIRST_DAY = '1970-01-01';
 
 function isAcceptedDay(text: string): boolean {
@@ -24,12 +23,9 @@ builder.scalarType('DateTime', {
   description: 'An instant in UTC, RFC 3339 with whole seconds: 2026-11-20T09:43:00Z.',
   serialize: (value) => formatInstant(value instanceof Date ? instantOf(value) : value),
   parseValue: (value) => {
-    const date =
-      typeof value === 'string' && RFC_3339.test(value) && isAcceptedDay(value.slice(0, 10)) ? new Date(value) : null;
-    if (date === null || Number.isNaN(date.getTime()) || date.getTime() < 0) {
-      throw new GraphQLError('DateTime must be RFC 3339 from 1970 on, such as 2026-11-20T09:43:00Z');
-    }
-    return instantOf(date);
+    const instant = typeof value === 'string' ? parseInstant(value) : null;
+    if (instant === null) throw new GraphQLError(`DateTime must be ${INSTANT_TEXT}`);
+    return instant;
   },
 });
 

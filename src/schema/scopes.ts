@@ -1,9 +1,17 @@
-import type { GraphQLField, GraphQLSchema } from 'graphql';
+import {
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getNamedType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 import type { Caller } from '../domain/accounts/api-keys.js';
 import { ActivityNote } from '../domain/activity-note.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
-import { checkScope, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import { checkAnswerOfWrite, checkScope, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
@@ -32,13 +40,40 @@ type Resolve = NonNullable<GraphQLField<unknown, GatewayContext>['resolve']>;
 
 function guard(operation: string, field: GraphQLField<unknown, GatewayContext>): void {
   if (scopeOf(operation) === PUBLIC) return;
+  const isWrite = operation.startsWith('Mutation.');
   const works = field.subscribe === undefined ? 'resolve' : 'subscribe';
   const work = field[works]!;
   const checked: Resolve = (root, args, context, info) => {
-    checkScope(callerOf(context).scopes, operation);
+    const { scopes } = callerOf(context);
+    checkScope(scopes, operation);
+    // Before anything is done: an answer that is withheld would hide what was.
+    if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
-  field[works] = operation.startsWith('Mutation.') ? noted(field.name, checked) : checked;
+  field[works] = isWrite ? noted(field.name, checked) : checked;
+}
+
+/** Each field that is selected below a root field, with its type; whether it is skipped does not matter. */
+function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResolveInfo): Generator<[string, string]> {
+  const spread = new Set<string>();
+  for (const { selectionSet } of fieldNodes) yield* below(selectionSet, getNamedType(returnType));
+
+  function* below(selectionSet: SelectionSetNode | undefined, type: GraphQLNamedType): Generator<[string, string]> {
+    for (const node of selectionSet?.selections ?? []) {
+      if (node.kind === Kind.FIELD) {
+        yield [type.name, node.name.value];
+        const field = 'getFields' in type ? type.getFields()[node.name.value] : undefined;
+        if (field !== undefined) yield* below(node.selectionSet, getNamedType(field.type));
+        continue;
+      }
+      // A fragment selects the same wherever it is spread: once is enough, and spreads of spreads don't multiply.
+      if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
+      if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
+      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments[node.name.value]! : node;
+      const condition = fragment.typeCondition?.name.value;
+      yield* below(fragment.selectionSet, (condition === undefined ? undefined : schema.getType(condition)) ?? type);
+    }
+  }
 }
 
 /** Notes what a key asks to be changed, whether it is done or refused. Mutations of one request run one after the other. */

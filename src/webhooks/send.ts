@@ -78,7 +78,7 @@ function exchange(
     outgoing.once('error', reject);
     outgoing.once('response', (answer) => {
       readAnswer(answer).then(
-        () => resolve({ status: answer.statusCode!, error: null }),
+        () => resolve({ status: answer.statusCode!, error: null, retryAfter: answer.headers['retry-after'] }),
         (error) => reject(error),
       );
     });

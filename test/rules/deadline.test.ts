@@ -49,6 +49,8 @@ describe('a deadline as a text', () => {
     '2026-11-23',
     '2026-13-23T18:00:00Z',
     '2026-11-23T18:00:00',
+    '2027-02-31T00:00:00Z',
+    '2026-11-23T24:00:00Z',
     '1'.repeat(60),
   ])('%s is none', (text) => expect(isDeadlineText(text)).toBe(false));
 

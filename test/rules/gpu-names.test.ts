@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { modelOfGpu } from '../../src/domain/rules/gpu-names.js';
+import { readListings } from '../../src/domain/market/listings.js';
+import { modelOfGpu, modelsNamed } from '../../src/domain/rules/gpu-names.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
 const MODELS = readFileSync(join(PACKAGE_ROOT, 'prisma/seed/gpus.csv'), 'utf8')
@@ -146,5 +147,46 @@ describe('modelOfGpu', () => {
   it('allows a memory that differs by 15 per cent', () => {
     const sizes = [17_407, 17_408, 23_552, 23_553];
     expect(sizes.map((vramMb) => found(['X9'], 'X9', vramMb))).toEqual([undefined, 'X9', 'X9', undefined]);
+  });
+});
+
+describe('the models that a name stands for', () => {
+  it.each([
+    ['rtx-4090', ['rtx-4090']],
+    ['RTX 4090', ['rtx-4090']],
+    ['RTX4090', ['rtx-4090']],
+    ['NVIDIA GeForce RTX 4090', ['rtx-4090']],
+    ['geforce rtx 4090 24GB', ['rtx-4090']],
+    ['rtx 4070', ['rtx-4070']],
+    ['RTX 4070 Ti Super', ['rtx-4070-ti-super']],
+    ['H100', ['h100-sxm', 'h100-nvl', 'h100-pcie']],
+    ['H100 SXM5', ['h100-sxm']],
+    ['H100 80GB', ['h100-sxm', 'h100-pcie']],
+    ['A100 PCIe 80GB', ['a100-pcie-80gb']],
+    ['RTX A2000', ['rtx-a2000']],
+    ['MI300X', ['mi300x']],
+    ['RTX PRO 6000', ['rtx-pro-6000-ws', 'rtx-pro-6000-server']],
+    ['RTX 9090', []],
+    ['NVIDIA', []],
+    ['80GB', []],
+    ['', []],
+  ])('%s: %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
+
+  it('are counted in a market file, with prices and counts as programs write them', async () => {
+    async function* rows() {
+      const of = (line: number, gpuSlug: string, priceUsdHour: string, numGpus: string) => ({
+        ...{ line, listingId: `l-${line}`, gpuSlug, priceUsdHour, numGpus },
+      });
+      yield of(2, 'RTX4090', '0.3505555555555556', '1.0');
+      yield of(3, 'NVIDIA GeForce RTX 4090', '0.70', '2');
+      yield of(4, 'H100', '2.1', '1');
+      yield of(5, 'RTX 4090', '1e-1', '1');
+      yield of(6, 'RTX 4090', '0.4', '1.5');
+    }
+    const reading = await readListings(MODELS, rows());
+    expect(reading.models.get('rtx-4090')!.listings).toBe(2);
+    // Which of them is meant is not known.
+    expect([...reading.unknownSlugs]).toEqual([['H100', 1]]);
+    expect(reading.rejected.map(({ line }) => line)).toEqual([5, 6]);
   });
 });

@@ -16,7 +16,12 @@ it('reads times so that texts compare as times do', () => {
   expect(timeOf('o2026-11-22T07:00:00.123456789Z')! > timeOf('o2026-11-22T07:00:00.12Z')!).toBe(true);
   expect(readLogLine(`o2026-11-22T07:00:00Z ${'x'.repeat(100_000)}`)!.text).toHaveLength(MAX_LOG_LINE);
   expect(readLogLine('o2026-11-22T07:00:00Z a\rb\r')!.text).toBe('a\rb');
-  const noTimes = ['o2026-13-45T99:00:00Z a', 'e2026-02-22T25:00:00+01:00 a', 'o2026-11-22T07:00:00+99:99 a'];
+  const noTimes = [
+    'o2026-13-45T99:00:00Z a',
+    'e2026-02-22T25:00:00+01:00 a',
+    'o2026-11-22T07:00:00+99:99 a',
+    'o2027-02-31T07:00:00Z a',
+  ];
   for (const other of [
     ...noTimes,
     'xo2026-11-22T07:00:00Z a',

@@ -99,3 +99,15 @@ describe('criteria', () => {
     expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
   });
 });
+
+it.each<[number, string, boolean]>([
+  [1204, '12.4', true],
+  [1204, '12.8', true],
+  [1204, '12.2', false],
+  [1204, '13.0', true],
+  [900, '12.0', true],
+  [1204, '12', false],
+  [1204, '', false],
+])('a machine for CUDA %i at least, with %s: %s', (cudaMin, cudaMax, isOne) => {
+  expect(isFitting({ cudaMin }, offer({ cudaMax }))).toBe(isOne);
+});

@@ -8,6 +8,7 @@ import {
   mayConnect,
   nextAttemptAt,
   restOf,
+  retryAfterOf,
   signedHeaders,
 } from '../../src/domain/rules/webhook.js';
 
@@ -83,6 +84,33 @@ describe('an event that is not taken', () => {
 
   it('is not sent again to whoever is gone', () => {
     expect(nextAttemptAt(1, now, now, { status: 410, error: null })).toBeNull();
+  });
+
+  it.each<[number, string | undefined, bigint]>([
+    [429, '120', 120n],
+    [503, '0', 0n],
+    [503, '3601', 3_600n],
+    [503, '999999999', 3_600n],
+    [503, '9999999999', 0n],
+    [503, '-5', 0n],
+    [503, '1.5', 0n],
+    [503, new Date(Number(now + 90n) * 1_000).toUTCString(), 90n],
+    [503, new Date(Number(now - 90n) * 1_000).toUTCString(), 0n],
+    [503, 'Fri, 99 Foo 2026 00:00:00 GMT', 0n],
+    [503, 'soon', 0n],
+    [503, undefined, 0n],
+    [200, '120', 0n],
+  ])('of %s with Retry-After %s waits %s s', (status, retryAfter, seconds) => {
+    const outcome = { status, error: null, retryAfter };
+    expect(retryAfterOf(outcome, now)).toBe(seconds);
+    if (status !== 200) expect(nextAttemptAt(1, now, now, outcome)).toBe(now + (seconds > 5n ? seconds : 5n));
+  });
+
+  it('is not given up because of a Retry-After', () => {
+    const late = now + 3n * 86_400n - 43_200n;
+    const outcome = { status: 503, error: null, retryAfter: '3600' };
+    expect(nextAttemptAt(20, now, late, outcome)).toBe(now + 3n * 86_400n);
+    expect(nextAttemptAt(20, now, late + 1n, outcome)).toBeNull();
   });
 
   it('leaves a receiver that takes nothing alone, at most five minutes', () => {

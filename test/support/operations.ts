@@ -14,7 +14,8 @@ export const OPERATIONS: Record<
     graphql: 'Query.pricing',
   },
   listOffers: {
-    typescript: (gpu) => gpu.offers.list({ gpu: 'a', region: 'b', num_min: 1, price_max: 2, limit: 3 }),
+    typescript: (gpu) =>
+      gpu.offers.list({ gpu: 'a', region: 'b', num_min: 1, price_max: 2, cuda_min: '12.4', limit: 3 }),
     cli: ['offers'],
     python: 'offers.list',
     graphql: 'Query.offers',
@@ -41,6 +42,12 @@ export const OPERATIONS: Record<
     typescript: (gpu) => gpu.instances.get(ID),
     cli: ['show'],
     python: 'instances.get',
+    graphql: 'Query.instance',
+  },
+  getInstanceLaunch: {
+    typescript: (gpu) => gpu.instances.launch(ID),
+    cli: ['launch'],
+    python: 'instances.launch',
     graphql: 'Query.instance',
   },
   getInstanceMetrics: {

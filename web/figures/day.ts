@@ -2,5 +2,7 @@
 export function startOfDay(day: string | null, laterMs: number): string | null {
   if (day === null || !/^(19[7-9]|20)\d/.test(day)) return null;
   const at = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(at) ? null : new Date(at + laterMs).toISOString();
+  // Date takes 31 February for 3 March.
+  const isDay = !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === day;
+  return isDay ? new Date(at + laterMs).toISOString() : null;
 }

@@ -12,6 +12,7 @@ from .models import (
     Balance,
     Destroyed,
     Instance,
+    InstanceLaunch,
     InstanceLinks,
     InstanceList,
     InstanceMetrics,
@@ -178,14 +179,16 @@ class Offers(_Resource):
         region: Optional[str] = None,
         num_min: Optional[int] = None,
         price_max: Union[Decimal, float, None] = None,
+        cuda_min: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> OfferList:
         """Machines that can be deployed now, cheapest first. Needs no key.
 
-        :param gpu: slug of a model, as in the price sheet.
+        :param gpu: slug or name of a model, as in the price sheet.
         :param region: region code.
         :param num_min: least GPUs in the machine, 1 to 8; the service's default is 1.
         :param price_max: most USD per hour for the whole machine, on demand.
+        :param cuda_min: CUDA version that the driver runs at least, such as ``12.4``.
         :param limit: most offers returned, 1 to 100; the service's default is 25.
         :raises InvalidRequest: a value is out of its bounds.
         """
@@ -195,6 +198,7 @@ class Offers(_Resource):
             "num_min": num_min,
             # Without the noise of binary fractions, and without an exponent.
             "price_max": None if price_max is None else f"{price_max:.9f}",
+            "cuda_min": cuda_min,
             "limit": limit,
         }
         return self._transport.request(OfferList, "GET", "/offers", public=True, query=query)
@@ -342,6 +346,27 @@ class Instances(_Resource):
         :raises ActionFailed: it is destroyed.
         """
         return cast(InstanceLinks, self._transport.query(InstanceLinks, "instanceLinks", _LINKS, {"id": id}))
+
+    def launch(self, id: str) -> InstanceLaunch:
+        """What it was launched with, and what ends it: for tools that compare that with what is wanted.
+
+        :raises NotFound: the account has no such instance.
+        """
+        return self._transport.request(InstanceLaunch, "GET", _path(id) + "/launch")
+
+    def ensure_destroyed(self, id: str, *, idempotency_key: Optional[str] = None) -> Destroyed:
+        """As :meth:`destroy`, and succeeds too if it is destroyed already.
+
+        :raises NotFound: the account has no such instance.
+        :raises ActionFailed: the balance can't pay for leaving a reserved term early.
+        """
+        try:
+            return self.destroy(id, idempotency_key=idempotency_key)
+        except ActionFailed:
+            instance = self.get(id)
+            if instance.status != "destroyed":
+                raise
+            return Destroyed(object="instance", id=instance.id, status="destroyed")
 
     def destroy(self, id: str, *, idempotency_key: Optional[str] = None) -> Destroyed:
         """Destroys an instance and erases its disk: billing ends.

@@ -401,6 +401,37 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class AttachedVolume:
+    """A volume of an instance."""
+
+    id: str
+    #: where the container has it
+    path: str
+
+
+@dataclass(frozen=True)
+class InstanceLaunch:
+    """What an instance was launched with, and what ends it."""
+
+    object: str
+    id: str
+    name: str
+    template: str
+    disk_gb: int
+    #: od, spot or res
+    type: str
+    stop_at: Optional[datetime]
+    destroy_at: Optional[datetime]
+    #: USD
+    spend_limit: Optional[Decimal]
+    #: minutes
+    stop_when_idle: Optional[int]
+    volumes: Tuple[AttachedVolume, ...]
+    #: None where the template said it all; restart and on_exit are in small letters
+    launch: Optional[Launch]
+
+
+@dataclass(frozen=True)
 class SavedTemplate:
     """A launch that the account keeps under a name."""
 

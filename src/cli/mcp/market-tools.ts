@@ -8,7 +8,7 @@ const least = (what: string) => z.number().optional().describe(what);
 
 /** The fields of OfferFilterInput, which the service checks. */
 const FILTER = {
-  gpus: slugs('Slugs of GPU models such as rtx-4090 or h100-sxm; any of them. By default all.'),
+  gpus: slugs('Slugs or names of GPU models such as rtx-4090 or H100; any of them. By default all.'),
   regions: slugs('Region codes such as us-tx; any of them. By default all.'),
   numMin: least('GPUs at least.'),
   numMax: least('GPUs at most.'),
@@ -22,6 +22,7 @@ const FILTER = {
     .boolean()
     .optional()
     .describe('True: only machines that run containers. On one without a host agent nothing runs.'),
+  cudaMin: z.string().max(5).optional().describe('CUDA version such as 12.4 that the driver runs, at least.'),
   pricePerGpuMax: least('On-demand price in USD per GPU-hour, at most.'),
 };
 const MODE = z

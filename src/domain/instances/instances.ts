@@ -224,9 +224,15 @@ async function deployMachine(
   const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
+    checkEnds(wanted, current.at);
     if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, { ...wanted, inUse });
   });
+}
+
+/** Refuses deadlines that are over before anything is looked for: what is wrong with the input comes first. */
+export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | 'mode'>, at: Instant): void {
+  if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
 
 /** Rents the machine, however it was found. */
@@ -322,10 +328,10 @@ export async function changeDeadlines(
   return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const account = renter(current, accountId);
     const instance = current.instance(id);
+    const { stopAt, destroyAt } = deadlinesOf(texts, instance?.mode ?? 'ON_DEMAND', current.at);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')
       throw new DomainError('action_failed', 'a destroyed instance has no deadlines');
-    const { stopAt, destroyAt } = deadlinesOf(texts, instance.mode, current.at);
     setDeadlines(current.step(account), instance, {
       stopAt: input.stopAt === undefined ? instance.stopAt : stopAt,
       destroyAt: input.destroyAt === undefined ? instance.destroyAt : destroyAt,

@@ -1,9 +1,15 @@
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Deps } from '../deps.js';
+import { modelsNamed } from '../rules/gpu-names.js';
 
 /** The catalogue's lists in their own order; each is small and whole. */
 export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {
   return (await deps.inventory.current()).catalogue.gpuModels;
+}
+
+/** Those that a name stands for: a slug, a name for people, or one that several share. */
+export async function gpuModelsNamed(deps: Deps, name: string): Promise<readonly GpuModel[]> {
+  return modelsNamed(await gpuModels(deps), name);
 }
 
 /** Null for an unknown slug. */

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/transaction.js';
+import { nearestName } from '../../nearest-name.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { renter } from '../billing/renter.js';
@@ -6,6 +7,7 @@ import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import {
+  checkEnds,
   checkTerms,
   countOutcome,
   type Outcome,
@@ -18,6 +20,7 @@ import { templateInUse } from '../instances/template-terms.js';
 import { HAS_OLD_AGENT, TAKES_VOLUMES, WATCHES_LOAD } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
+import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
 import { needsAgent } from '../rules/launch.js';
 import type { Account } from '../rules/lifecycle.js';
 import { formatUsd } from '../rules/money.js';
@@ -26,7 +29,7 @@ import { fits } from '../rules/offer-filter.js';
 import { compareOffers } from '../rules/offer-order.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
-import { checkFilter, checkList, type OfferSearchFilter } from './offer-search.js';
+import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
 /** How often a request waits for machines that others have locked before it gives up; each time another got one. */
 const MAX_ATTEMPTS = 50;
@@ -78,8 +81,9 @@ async function deployBestMachine(
     ...(volumes !== undefined && { volumes }),
   };
   const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
+  const { gpuModels } = (await deps.inventory.current()).catalogue;
   const best = {
-    ...bestOffer({ ...wanted, volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
+    ...bestOffer({ ...inSlugs(gpuModels, wanted), volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
     needsAgent: needsAgent(wanted.launch ?? {}),
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
@@ -88,8 +92,14 @@ async function deployBestMachine(
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   return rentBest(deps, { accountIds: [accountId] }, request, {
     best,
-    prepare: async () => ({ ...wanted, keyId, inUse }),
-    refusal: () => new DomainError('deploy_failed', nothingFits(wanted), { reason: 'nothing_fits' }),
+    prepare: async ({ at }) => {
+      checkEnds(wanted, at);
+      return { ...wanted, keyId, inUse };
+    },
+    refusal: () =>
+      new DomainError('deploy_failed', nothingFits(wanted) + unknownModel(gpuModels, wanted), {
+        reason: 'nothing_fits',
+      }),
   });
 }
 
@@ -248,6 +258,25 @@ export function checkPreferences(input: Preferences) {
     regions: checkList('regions', fields.preferredRegions, input.regions),
     maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
   };
+}
+
+/** The preferences with the slugs that names of models stand for. */
+export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
+  models: readonly NamedModel[],
+  wanted: Wanted,
+): Wanted {
+  return { ...withModels(models, wanted), filter: withModels(models, wanted.filter) };
+}
+
+/** Names the first model that the catalogue does not have, and what may be meant. */
+function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnType<typeof checkPreferences>): string {
+  const unknown = [...(gpus ?? []), ...(filter.gpus ?? [])].find((name) => modelsNamed(models, name).length === 0);
+  if (unknown === undefined) return '';
+  const near = nearestName(
+    unknown,
+    models.map(({ slug }) => slug),
+  );
+  return `; there is no GPU model ${unknown}${near === null ? '' : `: did you mean ${near}?`}`;
 }
 
 /** Names every requirement, so that the caller sees what to relax. */

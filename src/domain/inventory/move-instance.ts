@@ -53,6 +53,7 @@ export function moveInstance(
 async function move(deps: Deps, accountId: string, input: MoveInput, keyId: string | null): Promise<Outcome> {
   const { id, maxPricePerHour } = input;
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  checkOptional('maxPricePerHour', fields.maxPricePerHour, maxPricePerHour);
   const moved = await movedOf(deps, accountId, id);
   const { instance, launch, volumes } = moved;
   const preferences = preferencesOf(moved, maxPricePerHour);

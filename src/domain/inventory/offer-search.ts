@@ -1,5 +1,7 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
+import { cudaNumber } from '../rules/cuda.js';
+import { type NamedModel, slugsOf } from '../rules/gpu-names.js';
 import type { GpuTier } from '../rules/gpu-tier.js';
 import type { Offer } from '../rules/offer.js';
 import { criteriaOf, type OfferCriteria, type OfferRequirements } from '../rules/offer-filter.js';
@@ -32,6 +34,8 @@ export interface OfferSearchFilter {
   /** Also machines that only an interruptible instance holds. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
+  /** Such as 12.4. */
+  cudaMin?: string | null;
 }
 
 export type OfferSort = 'PRICE' | 'PRICE_PER_GPU' | 'RELIABILITY';
@@ -57,8 +61,9 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
 
 /** One page of the offers that fit, and how many fit in all. */
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
-  const criteria = criteriaOf(checkFilter(search.filter));
-  const { offers } = await deps.inventory.current();
+  const wanted = checkFilter(search.filter);
+  const { offers, catalogue } = await deps.inventory.current();
+  const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
   return pageOf(offers, criteria, search);
 }
 
@@ -90,8 +95,9 @@ export async function offeredRegions(
 }
 
 async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFilter | null | undefined) {
-  const criteria = criteriaOf(checkFilter(filter));
-  const { offers } = await deps.inventory.current();
+  const wanted = checkFilter(filter);
+  const { offers, catalogue } = await deps.inventory.current();
+  const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
   return [...offers.gpusBy(kind, criteria)].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
@@ -118,6 +124,7 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
 /** Checks the bounds. Filters that mean the same give equal values, however they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const given = filter ?? {};
+  const cudaMin = checkOptional('cudaMin', fields.cudaMin, given.cudaMin);
   return {
     gpus: checkSet('gpus', fields.gpus, given.gpus),
     regions: checkSet('regions', fields.regions, given.regions),
@@ -133,7 +140,16 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, given.pricePerGpuMax)),
     includePreemptible: given.includePreemptible ?? false,
     ...(given.hasAgent != null && { hasAgent: given.hasAgent }),
+    ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
   };
+}
+
+/** The requirements with the slugs that their names of models stand for. */
+export function withModels<Wanted extends { gpus: readonly string[] | null }>(
+  models: readonly NamedModel[],
+  wanted: Wanted,
+): Wanted {
+  return wanted.gpus === null ? wanted : { ...wanted, gpus: slugsOf(models, wanted.gpus) };
 }
 
 /** The list in its order, each entry once; null when it is empty. */

@@ -1,5 +1,7 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
+import { cudaNumber } from '../rules/cuda.js';
+import { slugsOf } from '../rules/gpu-names.js';
 import type { Offer } from '../rules/offer.js';
 import { criteriaOf } from '../rules/offer-filter.js';
 import { checkFilter } from './offer-search.js';
@@ -12,6 +14,8 @@ export interface OfferFilter {
   numMin?: number | null;
   /** USD per hour of the whole machine on demand. */
   priceMax?: number | null;
+  /** Such as 12.4. */
+  cudaMin?: string | null;
   limit?: number | null;
   /** Also machines that only an interruptible instance holds. */
   includePreemptible?: boolean | null;
@@ -30,17 +34,19 @@ export async function findOffers(deps: Deps, filter: OfferFilter): Promise<reado
   const region = checkOptional('region', fields.region, filter.region);
   const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
   const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
+  const cudaMin = checkOptional('cudaMin', fields.cudaMin, filter.cudaMin);
   const limit = checkOptional('limit', fields.limit, filter.limit)!;
-  const { offers } = await deps.inventory.current();
+  const { offers, catalogue } = await deps.inventory.current();
   const includePreemptible = filter.includePreemptible ?? false;
   const criteria = () =>
     criteriaOf({
       ...ANY_OFFER,
-      gpus: gpu === undefined ? null : [gpu],
+      gpus: gpu === undefined ? null : slugsOf(catalogue.gpuModels, [gpu]),
       regions: region === undefined ? null : [region],
       numMin,
       includePreemptible,
+      ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
     });
-  const name = JSON.stringify([gpu, region, numMin, includePreemptible]);
+  const name = JSON.stringify([gpu, region, numMin, includePreemptible, cudaMin]);
   return offers.cheapest(name, criteria, priceMax, limit);
 }

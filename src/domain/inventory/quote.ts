@@ -28,7 +28,7 @@ import { checkTakesVolumes } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
-import { checkPreferences, nothingFits, type Preferences } from './deploy-best.js';
+import { checkPreferences, inSlugs, nothingFits, type Preferences } from './deploy-best.js';
 
 /** Machines tried before a quote of the best gives up: each time another account had rented the one before. */
 const MAX_TRIES = 5;
@@ -117,8 +117,8 @@ async function quoteOfMachine(
     if (machine === null) throw unknownMachine(machineId);
     return quoteOf(deps, account, machine, wanted);
   }
-  const { criteria, order } = bestOffer(wanted);
-  const { offers } = await deps.inventory.current();
+  const { offers, catalogue } = await deps.inventory.current();
+  const { criteria, order } = bestOffer(inSlugs(catalogue.gpuModels, wanted));
   for (const { machineId } of offers.best(criteria, order, MAX_TRIES, new Set())) {
     const machine = await machineForPreview(deps, machineId);
     if (machine === null) continue;

@@ -1,7 +1,9 @@
 import type { FileRecord } from '../import.js';
+import { microOf } from '../rules/decimal.js';
+import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
 import { checkListings } from '../rules/market-snapshot.js';
 import { type Listing, ListingPrices } from '../rules/median.js';
-import { type Micro, parseUsd } from '../rules/money.js';
+import type { Micro } from '../rules/money.js';
 import { medianOf } from '../rules/price-rule.js';
 import { SeenIds } from './seen-ids.js';
 
@@ -42,6 +44,11 @@ const MAX_ID_SHOWN = 100;
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 
+/** Programs write whole numbers with decimals that are zero. */
+const WHOLE = /^\d{1,4}(?:\.0{1,6})?$/;
+/** Names that are kept with the slug that they stand for. */
+const MAX_NAMES = 2_000;
+
 /** The rows of a market file as text. */
 export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
   for await (const { line, fields } of records) {
@@ -58,14 +65,15 @@ function textOf(value: unknown): string {
 
 /**
  * Reads listings one by one and computes the median of each model by the rule. Refuses, with invalid_request, no listing
- * of these models and too many. `onProgress` receives the number of rows read so far, every 1,000 rows.
+ * of these models and too many. A name that stands for one model counts for it. `onProgress` receives the number of rows read so far, every 1,000 rows.
  */
 export async function readListings(
-  slugs: readonly string[],
+  models: readonly NamedModel[],
   rows: AsyncIterable<ListingRow>,
   onProgress?: (rows: number) => void,
 ): Promise<MarketReading> {
-  const prices = new Map(slugs.map((slug) => [slug, new ListingPrices()]));
+  const prices = new Map(models.map(({ slug }) => [slug, new ListingPrices()]));
+  const slugOf = createSlugs(models);
   const seen = new SeenIds();
   const reading: MarketReading = {
     ...{ listings: 0, models: new Map(), unknownSlugs: new Map(), unknownCount: 0 },
@@ -75,7 +83,7 @@ export async function readListings(
   for await (const row of rows) {
     read += 1;
     if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
-    const ofModel = prices.get(row.gpuSlug);
+    const ofModel = prices.get(slugOf(row.gpuSlug));
     const listing = readListing(row);
     if (typeof listing === 'string') reject(reading, row.line, listing);
     else if (ofModel === undefined) noteUnknown(reading, row);
@@ -91,15 +99,29 @@ export async function readListings(
   return reading;
 }
 
+/** Finds the slug of a model by any of its names; the name itself where it is of none, or of several models. */
+function createSlugs(models: readonly NamedModel[]): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const named = name.length <= MAX_ID_SHOWN ? modelsNamed(models, name) : [];
+    const slug = named.length === 1 ? named[0]!.slug : name;
+    if (known.size < MAX_NAMES) known.set(name, slug);
+    return slug;
+  };
+}
+
 /** The listing, or the reason why the row is rejected. */
 function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
   if (listingId === '') return 'listing_id is empty';
   if (gpuSlug === '') return 'gpu_slug is empty';
-  const gpus = /^\d{1,4}$/.test(numGpus) ? Number(numGpus) : 0;
+  const gpus = WHOLE.test(numGpus) ? Number(numGpus) : 0;
   if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
-  const priceMicro = parseUsd(priceUsdHour);
+  // Programs write what a division gives, such as 0.3505555555555556; finer than a micro-USD is cut.
+  const priceMicro = microOf(priceUsdHour);
   if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
-    return 'price_usd_hour must be a number above 0, at most 1000000, with at most 6 decimals';
+    return 'price_usd_hour must be a number of at least 0.000001 and at most 1000000';
   }
   return { priceMicro, numGpus: BigInt(gpus) };
 }

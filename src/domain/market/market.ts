@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { insertRows } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import type { NamedModel } from '../rules/gpu-names.js';
 import { checkJumps, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
 import type { Micro } from '../rules/money.js';
 import { publishedRate } from '../rules/price-rule.js';
@@ -31,14 +32,14 @@ export interface ModelPlan extends MarketFigure, PriceMove {
 /** Serialises publications, so that each sees the last one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** Reads the listings of a market file, given the slugs of the catalogue. */
-export type MarketReader = (slugs: readonly string[]) => Promise<MarketReading>;
+/** Reads the listings of a market file, given the models of the catalogue. */
+export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketReading>;
 
 /** Reads a market and computes prices by the rule. Changes nothing. Refuses a date that isn't newer, before it reads. */
 export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
   checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
-  const reading = await read(models.map(({ slug }) => slug));
+  const reading = await read(models.map(({ slug, name, vramGb }) => ({ slug, name, vramGb })));
   const published = await lastPrices(deps.db.pool);
   const planned = models.map(({ slug, referencePriceMicro }): ModelPlan => {
     const { medianMicro, listings } = reading.models.get(slug)!;

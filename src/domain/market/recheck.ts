@@ -208,7 +208,7 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
 async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
-  const plan = await planSnapshot(deps, today, (slugs) => readSourceApart({ source, slugs, limits }, signal));
+  const plan = await planSnapshot(deps, today, (models) => readSourceApart({ source, models, limits }, signal));
   const [first] = plan.rejected;
   if (first !== undefined && isMostlyUnreadable(plan)) {
     throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);

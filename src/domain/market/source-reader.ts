@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { DomainError } from '../rules/errors.js';
+import type { NamedModel } from '../rules/gpu-names.js';
 import type { MarketReading } from './listings.js';
 import { SourceFault, type SourceLimits } from './market-source.js';
 
 /** What the thread is given. */
 export interface SourceToRead {
   source: string;
-  slugs: readonly string[];
+  models: readonly NamedModel[];
   limits: SourceLimits;
 }
 

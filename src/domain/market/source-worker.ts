@@ -7,13 +7,13 @@ import { readSource, SourceFault } from './market-source.js';
 import type { SourceRead, SourceToRead } from './source-reader.js';
 
 /** The thread of `readSourceApart`. It ends when the one that started it ends it. */
-const { source, slugs, limits } = workerData as SourceToRead;
+const { source, models, limits } = workerData as SourceToRead;
 
 async function read(): Promise<SourceRead> {
   const bytes = Readable.from(readSource(source, new AbortController().signal, limits), { objectMode: false });
   try {
     const records = csvRecords('the source', bytes, LISTING_COLUMNS);
-    return { reading: await readListings(slugs, listingRows(records)) };
+    return { reading: await readListings(models, listingRows(records)) };
   } catch (error) {
     if (error instanceof SourceFault) return { fault: 'source', message: error.message };
     if (error instanceof DomainError) return { fault: 'listings', message: error.message };

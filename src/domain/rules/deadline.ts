@@ -1,18 +1,17 @@
 import { DomainError } from './errors.js';
 import type { Deadlines } from './lifecycle.js';
 import type { PricingMode } from './price-rule.js';
-import { type Instant, instantOf, SECONDS_PER_DAY } from './time.js';
+import { type Instant, parseInstant, SECONDS_PER_DAY } from './time.js';
 
 /** As a renter writes it: a time from now, or an instant with its offset from UTC. */
 const DURATION = /^(?=\d)(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const SECONDS_OF_UNIT = [SECONDS_PER_DAY, 3_600n, 60n, 1n];
 export const MAX_DAYS_AHEAD = 366n;
 
 export const DEADLINE_TEXT = 'a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z';
 
 export function isDeadlineText(text: string): boolean {
-  return DURATION.test(text) || (INSTANT.test(text) && !Number.isNaN(Date.parse(text)));
+  return instantOfText(text, 0n) !== null;
 }
 
 /** Deadlines as the caller gives them, each checked by `isDeadlineText`; null for none. */
@@ -33,13 +32,13 @@ export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingM
 export function instantAfter(field: string, text: string | null, now: Instant): Instant | null {
   if (text === null) return null;
   const at = instantOfText(text, now);
-  if (at > now && at <= now + MAX_DAYS_AHEAD * SECONDS_PER_DAY) return at;
+  if (at !== null && at > now && at <= now + MAX_DAYS_AHEAD * SECONDS_PER_DAY) return at;
   throw refusal(field, `must be later than now, and at most ${MAX_DAYS_AHEAD} days ahead`);
 }
 
-function instantOfText(text: string, now: Instant): Instant {
+function instantOfText(text: string, now: Instant): Instant | null {
   const duration = DURATION.exec(text);
-  if (duration === null) return instantOf(new Date(text));
+  if (duration === null) return parseInstant(text);
   return SECONDS_OF_UNIT.reduce((at, seconds, index) => at + BigInt(duration[index + 1] ?? 0) * seconds, now);
 }
 

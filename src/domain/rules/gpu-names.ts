@@ -47,6 +47,47 @@ export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: str
   return fitting.length === 1 ? fitting[0]! : null;
 }
 
+/** Words that tell apart models of one name: how a board is built, and its memory. */
+const VARIANT = /^(sxm|pcie|nvl|workstation|server|\d+gb)$/;
+
+/**
+ * The models that a person or another market calls `name`: by slug, by the name for people, or by a common name for several
+ * (`RTX4090`, `H100`). None for an unknown name.
+ */
+export function modelsNamed<M extends NamedModel>(models: readonly M[], name: string): M[] {
+  const own = models.find(({ slug }) => slug === name);
+  if (own !== undefined) return [own];
+  const given = namePartsOf(name);
+  if (given.base === '') return [];
+  const fitting = models.filter((model) => {
+    const { base, variants } = namePartsOf(`${model.name} ${model.vramGb}GB`);
+    return base === given.base && given.variants.every((variant) => variants.includes(variant));
+  });
+  return fitting;
+}
+
+/** The slugs that names stand for, in their order; a name of none is kept, and fits no offer. */
+export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {
+  const slugs = names.flatMap((name) => {
+    const named = modelsNamed(models, name);
+    return named.length === 0 ? [name] : named.map(({ slug }) => slug);
+  });
+  return [...new Set(slugs)];
+}
+
+/** `NVIDIA H100 SXM5` is `h100` in the variant `sxm`. */
+function namePartsOf(name: string): { base: string; variants: string[] } {
+  const words = name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .map((word) => word.replace(/^sxm\d$/, 'sxm').replace(/^ws$/, 'workstation'))
+    .filter((word) => word !== '' && !OFTEN_LEFT_OUT.has(word));
+  return {
+    base: words.filter((word) => !VARIANT.test(word)).join(''),
+    variants: words.filter((word) => VARIANT.test(word)),
+  };
+}
+
 /** Without makers and memory sizes; SXM4 and SXM5 are both SXM, Workstation and WS the same. */
 function wordsOf(name: string): string[] {
   return name

@@ -1,3 +1,5 @@
+import { formatInstant, parseInstant } from './time.js';
+
 /** Of a line's text, in characters; what is longer is cut. */
 export const MAX_LOG_LINE = 16_384;
 
@@ -20,8 +22,8 @@ export function readLogLine(line: string): LogLine | null {
   const [head, seconds, decimals = '', zone] = match;
   const text = line.slice(head.length).replace(/\r$/, '').slice(0, MAX_LOG_LINE);
   // An agent may write any digits.
-  const at = new Date(`${seconds}${zone}`);
-  if (Number.isNaN(at.getTime())) return null;
-  const utc = at.toISOString().slice(0, seconds!.length);
+  const at = parseInstant(`${seconds}${zone}`);
+  if (at === null) return null;
+  const utc = formatInstant(at).slice(0, seconds!.length);
   return { time: `${utc}.${decimals.padEnd(9, '0')}Z`, stream: line.startsWith('o') ? 'STDOUT' : 'STDERR', text };
 }

@@ -1,6 +1,7 @@
+import { cudaNumber } from './cuda.js';
 import type { GpuTier } from './gpu-tier.js';
 import type { Rate } from './money.js';
-import type { GroupTraits, OfferedMachine } from './offer.js';
+import type { GroupTraits, MachineSize, OfferedMachine } from './offer.js';
 
 /** Requirements for a machine, within the bounds of the fields; null means no requirement, and no list is empty. */
 export interface OfferRequirements {
@@ -22,10 +23,9 @@ export interface OfferRequirements {
   includePreemptible: boolean;
   /** Left out where nothing is required: an idempotency key that is older than it stands for the same input. */
   hasAgent?: boolean;
+  /** As `cudaNumber`; left out as `hasAgent` is. */
+  cudaMin?: number;
 }
-
-/** Minimum of each; 0 means no requirement. */
-export type MachineSize = Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'>;
 
 /** The requirements as tests: of all offers of a group at once, then of each machine. */
 export interface OfferCriteria {
@@ -40,7 +40,7 @@ export interface OfferCriteria {
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = requirements;
-  const { vcpusMin, ramGbMin, diskGbMin, hasAgent } = requirements;
+  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, cudaMin } = requirements;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
@@ -57,9 +57,9 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       (hasAgent === undefined || group.hasAgent === hasAgent),
     reliabilityMin: requirements.reliabilityMin ?? 0,
     sizeMin:
-      vcpusMin === null && ramGbMin === null && diskGbMin === null
+      vcpusMin === null && ramGbMin === null && diskGbMin === null && cudaMin === undefined
         ? null
-        : { vcpus: vcpusMin ?? 0, ramGb: ramGbMin ?? 0, diskGb: diskGbMin ?? 0 },
+        : { vcpus: vcpusMin ?? 0, ramGb: ramGbMin ?? 0, diskGb: diskGbMin ?? 0, cuda: cudaMin ?? 0 },
   };
 }
 
@@ -68,11 +68,12 @@ export function fits(
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
   offer: OfferedMachine & GroupTraits,
 ): boolean {
-  return fitsGroup(offer) && offer.reliability >= reliabilityMin && isOfSize(offer, sizeMin);
+  const size = { ...offer, cuda: cudaNumber(offer.cudaMax) };
+  return fitsGroup(offer) && offer.reliability >= reliabilityMin && isOfSize(size, sizeMin);
 }
 
-export function isOfSize({ vcpus, ramGb, diskGb }: MachineSize, min: MachineSize | null): boolean {
-  return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb);
+export function isOfSize({ vcpus, ramGb, diskGb, cuda }: MachineSize, min: MachineSize | null): boolean {
+  return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb && cuda >= min.cuda);
 }
 
 /** The entry of a list that has just one. */

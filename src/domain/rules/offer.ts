@@ -1,3 +1,4 @@
+import { cudaNumber } from './cuda.js';
 import { type Availability, availabilityOf } from './free-machine.js';
 import type { GpuTier } from './gpu-tier.js';
 import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
@@ -28,6 +29,12 @@ export interface OfferedMachine {
   demo: boolean;
   /** A host agent runs its containers, and is heard from: one that is not is no offer. */
   hasAgent: boolean;
+}
+
+/** What a machine has of what a filter bounds for each machine; as a minimum, 0 is no requirement. */
+export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
+  /** As `cudaNumber`. */
+  cuda: number;
 }
 
 export interface Offer extends OfferedMachine {
@@ -98,15 +105,13 @@ function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block
 }
 
 /** What a block has of its host. */
-export function sizeOf(
-  host: OfferedHost,
-  block: Pick<Block, 'count'>,
-): Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
-  const { vcpus, ramGb, layout } = host;
+export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineSize {
+  const { vcpus, ramGb, cudaMax, layout } = host;
   return {
     vcpus: shareOf(vcpus, block, layout.numGpus),
     ramGb: shareOf(ramGb, block, layout.numGpus),
     diskGb: diskGbOf(host, block),
+    cuda: cudaNumber(cudaMax),
   };
 }
 

@@ -117,6 +117,31 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.setApiKeyLimit': 'keys',
 };
 
+/**
+ * Fields of what a write returns that say more than what it did, by type: a key without `read` may not select them. A new
+ * instance's own fields, such as its price and ports, are what it did.
+ */
+export const BEYOND_A_WRITE: Readonly<Record<string, readonly string[]>> = {
+  Account: [
+    ...['balance', 'burnPerHour', 'lifetimeSpend', 'monthSpend', 'exhaustsAt', 'diskDeleteAt', 'liveInstances'],
+    'topUpsUnderWay',
+  ],
+  ApiKey: ['monthSpend'],
+  Instance: ['balance', 'launch', 'timeline', 'metrics', 'load', 'usageIntervals'],
+  Volume: ['snapshots'],
+  Webhook: ['attempts', 'deliveries'],
+};
+
+/** Refuses with forbidden the first field that a key without `read` may not select in the answer to a write. */
+export function checkAnswerOfWrite(scopes: Scopes, fields: Iterable<readonly [type: string, field: string]>): void {
+  if (scopes === null || scopes.includes('read')) return;
+  for (const [type, field] of fields) {
+    if (!BEYOND_A_WRITE[type]?.includes(field)) continue;
+    const message = `the API key lacks the scope read, which ${type}.${field} in the answer needs; nothing was done`;
+    throw new DomainError('forbidden', message, { scope: 'read' });
+  }
+}
+
 /** Throws for an operation without one: the gateway must not start. */
 export function scopeOf(operation: string): Scope | typeof PUBLIC {
   const scope = OPERATION_SCOPES[operation];

@@ -27,11 +27,21 @@ export function formatInstant(instant: Instant): string {
   return dateOf(instant).toISOString().replace('.000Z', 'Z');
 }
 
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** True for an instant of the calendar from 1970 on, in RFC 3339. */
-export function isInstantText(text: string): boolean {
-  return INSTANT.test(text) && isDay(text.slice(0, 10)) && Date.parse(text) >= 0;
+/** Completes "NAME must be …" for a text that `parseInstant` rejects. */
+export const INSTANT_TEXT = 'an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z';
+
+/**
+ * Parses an instant in RFC 3339, the only reader of instants that somebody wrote; null for any other text, and outside
+ * 1970 to 9999. `Date` alone takes 31 February for 3 March, and hour 24 for the next day. Cuts a fraction of a second.
+ */
+export function parseInstant(text: string): Instant | null {
+  const [, day] = INSTANT.exec(text) ?? [];
+  if (day === undefined || !isDay(day)) return null;
+  const instant = instantOf(new Date(text));
+  return instant >= 0n && instant <= LAST_INSTANT ? instant : null;
 }
 
 /** A date's UTC calendar day: 2026-11-20. */

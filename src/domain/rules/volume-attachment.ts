@@ -14,11 +14,25 @@ export interface VolumeAtPath {
   path: string;
 }
 
-/** An absolute path in its shortest form, where a container can have a volume. */
-export function isVolumePath(path: string): boolean {
-  if (path.length < 2 || path.length > MAX_PATH_LENGTH || !/^(\/[^/\p{Cc}\p{Surrogate}]+)+$/u.test(path)) return false;
-  if (path.split('/').some((part) => part === '.' || part === '..')) return false;
-  return !TAKEN_PATHS.includes(path) && !TAKEN_TREES.some((tree) => path === tree || path.startsWith(`${tree}/`));
+/** Completes "PATH must …" for a path where a container can't have a volume; null for one where it can. */
+export function volumePathFault(path: string): string | null {
+  if (!path.startsWith('/')) return 'begin with a slash, such as /data';
+  if (path.length < 2 || path.length > MAX_PATH_LENGTH) return `have 2 to ${MAX_PATH_LENGTH} characters`;
+  if (path.endsWith('/')) return 'not end with a slash';
+  if (/[\p{Cc}\p{Surrogate}]/u.test(path)) return 'have no control characters';
+  if (
+    path
+      .slice(1)
+      .split('/')
+      .some((part) => part === '' || part === '.' || part === '..')
+  )
+    return 'have no empty part, . or .. in it';
+  const taken = [...TAKEN_PATHS, ...TAKEN_TREES].find((each) => each === path);
+  const tree = TAKEN_TREES.find((each) => path.startsWith(`${each}/`));
+  if (taken === undefined && tree === undefined) return null;
+  return tree === undefined
+    ? `not be ${taken}: the container needs it`
+    : `not be below ${tree}: the container needs it`;
 }
 
 /** Refuses with `code` a machine whose host has an agent that can't mount volumes. Without an agent they are a record. */

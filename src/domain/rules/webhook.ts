@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { holds, networkList } from './networks.js';
-import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
+import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
 export const MAX_WEBHOOKS = 10;
 /** Deliveries of one webhook that wait; more of them pause it. */
@@ -16,6 +16,9 @@ const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 4
 /** A receiver that does not answer at all waits for all of its events. */
 const MAX_WAIT_SECONDS = 300n;
 const GONE = 410;
+/** A longer Retry-After counts as this: whoever sends it must not hold events back for days. */
+const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** Loopback, private, link-local, shared, documentation, benchmark, multicast and reserved addresses, and what leads to such. */
 const NOT_PUBLIC = networkList([
@@ -76,6 +79,8 @@ export interface Attempt {
   error: string | null;
   /** Whatever is sent there is refused for ever. */
   isFinal?: boolean;
+  /** The answer's Retry-After, as it is. */
+  retryAfter?: string | undefined;
 }
 
 export function isTaken({ status }: Attempt): boolean {
@@ -83,14 +88,22 @@ export function isTaken({ status }: Attempt): boolean {
 }
 
 /** When a failed delivery is sent again; null for never: then its webhook is paused. */
-export function nextAttemptAt(
-  attempts: number,
-  firstAt: Instant,
-  now: Instant,
-  { status, isFinal }: Attempt,
-): Instant | null {
-  const next = now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!;
-  return isFinal === true || status === GONE || next > firstAt + TRY_SECONDS ? null : next;
+export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, outcome: Attempt): Instant | null {
+  const [next, end] = [now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!, firstAt + TRY_SECONDS];
+  if (outcome.isFinal === true || outcome.status === GONE || next > end) return null;
+  return latest(next, earliest(now + retryAfterOf(outcome, now), end)!);
+}
+
+/** Seconds that a receiver which did not take an event wants to be left alone, at most an hour; 0: it does not say. */
+export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
+  const { retryAfter = '' } = outcome;
+  if (isTaken(outcome)) return 0n;
+  const seconds = /^\d{1,9}$/.test(retryAfter)
+    ? BigInt(retryAfter)
+    : HTTP_DATE.test(retryAfter) && !Number.isNaN(Date.parse(retryAfter))
+      ? instantOf(new Date(retryAfter)) - now
+      : 0n;
+  return latest(0n, earliest(seconds, MAX_RETRY_AFTER_SECONDS)!);
 }
 
 /** How long a receiver that failed so many rounds in a row is left alone. */

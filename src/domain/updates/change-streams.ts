@@ -239,8 +239,8 @@ export function offerChanges(
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<readonly Offer[]>> {
   const { sharedOffers } = deps;
-  const { gpu, region, numMin, priceMax, limit, includePreemptible } = filter;
-  const key = JSON.stringify([gpu, region, numMin, priceMax, limit, includePreemptible]);
+  const { gpu, region, numMin, priceMax, cudaMin, limit, includePreemptible } = filter;
+  const key = JSON.stringify([gpu, region, numMin, priceMax, cudaMin, limit, includePreemptible]);
   let lastSent: readonly Offer[] | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     const offers = await sharedOffers.get(key, () => findOffers(deps, filter));

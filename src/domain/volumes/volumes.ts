@@ -87,8 +87,10 @@ export async function findVolume(
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
   const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
-  const sealingKey = await sealingKeyOf(deps);
+  checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
   const from = input.fromSnapshot ?? null;
+  if (from !== null) check('snapshotId', fields.snapshotId, from.snapshotId);
+  const sealingKey = await sealingKeyOf(deps);
   const source = from === null ? null : await sourceOf(deps, owner.accountId, from, sizeGb);
   const asked = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
   return changeOnce(deps, owner, 'createVolume', asked, input.idempotencyKey, (current, account) => {
@@ -151,7 +153,7 @@ async function sourceOf(
   const password = await volumePassword(deps, accountId, volumeId);
   const source = await deps.db.prisma.volume.findUniqueOrThrow({
     where: { id: volumeId },
-    include: { snapshots: { where: { id: check('snapshotId', fields.snapshotId, snapshotId), droppedAt: null } } },
+    include: { snapshots: { where: { id: snapshotId, droppedAt: null } } },
   });
   if (source.snapshots.length === 0) throw new DomainError('not_found', `volume ${volumeId} has no such snapshot`);
   if (sizeGb >= source.sizeGb) return { password };

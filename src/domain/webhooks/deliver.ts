@@ -3,8 +3,16 @@ import { inTransaction } from '../../database/transaction.js';
 import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
 import { CONFIRM_SECONDS, CONFIRMATION, mailOfEvent, mailOfQuestion, QUESTIONS_KEPT_SECONDS } from '../rules/mail.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import { type Attempt, isTaken, MAX_QUEUE, nextAttemptAt, restOf, signedHeaders } from '../rules/webhook.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
+import {
+  type Attempt,
+  isTaken,
+  MAX_QUEUE,
+  nextAttemptAt,
+  restOf,
+  retryAfterOf,
+  signedHeaders,
+} from '../rules/webhook.js';
 import { addressOf, linkTo } from './mail-address.js';
 import { noticeWhatEnds } from './notices.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
@@ -101,16 +109,18 @@ async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<
 async function sendTo(deps: Deps, target: Target): Promise<void> {
   const begunMs = performance.now();
   let { failures } = target;
+  let asked = 0n;
   for (let round = 0; round < MAX_ROUNDS && performance.now() - begunMs < ROUNDS_WITHIN_MS; round += 1) {
     const deliveries = await headsOf(deps, target.id);
     if (deliveries.length === 0) break;
     const secrets = await secretsOf(deps, target, deps.clock.now());
-    const taken = await Promise.all(deliveries.map((delivery) => attempt(deps, target, delivery, secrets)));
-    const isAnyTaken = taken.some((each) => each);
+    const outcomes = await Promise.all(deliveries.map((delivery) => attempt(deps, target, delivery, secrets)));
+    const isAnyTaken = outcomes.some(isTaken);
     failures = isAnyTaken ? 0 : failures + 1;
-    if (!isAnyTaken) break;
+    asked = latest(0n, ...outcomes.map((outcome) => retryAfterOf(outcome, deps.clock.now())));
+    if (!isAnyTaken || asked > 0n) break;
   }
-  const waitUntil = deps.clock.now() + restOf(failures);
+  const waitUntil = deps.clock.now() + latest(restOf(failures), asked);
   await deps.db.pool.query(
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
@@ -129,11 +139,11 @@ async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery
   return rows;
 }
 
-async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<boolean> {
+async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<Attempt> {
   const begunMs = performance.now();
   const outcome = await (target.isMail ? mail : post)(deps, target, delivery, secrets);
   await record(deps, target, delivery, outcome, Math.round(performance.now() - begunMs));
-  return isTaken(outcome);
+  return outcome;
 }
 
 function post(

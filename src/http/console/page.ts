@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { extname, join, posix, relative, sep } from 'node:path';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
+import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { readSessionCookie } from './session-cookie.js';
 
@@ -84,7 +85,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   /** False for clients that are no browser. */
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
-    if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return false;
+    if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
     const instead = elsewhere(request);
     if (instead !== null) {
       instead(request, response);

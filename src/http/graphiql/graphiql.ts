@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { basename, extname, join, posix } from 'node:path';
-import { parse as parseQuery } from 'node:querystring';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
-import Negotiator from 'negotiator';
+import { parseQuery } from '../parse-query.js';
+import { preferredType } from '../preferred-type.js';
 import { GRAPHIQL_EXAMPLES } from './examples.js';
 
 export interface GraphiqlOptions {
@@ -165,7 +165,7 @@ function builtVersion(assetsDir: string): string | null {
 export function asksForGraphiql(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;
-  if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return false;
+  if (preferredType(headers.accept, ANSWER_TYPES) !== 'text/html') return false;
   return parseQuery(url.split('?')[1] ?? '').query === undefined;
 }
 

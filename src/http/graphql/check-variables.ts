@@ -1,6 +1,7 @@
 import { type GraphQLSchema, getOperationAST, getVariableValues } from 'graphql';
 import type { ErrorCode } from '../../domain/rules/errors.js';
 import { type HttpExtension, MAX_REQUEST_ERRORS } from './graphql-errors.js';
+import { nameBoundsOfVariables } from './input-bounds.js';
 import type { Check } from './use-checks.js';
 
 const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
@@ -22,6 +23,7 @@ export function checkVariables(schema: GraphQLSchema): Check {
     const { errors, coerced } = getVariableValues(schema, definitions, variableValues ?? {}, options);
     args.coerced = coerced;
     if (errors === undefined) return null;
+    nameBoundsOfVariables(schema, args, errors);
     for (const { extensions } of errors) Object.assign(extensions, EXTENSIONS);
     return { errors };
   };

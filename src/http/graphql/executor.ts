@@ -50,7 +50,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const plugins: Plugin[] = [
     useIntrospection(introspection),
     useSubscriptions(schema),
-    useLimits(),
+    useLimits(schema),
     useChecks(checks),
     useCompiled(compiled),
     useSharedEvents(),

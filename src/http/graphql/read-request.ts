@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parse as parseQuery } from 'node:querystring';
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import Negotiator from 'negotiator';
+import { parseQuery } from '../parse-query.js';
+import { preferredType } from '../preferred-type.js';
 import { createJsonReader } from '../read-json.js';
 import { type HttpExtension, refusal } from './graphql-errors.js';
 
@@ -37,7 +37,7 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
   return (accept = '*/*') => {
     const found = known.get(accept);
     if (found !== undefined) return found.type;
-    const type = new Negotiator({ headers: { accept } }).mediaType(ANSWER_TYPES);
+    const type = preferredType(accept, ANSWER_TYPES);
     known.set(accept, { type });
     return type;
   };
@@ -60,6 +60,14 @@ export async function readParameters(request: IncomingMessage, response: ServerR
   throw methodNotAllowed();
 }
 
+/** Makes Apollo's clients send the whole document. They read this message and code, and only with status 200. */
+function persistedQueryNotSupported(): GraphQLError {
+  const http: HttpExtension = { status: 200, headers: {} };
+  return new GraphQLError('PersistedQueryNotSupported', {
+    extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED', http },
+  });
+}
+
 function methodNotAllowed(): GraphQLError {
   const http: HttpExtension = { status: METHOD_NOT_ALLOWED, headers: { Allow: 'GET, POST' } };
   // The code that Yoga gives to mistakes of this kind.
@@ -70,7 +78,8 @@ function methodNotAllowed(): GraphQLError {
 function checked(parameters: unknown): GraphQLParams {
   const isObject = typeof parameters === 'object' && parameters !== null && !Array.isArray(parameters);
   if (!isObject) throw badRequest('the body must be one JSON object: one operation');
-  const { query } = parameters as { query?: unknown };
+  const { query, extensions } = parameters as { query?: unknown; extensions?: { persistedQuery?: unknown } };
+  if (query === undefined && extensions?.persistedQuery !== undefined) throw persistedQueryNotSupported();
   if (typeof query !== 'string') throw badRequest('query is required: the text of a GraphQL document');
   return withoutOthers(parameters);
 }

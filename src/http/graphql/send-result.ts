@@ -2,11 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import type { ExecutionResult } from 'graphql';
+import type { ExecutionResult, GraphQLError } from 'graphql';
 import { type FetchAPI, getSSEProcessor, processRegularResult } from 'graphql-yoga';
 import { STATUS_OF } from '../../domain/rules/errors.js';
 import { sendJson } from '../send-json.js';
 import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
+
+const BAD_REQUEST = 400;
 
 /** Errors are masked by now. */
 export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
@@ -25,7 +27,10 @@ export function createSendResult(
     if (isPlain(result) && type !== STREAM_ANSWER) return sendJson(response, 200, contentType(type), textOf(result));
     // Yoga's processors take streams too, which their type leaves out.
     const processed = result as ExecutionResult;
-    if (type === STREAM_ANSWER) return sendEvents(response, await toEvents(processed, fetchAPI, type));
+    if (type === STREAM_ANSWER) {
+      const status = streamStatus(response.req.method, result);
+      return sendEvents(response, await toEvents(processed, fetchAPI, type), status);
+    }
     return sendWithStatus(response, processRegularResult(processed, fetchAPI, type));
   };
 }
@@ -55,10 +60,14 @@ async function sendWithStatus(response: ServerResponse, answer: Response): Promi
 }
 
 /** Ends when either side does: a client that goes away cancels the subscription. */
-async function sendEvents(response: ServerResponse, answer: Response): Promise<void> {
+async function sendEvents(
+  response: ServerResponse,
+  answer: Response,
+  statusOf: (status: number) => number,
+): Promise<void> {
   const { 'content-encoding': _notACoding, ...headers } = Object.fromEntries(answer.headers);
   // Proxies must not collect events before they pass them on.
-  response.writeHead(streamStatus(response.req.method, answer.status), { ...headers, 'X-Accel-Buffering': 'no' });
+  response.writeHead(statusOf(answer.status), { ...headers, 'X-Accel-Buffering': 'no' });
   await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => {});
 }
 
@@ -67,7 +76,14 @@ async function sendEvents(response: ServerResponse, answer: Response): Promise<v
  * status for a lost connection and asks again for most of a minute, in silence. EventSource, which comes by GET, would
  * ask again after any 200.
  */
-function streamStatus(method: string | undefined, status: number): number {
-  const isFinal = status >= 400 && status < 500 && status !== STATUS_OF.rate_limited;
-  return method === 'POST' && isFinal ? 200 : status;
+function streamStatus(method: string | undefined, result: Results): (status: number) => number {
+  if (method === 'POST') {
+    return (status) => (status >= 400 && status < 500 && status !== STATUS_OF.rate_limited ? 200 : status);
+  }
+  if (Symbol.asyncIterator in result || result.errors === undefined || result.data !== undefined)
+    return (status) => status;
+  // Errors of a document have no status of their own: as application/graphql-response+json has it.
+  const { extensions } = result.errors[0] as GraphQLError;
+  const ownStatus = typeof extensions?.status === 'number' ? extensions.status : BAD_REQUEST;
+  return (status) => (status === 200 ? ownStatus : status);
 }

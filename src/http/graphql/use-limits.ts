@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getOperationAST,
@@ -13,6 +14,7 @@ import { createAnswerLimit } from './answer-values.js';
 import { countValues } from './counted-values.js';
 import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';
 import { refusal } from './graphql-errors.js';
+import { nameBounds } from './input-bounds.js';
 import type { Plugin } from './plugin.js';
 import type { Check } from './use-checks.js';
 
@@ -34,8 +36,11 @@ const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
 /** Refuses a document that is too large, before validation spends time on it. */
-export function useLimits(): Plugin {
+export function useLimits(schema: GraphQLSchema): Plugin {
   return {
+    onValidate({ params }) {
+      return ({ result }) => nameBounds(schema, params.documentAST, result as readonly GraphQLError[]);
+    },
     onParse({ setParseFn }) {
       setParseFn((text: string, options: object) => {
         if (nestingOf(text, MAX_TOKENS) > MAX_NESTING)

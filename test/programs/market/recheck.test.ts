@@ -195,7 +195,7 @@ describe('a re-check that is due', () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
-      const plan = await planSnapshot(deps, today, (slugs) => readListings(slugs, one(listing)));
+      const plan = await planSnapshot(deps, today, (models) => readListings(models, one(listing)));
       await publishPlan(deps, plan, null);
     };
     async function* one<T>(value: T) {

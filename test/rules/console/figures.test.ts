@@ -1,11 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../../web/figures/csv.js';
+import { startOfDay } from '../../../web/figures/day.js';
 import { accrued, micro, plainUsd, rate, rates, usd } from '../../../web/figures/money.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { isMeant } from '../../../web/state/model-search.js';
+
+it.each([
+  ['2026-11-30', 0, '2026-11-30T00:00:00.000Z'],
+  ['2026-11-30', 86_400_000, '2026-12-01T00:00:00.000Z'],
+  ['2027-02-31', 0, null],
+  ['2026-13-01', 0, null],
+  [null, 0, null],
+])('the day %s of an address, %s ms later, begins at %s', (day, later, instant) => {
+  expect(startOfDay(day, later)).toBe(instant);
+});
 
 describe('money in the page', () => {
   it('is exact: each of the API’s numbers to six decimals is the micro-USD it stands for', () => {

@@ -54,6 +54,23 @@ async function expectRefusal(call: Promise<unknown>, status: number, code: strin
 /** GraphQL answers 200 to what it refuses. */
 const codeOf = async (call: Promise<unknown>) => (await refusalOf(call)).code;
 
+describe('ensureDestroyed', () => {
+  it('succeeds for a destroyed instance, and for no other refusal', async () => {
+    const client = await renting();
+    const { id } = await client.instances.deploy({ machine_id: await service.machine() });
+    const destroyed = { object: 'instance', id, status: 'destroyed' };
+    expect(await client.instances.ensureDestroyed(id)).toEqual(destroyed);
+    expect(await client.instances.ensureDestroyed(id)).toEqual(destroyed);
+    expect(await codeOf(client.instances.destroy(id))).toBe('action_failed');
+    expect(await codeOf(client.instances.ensureDestroyed(NO_INSTANCE))).toBe('not_found');
+    // Leaving its term early costs more than there is.
+    const poor = await renting('1.6');
+    const reserved = await poor.instances.deploy({ machine_id: await service.machine(), type: 'res' });
+    service.clock.advance(3_600);
+    expect(await codeOf(poor.instances.ensureDestroyed(reserved.id))).toBe('action_failed');
+  });
+});
+
 describe('templates', () => {
   it('are listed, saved, deployed again, linked to, and deleted', async () => {
     const client = await renting();

@@ -144,7 +144,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['disk_gb', DISK, [0, -1, 1.5, 1_000_001, '50', '', true, [], {}, [50], 1e300]],
     ['template', TEMPLATE, ['', 'x'.repeat(256), 'Not A Slug', 'a//b', '/a', 'a:', 'a@sha256:12', 'é', 7, ...OBJECTS]],
     ['machine_id', SLUG, ['x'.repeat(65), 'a\0b', 7, 0, false, ...OBJECTS]],
-    ['type', 'must be one of od, interruptible, res', ['spot', 'OD', 'on_demand', '', 'toString', 1, ...OBJECTS]],
+    ['type', 'must be one of od, interruptible, res, spot', ['Spot', 'OD', 'on_demand', '', 'toString', 1, ...OBJECTS]],
   ])('POST /instances %s', async (name, must, values) => {
     const machine_id = await service.machine();
     for (const value of values) {
@@ -192,12 +192,74 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   });
 });
 
+describe('a fraction for a whole number', () => {
+  const must = 'must be a whole number from 1 to 1000000';
+  it.each<[string, object | undefined, string]>([
+    [
+      'mutation ($input: DeployInput!) { deploy(input: $input) { id } }',
+      { input: { machineId: 'm', diskGb: 1.5 } },
+      `diskGb ${must}`,
+    ],
+    ['mutation ($gb: Int) { deploy(input: { machineId: "m", diskGb: $gb }) { id } }', { gb: 1.5 }, `diskGb ${must}`],
+    ['mutation { deploy(input: { machineId: "m", diskGb: 1.5 }) { id } }', undefined, `diskGb ${must}`],
+    ['mutation { deploy(input: { machineId: "m", diskGb: "50" }) { id } }', undefined, `diskGb ${must}`],
+    ['query ($n: Int) { offers(limit: $n) { gpu } }', { n: 2.5 }, 'limit must be a whole number from 1 to 100'],
+    ['{ offers(limit: 2.5) { gpu } }', undefined, 'limit must be a whole number from 1 to 100'],
+    ['{ offerSearch(filter: { numMin: 1.5 }) { totalCount } }', undefined, 'numMin must be a whole number from 1 to 8'],
+    [
+      'query ($f: OfferFilterInput) { offerSearch(filter: $f) { totalCount } }',
+      { f: { ramGbMin: '"; Int' } },
+      'ramGbMin must be a whole number from 1 to 1000000',
+    ],
+  ])('is refused with its bounds: %s', async (query, variables, message) => {
+    const { status, body } = await renter.graphql(query, variables as Record<string, unknown>);
+    expect(body.errors[0].message).toBe(message);
+    // What is written in a document is refused as any other fault of it.
+    expect(status).toBe(variables === undefined ? 200 : 400);
+    expect(body.data).toBeUndefined();
+  });
+});
+
+describe('what the domain refuses', () => {
+  it('is in the names of the surface', async () => {
+    const machine_id = await service.machine();
+    const past = { machine_id, stop_at: '2000-01-01T00:00:00Z' };
+    const ports = { machine_id, tcp_ports: [22, 22] };
+    const must = 'must be later than now, and at most 366 days ahead';
+    expectRefusal(await renter.rest('POST', '/instances', past), 422, 'invalid_request', `stop_at ${must}`);
+    expectRefusal(await renter.rest('POST', '/instances', ports), 422, 'invalid_request', /^tcp_ports must not name/);
+    const input = { machineId: machine_id, stopAt: past.stop_at };
+    expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
+  });
+
+  it('comes after what is wrong with the input, on both surfaces', async () => {
+    const price = 'must be a number from 0 to 1000000';
+    const move = await renter.rest('POST', `/instances/${ID}/move`, { max_price_per_hour: -1 });
+    expectRefusal(move, 422, 'invalid_request', `max_price_per_hour ${price}`);
+    const graphql = (query: string) => renter.graphql(`mutation { ${query} { id } }`);
+    const refused: [query: string, message: RegExp][] = [
+      [`moveInstance(id: "${ID}", maxPricePerHour: -1)`, /^maxPricePerHour must be/],
+      [`setDeadlines(id: "${ID}", stopAt: "2000-01-01T00:00:00Z")`, /^stopAt must be later/],
+      [`setSpendLimit(id: "${ID}", spendLimit: -1)`, /^spendLimit must be/],
+      [`setStopWhenIdle(id: "${ID}", stopWhenIdle: 1)`, /^stopWhenIdle must be/],
+      [`deploy(input: { machineId: "m-none", stopAt: "2000-01-01T00:00:00Z" })`, /^stopAt must be later/],
+      [`deployBest(input: { gpus: ["none"], stopAt: "2000-01-01T00:00:00Z" })`, /^stopAt must be later/],
+      [`growVolume(id: "v-00000000", sizeGb: 0)`, /^sizeGb must be/],
+      [
+        `createVolume(input: { name: "a", sizeGb: 1, fromSnapshot: { volumeId: "v-00000000", snapshotId: "x" } })`,
+        /^snapshotId must be/,
+      ],
+      [`openPort(id: "${ID}", port: 0)`, /^port must be/],
+    ];
+    for (const [query, message] of refused) expectGraphqlRefusal(await graphql(query), 422, 'invalid_request', message);
+  });
+});
+
 describe('missing_machine', () => {
   it.each([
     ['no machine_id', {}],
     ['null', { machine_id: null }],
     ['an empty text', { machine_id: '' }],
-    ['another spelling', { machineId: 'm-00000000', __proto__x: 1 }],
     ['an array', []],
     ['an array of objects', [{ machine_id: 'm-00000000' }]],
     ['a text', '"m-00000000"'],
@@ -207,6 +269,11 @@ describe('missing_machine', () => {
     ['a prototype', '{"__proto__":{"machine_id":"m-00000000"}}'],
   ])('%s: 422', async (_, body) => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
+  });
+
+  it('another spelling: 422, and the message names it', async () => {
+    const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
+    expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
 
   it('no body at all: 422', async () => {

@@ -74,8 +74,8 @@ describe('metrics and load', () => {
   it.each([
     ['points: 0', 'points must be a whole number from 1 to 1000'],
     ['points: 1001', 'points must be a whole number from 1 to 1000'],
-    ['from: "yesterday"', 'from must be an instant such as 2026-11-23T18:00:00Z, from 1970 on'],
-    ['to: "2026-02-31T00:00:00Z"', 'to must be an instant such as 2026-11-23T18:00:00Z, from 1970 on'],
+    ['from: "yesterday"', 'from must be an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z'],
+    ['to: "2026-02-31T00:00:00Z"', 'to must be an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z'],
     ['from: "9999-01-01T00:00:00Z"', 'from must be before to, and not in the future'],
     ['from: "2020-01-01T00:00:00Z"', 'from must be at most 90 days before to'],
   ])('refuses %s', async (args, message) => {

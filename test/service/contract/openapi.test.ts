@@ -82,6 +82,7 @@ describe('the document', () => {
       ['DELETE /instances/{id}', 'key', '200'],
       ['POST /instances/{id}/actions', 'key', '200'],
       // Beyond the contract.
+      ['GET /instances/{id}/launch', 'key', '200'],
       ['POST /instances/{id}/move', 'key', '201'],
       ['GET /instances/{id}/metrics', 'key', '200'],
       ['GET /instances/{id}/metrics/history', 'key', '200'],
@@ -93,7 +94,7 @@ describe('the document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(18);
+    expect(operations.size).toBe(19);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -169,9 +170,10 @@ describe('the document', () => {
       region: { ...query, type: 'string', minLength: 1, maxLength: 64 },
       num_min: { ...query, type: 'integer', minimum: 1, maximum: 8, default: 1 },
       price_max: { ...query, type: 'number', minimum: 0, maximum: 1_000_000 },
+      cuda_min: { ...query, type: 'string' },
       limit: { ...query, type: 'integer', minimum: 1, maximum: 100, default: 25 },
     });
-    expect(Object.keys(parametersOf('listOffers'))).toHaveLength(5);
+    expect(Object.keys(parametersOf('listOffers'))).toHaveLength(6);
   });
 
   it('gives the bounds and defaults of a deploy', () => {
@@ -200,7 +202,7 @@ describe('the document', () => {
     };
     expect(optional('template')).toMatchObject({ type: 'string', minLength: 1, maxLength: 255, default: 'pytorch' });
     expect(optional('disk_gb')).toMatchObject({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 50 });
-    expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res'], default: 'od' });
+    expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res', 'spot'], default: 'od' });
   });
 
   it('gives the actions, and the idempotency key where it is taken', () => {
@@ -242,7 +244,7 @@ describe('the document', () => {
       405: ['method_not_allowed'],
       409: ['deploy_failed', 'idempotency_in_progress'],
       413: ['payload_too_large'],
-      422: ['missing_machine', 'invalid_request', 'idempotency_mismatch'],
+      422: ['missing_machine', 'idempotency_mismatch', 'invalid_request'],
       429: ['rate_limited'],
       500: ['internal'],
       503: ['unavailable'],
@@ -317,6 +319,7 @@ describe('the document', () => {
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
       'Activity',
+      'AttachedVolume',
       'Balance',
       'CreateVolumeRequest',
       'DeployRequest',
@@ -326,8 +329,12 @@ describe('the document', () => {
       'GpuPrice',
       'GrowVolumeRequest',
       'Instance',
+      'InstanceLaunch',
       'InstanceList',
       'InstanceMetrics',
+      'Launch',
+      'LaunchPort',
+      'LaunchSecret',
       'MetricPoint',
       'ModePrices',
       'MoveRequest',

@@ -126,6 +126,7 @@ describe('success', () => {
   it.each([
     ['od', 'od', 2.19],
     ['interruptible', 'spot', 1.095],
+    ['spot', 'spot', 1.095],
     ['res', 'res', 1.4235],
   ])('deploy type %s is answered as %s', async (asked, answered, price) => {
     const { status, body } = await renter.rest('POST', '/instances', {
@@ -136,14 +137,55 @@ describe('success', () => {
     expect(body).toMatchObject({ type: answered, price_hr: price });
   });
 
-  it('nulls are as if absent, unknown body fields and query parameters are ignored', async () => {
-    const machine_id = await service.machine();
-    const body = { machine_id, template: null, disk_gb: null, type: null, image: 'x', DISK_GB: 1 };
-    const deployed = await renter.rest('POST', '/instances?disk_gb=7&limit=0', body);
+  it('treats null as absent', async () => {
+    const body = { machine_id: await service.machine(), template: null, disk_gb: null, type: null };
+    const deployed = await renter.rest('POST', '/instances', body);
     expect(deployed.status).toBe(201);
     expect(deployed.body).toMatchObject({ template: 'pytorch', disk_gb: 50, type: 'od' });
-    const offers = await service.anyone.rest('GET', '/offers?limit=1&page=2&page=3&LIMIT=900');
-    expect(offers.body.count).toBe(1);
+  });
+
+  it.each<[string, string, object | undefined, string]>([
+    ['GET', '/offers?num_gpus=8', undefined, 'unknown query parameter num_gpus; did you mean num_min?'],
+    ['GET', '/offers?gpu=l4&max_price=0.1', undefined, 'unknown query parameter max_price; did you mean price_max?'],
+    ['GET', '/offers?LIMIT=9', undefined, 'unknown query parameter LIMIT; did you mean limit?'],
+    [
+      'GET',
+      '/offers?page=2',
+      undefined,
+      'unknown query parameter page; known: gpu, region, num_min, price_max, cuda_min, limit',
+    ],
+    ['GET', '/offers?__proto__=1', undefined, 'unknown query parameter __proto__; known: gpu,'],
+    ['GET', '/balance?currency=EUR', undefined, 'unknown query parameter currency; this route takes none'],
+    ['GET', '/instances?status=running', undefined, 'unknown query parameter status; this route takes none'],
+    ['POST', '/instances?disk_gb=7', {}, 'unknown query parameter disk_gb; did you mean the body member disk_gb?'],
+    ['POST', '/instances', { diskGb: 9 }, 'unknown body member diskGb; did you mean disk_gb?'],
+    [
+      'POST',
+      '/instances',
+      { idempotency_key: 'a' },
+      'unknown body member idempotency_key; did you mean the header Idempotency-Key?',
+    ],
+    [
+      'POST',
+      '/instances',
+      { ports: [{ port: 80, nmae: 'a' }] },
+      'ports[0] has an unknown member nmae; did you mean name?',
+    ],
+    ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route takes none'],
+  ])('refuses what it does not know: %s %s %j', async (method, path, more, message) => {
+    const machine_id = await service.machine();
+    const body = path.startsWith('/instances') && method === 'POST' ? { machine_id, ...more } : more;
+    const answer = await renter.rest(method, path, body);
+    expect([answer.status, answer.body.error.code]).toEqual([422, 'invalid_request']);
+    expect(answer.body.error.message).toContain(message);
+    expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
+  });
+
+  it('reads the parameters after the thousandth', async () => {
+    for (const path of [`/offers?${'&'.repeat(1_200)}num_min=9`, `/offers?${'a&'.repeat(1_200)}limit=1`])
+      expect((await service.anyone.rest('GET', path)).status).toBe(422);
+    const url = `${service.address}/graphql?${'a=&'.repeat(1_200)}query=%7Bpricing%7Bcount%7D%7D`;
+    expect((await fetch(url, { headers: { accept: 'application/json' } })).status).toBe(200);
   });
 
   it.each([
@@ -156,6 +198,58 @@ describe('success', () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: await service.machine(), template });
     expect(answer.status).toBe(201);
     expect(answer.body.template).toBe(template);
+  });
+});
+
+describe('what was launched', () => {
+  it('is read as it was given, with what ends it', async () => {
+    const launch = {
+      name: 'train-1',
+      env: { MODEL: 'base' },
+      command: ['python', 'train.py'],
+      ports: [{ port: 8888, name: 'JupyterLab' }],
+      restart: 'on_failure',
+    };
+    const terms = { template: 'pytorch', disk_gb: 60, type: 'spot', spend_limit: 5 };
+    const machine_id = await service.machine();
+    const { id } = (await renter.rest('POST', '/instances', { machine_id, ...terms, ...launch })).body;
+    const { status, body } = await renter.rest('GET', `/instances/${id}/launch`);
+    expect([status, body.object, body.id]).toEqual([200, 'instance_launch', id]);
+    expect(body).toMatchObject({ ...terms, name: 'train-1', launch, volumes: [] });
+    expect((await (await service.renter()).rest('GET', `/instances/${id}/launch`)).body).toEqual({
+      error: { code: 'not_found', message: 'no such instance' },
+    });
+    const plain = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body.id;
+    expect((await renter.rest('GET', `/instances/${plain}/launch`)).body).toMatchObject({ name: plain, launch: null });
+  });
+});
+
+describe('offers by model and CUDA version', () => {
+  it('take a name for a model, and a common name for several', async () => {
+    const slugs = async (gpu: string) => {
+      const query = new URLSearchParams({ gpu, limit: '100' });
+      const { body } = await service.anyone.rest('GET', `/offers?${query}`);
+      return [...new Set(body.data.map((offer: { gpu: string }) => offer.gpu))].sort();
+    };
+    const { body } = await service.anyone.graphql('{ gpuModels { slug name } offers(limit: 100) { gpu } }');
+    const [{ gpu }] = body.data.offers;
+    const { name } = body.data.gpuModels.find(({ slug }: { slug: string }) => slug === gpu);
+    expect(await slugs(name)).toEqual([gpu]);
+    expect(await slugs('no such model')).toEqual([]);
+    const search = 'query ($gpu: String!) { offerSearch(filter: { gpus: [$gpu] }) { models { gpu } } }';
+    const found = (await service.anyone.graphql(search, { gpu: name })).body.data.offerSearch.models;
+    expect(found).toEqual([{ gpu }]);
+  });
+
+  it('have at least the version', async () => {
+    const versions = async (query: string) => {
+      const { body } = await service.anyone.rest('GET', `/offers?limit=100${query}`);
+      return body.data.map(({ cuda_max }: { cuda_max: string }) => cuda_max);
+    };
+    expect((await versions('&cuda_min=1.0')).length).toBeGreaterThan(0);
+    expect(await versions('&cuda_min=99')).toEqual([]);
+    const { status, body } = await service.anyone.rest('GET', '/offers?cuda_min=v12');
+    expect([status, body.error.message]).toEqual([422, 'cuda_min must be a CUDA version such as 12.4']);
   });
 });
 

@@ -285,3 +285,22 @@ describe('a key with less power', () => {
     expect(errors[0]).toMatchObject({ message: expect.stringContaining(`${field} must be`), extensions: { field } });
   });
 });
+
+it.each<[Scope, string]>([
+  ['rent', `setDeadlines(id: "${INSTANCE}", stopAt: "1h") { id launch { env } }`],
+  ['rent', `setDeadlines(id: "${INSTANCE}", stopAt: "1h") { ...on Node { id ...on Instance { ...T } } }`],
+  ['access', `openPort(id: "${INSTANCE}", port: 80) { timeline { edges { cursor } } }`],
+  ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthlyLimit balance }'],
+  ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthSpend @skip(if: true) }'],
+])('%s without read learns nothing beyond what it writes: %s', async (scope, field) => {
+  const fragment = field.includes('...T') ? 'fragment T on Instance { timeline { edges { cursor } } }' : '';
+  for (const _ of [1, 2, 3, 4]) {
+    const { body } = await keys[scope].renter.graphql(`mutation { ${field} } ${fragment}`);
+    expect(body.errors[0].extensions).toMatchObject({ code: 'forbidden', scope: 'read' });
+  }
+});
+
+it('a write by a key without read returns what it wrote', async () => {
+  const { body } = await keys.money.renter.graphql('mutation { setMonthlyLimit(monthlyLimit: 7) { id monthlyLimit } }');
+  expect(body.data.setMonthlyLimit.monthlyLimit).toBe(7);
+});

@@ -112,7 +112,7 @@ describe('TCP ports of launches', () => {
 
   it.each([
     [[1, 1], 'tcpPorts must not name port 1 twice'],
-    [[0], 'tcpPorts must be a list of at most 5 ports from 1 to 65535'],
+    [[0], 'tcpPorts[0] must be a whole number from 1 to 65535'],
     [[1, 2, 3, 4, 5, 6], 'tcpPorts must be a list of at most 5 ports'],
   ])('%j are refused', async (ports, message) => {
     expect(await deploy(ports)).toMatchObject({

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
 
+const NO_DAYS = ['2027-02-31T00:00:00Z', '2026-11-23T24:00:00Z'];
+
 let gateway: TestGateway;
 let renter: Renter;
 beforeAll(async () => {
@@ -32,4 +34,16 @@ test('the first and the last day there is are taken', async () => {
   );
   expect(body.errors).toBeUndefined();
   expect(body.data.statement.closingBalance).toBe(100);
+});
+
+test.each(NO_DAYS)('%s is refused wherever an instant is read', async (at) => {
+  const machine_id = 'm-none';
+  const rest = [
+    await renter.rest('POST', '/instances', { machine_id, stop_at: at }),
+    await renter.rest('POST', '/instances', { machine_id, destroy_at: at }),
+    await renter.rest('GET', `/instances/i-00000000/metrics/history?from=${at}`),
+  ];
+  expect(rest.map(({ status, body }) => [status, body.error.code])).toEqual(rest.map(() => [422, 'invalid_request']));
+  const { body } = await renter.graphql(`mutation { createApiKey(name: "a", expiresAt: "${at}") { secret } }`);
+  expect(body.errors[0]).toMatchObject({ message: expect.stringMatching(/^expiresAt must be/) });
 });

@@ -22,3 +22,70 @@ describe('GraphQL over HTTP', () => {
     expect(result.status === 'ok' ? 'ok' : `${result.status}: ${result.reason}`).toBe('ok');
   });
 });
+
+const JSON_TYPE = 'application/json';
+const RESPONSE_TYPE = 'application/graphql-response+json';
+
+async function post(accept: string, body: object) {
+  const headers = { accept, 'content-type': JSON_TYPE };
+  const answer = await fetch(`${gateway.address}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
+}
+
+it.each([
+  // What the specification recommends to clients.
+  [`${RESPONSE_TYPE}; charset=utf-8, ${JSON_TYPE}; charset=utf-8`, RESPONSE_TYPE],
+  [`${JSON_TYPE}; charset=utf-8`, JSON_TYPE],
+  [`${RESPONSE_TYPE};charset="utf-8";q=0.5, ${JSON_TYPE};Q=0.4`, RESPONSE_TYPE],
+  [`${JSON_TYPE}; profile="a, b; q=0"`, JSON_TYPE],
+  [`text/html; level=1, */*; x=y; q=0.1`, JSON_TYPE],
+  [`application/*; v="un\\"ended`, JSON_TYPE],
+])('parameters of a media type in Accept exclude nothing: %s', async (accept, type) => {
+  const answer = await post(accept, { query: '{ pricing { currency } }' });
+  expect([answer.status, answer.type]).toEqual([200, `${type}; charset=utf-8`]);
+});
+
+it.each(['text/html', `${JSON_TYPE};q=0`, `${JSON_TYPE}; charset=utf-8; q=0`])('406 for Accept: %s', async (accept) => {
+  expect((await post(accept, { query: '{ pricing { currency } }' })).status).toBe(406);
+});
+
+describe('a persisted query', () => {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
+  const REFUSED = {
+    errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
+  };
+
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the answer at which Apollo sends the document, as %s', async (type) => {
+    const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
+    expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
+    const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;
+    const byGet = await fetch(address, { headers: { accept: type } });
+    expect([byGet.status, await byGet.json()]).toEqual([200, REFUSED]);
+  });
+
+  it('runs where the document comes with it', async () => {
+    const { status, text } = await post(JSON_TYPE, { query: '{ pricing { currency } }', extensions });
+    expect([status, JSON.parse(text)]).toEqual([200, { data: { pricing: { currency: 'USD' } } }]);
+  });
+});
+
+it.each([
+  ['no syntax', 'subscription {', 400],
+  ['an unknown field', 'subscription { nothingChanged }', 400],
+  ['a query that is none', '{ nothing }', 400],
+  ['a variable that is missing', 'subscription($id: ID!) { topUpChanged(id: $id) { id } }', 400],
+  ['no key', 'subscription { instanceChanged { id } }', 401],
+  ['a value out of bounds', 'subscription { offersChanged(limit: 0) { machineId } }', 422],
+  ['no document', '', 400],
+])(
+  'an event stream by GET that is refused has its status, so that EventSource ends: %s',
+  async (_name, query, status) => {
+    const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
+    const answer = await fetch(address, {
+      headers: { accept: 'text/event-stream' },
+      signal: AbortSignal.timeout(10_000),
+    });
+    await answer.body?.cancel();
+    expect(answer.status).toBe(status);
+  },
+);

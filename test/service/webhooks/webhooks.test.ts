@@ -81,6 +81,22 @@ describe('webhooks', () => {
     expect(new Set(all.received.map((event) => event.id)).size).toBe(5);
   });
 
+  it('wait as long as a receiver says in Retry-After, events of other subjects too', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver((_event, response) => {
+      response.writeHead(429, { 'Retry-After': '120' });
+    });
+    await hook(renter, target.url);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
+    await expect.poll(async () => (await shown(renter))[0].attempts.length, PATIENCE).toBe(1);
+    await renter.rest('POST', '/instances', { machine_id: await here.machine() });
+    const waits = () => here.sql('select wait_until from webhook where account_id = $1', [renter.accountId]);
+    await expect.poll(async () => (await waits())[0]!.wait_until, PATIENCE).not.toBeNull();
+    const [{ wait_until: until }] = (await waits()) as [{ wait_until: bigint }];
+    expect(Number(until) - Number(here.clock.now())).toBeGreaterThan(100);
+    expect(target.received).toHaveLength(1);
+  });
+
   it('are sent again until they are taken, each instance on its own, and by hand', async () => {
     const renter = await here.renter('50');
     let isUp = false;
