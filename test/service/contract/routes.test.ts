@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gpu } from '../../support/cli/command.js';
 import * as tables from '../../support/contract-tables.js';
 import type { Answer, Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
@@ -239,6 +240,17 @@ describe('offers by model and CUDA version', () => {
     const search = 'query ($gpu: String!) { offerSearch(filter: { gpus: [$gpu] }) { models { gpu } } }';
     const found = (await service.anyone.graphql(search, { gpu: name })).body.data.offerSearch.models;
     expect(found).toEqual([{ gpu }]);
+  });
+
+  it('on the command line: a model that is unknown ends with 1 and a suggestion', async () => {
+    const env = { GPU_BASE_URL: `${service.address}/v1` };
+    const unknown = await gpu(['offers', '--gpu', 'RTX 4091'], env);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining('there is no GPU model RTX 4091; did you mean rtx-4090?'),
+    ]);
+    const known = await gpu(['offers', '--gpu', 'H100', '--cuda-min', '1.0'], env);
+    expect([known.code, known.stdout]).toEqual([0, expect.stringMatching(/h100-/)]);
   });
 
   it('have at least the version', async () => {
