@@ -3,14 +3,14 @@ import { LABELS } from '../../../src/agent/engine/engine.js';
 import { whileBusy } from '../../support/busy.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
-import { killsOf, randomFrom, seedOf } from '../../support/long.js';
+import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 /** GPUs of each host; the last is rented in blocks. */
 const HOSTS = [1, 1, 4];
 /** Of the last one: they overlap. */
 const BLOCKS = ['', '.g0-1', '.g2-3', '.g0', '.g1', '.g3'];
-const KILLS = killsOf(1_000);
+const KILLS = isLong ? 1_000 : 3;
 /** Agents, Podman and the gateway are killed, alone and together. */
 const SEED = seedOf(1597);
 const BACK_WITHIN_MS = 10_000;
@@ -208,7 +208,7 @@ function watchContainers({ engine }: RealFleet) {
         const ids = running.flatMap(({ Labels }) => Labels[LABELS.instance] ?? []);
         watch.running.add(ids.sort().join());
       }
-      await pause(50);
+      await pause(ASK_EVERY_MS);
     }
   }
   async function end(): Promise<void> {
