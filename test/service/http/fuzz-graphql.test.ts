@@ -44,7 +44,7 @@ it('answers whatever is given to any argument, as a variable or in the document'
     })),
   );
   expect(fields.length).toBeGreaterThan(12);
-  const runs = randomHistories(RUNS_PER_FIELD);
+  const runs = randomHistories(RUNS_PER_FIELD, 8);
   for (const { operation, field } of fields) {
     // Each makes a key, of which an account may hold 50.
     if (field.name === 'createApiKey' || (field.args.length === 0 && operation === 'query')) continue;
@@ -81,7 +81,7 @@ it('answers documents that were damaged on the way', { timeout: TIMEOUT_MS }, as
       ),
       variables: { id: fuzzed.known.instances[0], input: { machineId: 'm-unknown' } },
     }));
-  await fuzz(fuzzed, damaged, randomHistories(RUNS_OF_DOCUMENTS), CHECK);
+  await fuzz(fuzzed, damaged, randomHistories(RUNS_OF_DOCUMENTS, 8), CHECK);
 });
 
 /** Names of the root fields that have a result. */
