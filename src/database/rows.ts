@@ -1,10 +1,13 @@
 import type { PreparedStatement } from './transaction.js';
 
+/** Tables that are filled by whole rows. Money has one writer: `src/domain/billing/ledger.ts`. */
+export type RowTable = 'gpu_model' | 'gpu_price' | 'machine' | 'market_snapshot' | 'region' | 'template';
+
 /** A row by the properties of its model; `vramGb` is stored in the column `vram_gb`. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Returns a statement that inserts rows of the same properties in their order, however many there are. */
-export function insertRows(table: string, rows: readonly Row[]): PreparedStatement {
+export function insertRows(table: RowTable, rows: readonly Row[]): PreparedStatement {
   const columns = columnsOf(rows);
   return {
     name: `insert-rows-${table}`,
@@ -14,7 +17,7 @@ export function insertRows(table: string, rows: readonly Row[]): PreparedStateme
 }
 
 /** Returns a statement that inserts a row, or updates the one with the same key except for the `kept` properties. */
-export function putRow(table: string, key: string, row: Row, kept: readonly string[] = []): PreparedStatement {
+export function putRow(table: RowTable, key: string, row: Row, kept: readonly string[] = []): PreparedStatement {
   const columns = columnsOf([row]);
   const changes = Object.keys(row)
     .filter((name) => name !== key && !kept.includes(name))
@@ -28,7 +31,7 @@ export function putRow(table: string, key: string, row: Row, kept: readonly stri
   };
 }
 
-const RECORDS = (table: string, columns: string) =>
+const RECORDS = (table: RowTable, columns: string) =>
   `select ${columns} from jsonb_populate_recordset(null::${table}, $1::jsonb)`;
 
 function columnsOf([first = {}]: readonly Row[]): string {

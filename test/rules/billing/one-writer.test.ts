@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const WRITERS = ['src/domain/billing/ledger.ts', 'src/domain/billing/ledger-rows.ts'];
+/** Its type names the tables that it writes. */
+const ROWS = 'src/database/rows.ts';
 const NOT_OURS = /^src\/database\/generated\//;
 
 const TABLES = '(?:account|instance|usage_interval|volume_interval|ledger_entry)';
@@ -36,7 +38,13 @@ function writesIn(text: string): string[] {
 }
 
 describe('accounts, instances, usage intervals and ledger entries', () => {
-  test.each(sources.filter((path) => !WRITERS.includes(path)))('are not written by %s', (path) => {
+  test('are not among the tables that are written by whole rows', () => {
+    const [, tables = ''] = /type RowTable = (.*);/.exec(readFileSync(join(ROOT, ROWS), 'utf8')) ?? [];
+    expect(tables).toContain(`'machine'`);
+    expect(tables).not.toMatch(new RegExp(`'${TABLES}'`));
+  });
+
+  test.each(sources.filter((path) => ![...WRITERS, ROWS].includes(path)))('are not written by %s', (path) => {
     expect(writesIn(readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
   });
 

@@ -293,8 +293,8 @@ describe('one instance at a time', () => {
       allowed: false,
       refusal: { message: saving },
     });
-    const newer = await snapshot(id, 1, iso(1));
     const ofNoLease = await snapshot(id, null, iso(1));
+    const newer = await snapshot(id, 1, iso(2));
     for (const forged of [
       said(id, 1, { snapshot: ofNoLease }),
       said(id, 1),
@@ -320,7 +320,7 @@ describe('one instance at a time', () => {
     const next = await other.run(at(id));
     expect((await other.access(next)).body.volumes[0]).toMatchObject({ lease: 2, restore: { snapshot: newer } });
     await act(next, 'stop');
-    const late = await snapshot(id, 2, iso(2));
+    const late = await snapshot(id, 2, iso(3));
     for (const lease of [1, 2]) await host.stopped(instance, [said(id, lease, { snapshot: late })]);
     expect(await row(id)).toMatchObject({ lease: 2, holder: next });
   });

@@ -467,13 +467,18 @@ describe('addresses', () => {
     expectEnvelope(await send(service.address, head), status, code);
   });
 
-  it.each(['?gpu[$ne]=x', '?__proto__[limit]=1', '?constructor=1', '?%E0%A4%A=1', '?&&==&', '?gpu=%E0%A4%A'])(
-    'what is no parameter of the route changes nothing: %s',
+  it.each(['?gpu[$ne]=x', '?__proto__[limit]=1', '?constructor=1', '?%E0%A4%A=1', '?&&==&'])(
+    'an unknown parameter is refused: %s',
     async (query) => {
-      const answer = await service.anyone.rest('GET', `/offers${query}`);
-      expect(answer.status).toBe(200);
+      const { status, body } = await service.anyone.rest('GET', `/offers${query}`);
+      expect([status, body.error.code]).toEqual([422, 'invalid_request']);
     },
   );
+
+  it('a value that is not UTF-8 names no model', async () => {
+    const { status, body } = await service.anyone.rest('GET', '/offers?gpu=%E0%A4%A');
+    expect([status, body.count]).toEqual([200, 0]);
+  });
 
   it.each([
     ['query=%7B__typename%7D&query=%7Bx%7D', 'invalid_request'],

@@ -62,14 +62,13 @@ it('a request waits 5 s for a connection, no longer 20 s as the start did', () =
 describe('statements of a request whose key is known', () => {
   it.each([
     ['GET', '/offers'],
+    // No one has requested this list before: what isn't cached is made without the database too.
+    ['GET', '/offers?limit=97'],
     ['GET', '/offers?gpu=rtx-4090&region=us-tx&num_min=2&price_max=3&limit=100'],
     ['GET', '/gpus/pricing'],
   ])('none: %s %s', async (method, path) => {
     const { renter } = await renterWithMachines(0);
-    // Nobody has asked for the second before: also what is not kept is made without the database.
-    for (const asked of [path, `${path}${path.includes('?') ? '&' : '?'}fresh=${path.length}`]) {
-      for (const who of [service.anyone, renter]) expect(await statementsOf(() => who.rest(method, asked))).toEqual([]);
-    }
+    for (const who of [service.anyone, renter]) expect(await statementsOf(() => who.rest(method, path))).toEqual([]);
   });
 
   it.each([
