@@ -213,8 +213,15 @@ it('what a gateway rented that died before it told leaves the offers before all 
     connectionString: service.databaseUrl,
     application_name: 'gpu-rental-gateway notices',
   });
+  // If an assertion fails, the end of its database ends it.
+  peer.on('error', () => {});
   await peer.connect();
-  // Its name is there from now on, not from the start of its process.
+  // As a gateway announces itself.
+  await peer.query(
+    `select pg_notify('gateway', json_build_object('sender', 'peer',
+       'connection', pid || ' ' || extract(epoch from backend_start))::text)
+     from pg_stat_activity where pid = pg_backend_pid()`,
+  );
   const since = (await peer.query('select clock_timestamp()::text as now')).rows[0].now;
   const seen = async () => {
     const [row] = await service.sql(
