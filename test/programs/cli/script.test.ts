@@ -218,7 +218,7 @@ describe('exit codes', () => {
     [['offers', '--cheap'], "gpu: unknown option '--cheap'"],
     [['offers', '--limit', 'ten'], /^gpu: .*'ten' is invalid. must be a number/],
     [['offers', '--watch', '0'], /^gpu: .*whole seconds from 1 to 3600/],
-    [['deploy', 'm-1', '--type', 'spot'], /^gpu: .*Allowed choices are od, interruptible, res/],
+    [['deploy', 'm-1', '--type', 'weekly'], /^gpu: .*Allowed choices are od, interruptible, res, spot/],
     [['deploy', 'm-1', '--idempotency-key', 'a b'], /^gpu: .*visible ASCII/],
     [['destroy', 'i-00000000'], /^gpu: .*confirm with --yes\n$/],
     [
@@ -354,7 +354,7 @@ describe('completion', () => {
     };
     expect(await complete('gpu', 'st')).toBe('start stop statement');
     expect(await complete('gpu', 'offers', '--n')).toBe('--num-min');
-    expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res');
+    expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res spot');
     expect(await complete('gpu', 'completion', '')).toBe('bash zsh fish');
     expect((await complete('gpu', '--base-url', env.GPU_BASE_URL!, 'stop', 'i-')).split(' ')).toContain(id);
     expect(await complete('gpu', `--base-url=${env.GPU_BASE_URL}`, 'help', 'des')).toBe('destroy');
