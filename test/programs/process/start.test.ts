@@ -132,7 +132,7 @@ describe('on a data folder', () => {
     expect(lines.find(({ id }) => id === answer.headers.get('x-request-id'))).toMatchObject({
       method: 'GET',
       route: '/v1/instances/{id}',
-      status: 404,
+      status: 422,
     });
     expect(new Set(lines.flatMap(({ id }) => id ?? [])).size).toBe(lines.filter(({ id }) => id).length);
   });
