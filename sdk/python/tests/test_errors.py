@@ -107,7 +107,7 @@ class TheGatewaysCodes(unittest.TestCase):
         self.refused(gpu_rental.InvalidRequest, 422, "^num_min must be", lambda: offers(num_min=0))
         self.refused(gpu_rental.InvalidRequest, 422, "^price_max must be", lambda: offers(price_max=float("nan")))
         self.refused(gpu_rental.InvalidRequest, 422, "^disk_gb must be", lambda: deploy("m", disk_gb=0))
-        self.refused(gpu_rental.InvalidRequest, 422, "^type must be", lambda: deploy("m", type="spot"))
+        self.refused(gpu_rental.InvalidRequest, 422, "^type must be", lambda: deploy("m", type="spotty"))
 
     def test_invalid_json(self) -> None:
         self.refused(
