@@ -122,8 +122,8 @@ async function offersOf(client: GpuClient, options: OfferOptions): Promise<Offer
     gpu,
     all.map(({ slug }) => slug),
   );
-  const hint = near === null ? '' : `; did you mean ${near}?`;
-  throw new Failure(EXIT.refused, `there is no GPU model ${visible(gpu)}${hint} \`gpu pricing\` lists them all`);
+  const hint = near === null ? ';' : `; did you mean ${near}?`;
+  throw new Failure(EXIT.refused, `there is no GPU model ${visible(gpu)}${hint} \`gpu pricing\` lists all models`);
 }
 
 /** Checks the form only: the service checks the bounds. */
