@@ -3,13 +3,14 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { seen } from '../../support/agent.js';
 import { createTestDatabase } from '../../support/database.js';
 import { client } from '../../support/gateway.js';
+import { isLong } from '../../support/long.js';
 import { admin, adminJson } from '../../support/operator.js';
 import { cleanUp, connect, query, startProcess, waiters } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
 /** Kills of one gateway, and gateways, each with a database of its own: most of the time nothing but the clock goes on. */
-const KILLS = 5;
-const GATEWAYS = 2;
+const KILLS = isLong ? 5 : 2;
+const GATEWAYS = isLong ? 2 : 1;
 
 afterAll(cleanUp);
 
