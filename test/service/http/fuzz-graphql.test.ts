@@ -12,6 +12,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anyCodePoint } from '../../support/code-points.js';
 import type { Answer } from '../../support/gateway.js';
 import { anyJson, type Check, type Fuzzed, fuzz, ids, oddText, startFuzzed } from '../../support/http/fuzz.js';
 import { randomHistories } from '../../support/long.js';
@@ -69,7 +70,7 @@ it('answers documents that were damaged on the way', { timeout: TIMEOUT_MS }, as
     cut: fc.nat(12),
     put: fc.oneof(
       fc.constantFrom('{', '}', '(', ')', '[', '...', '$', '@', ':', '"', '"""', '#', '\\u', '0', 'null', '\ufeff'),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCodePoint }),
     ),
   });
   const damaged = fc

@@ -77,10 +77,7 @@ function queryOf(operation: Operation): fc.Arbitrary<string> {
   const pairs =
     parameters.length > 0
       ? fc.array(pair, { maxLength: 4 })
-      : fc.oneof(
-          { weight: 9, arbitrary: fc.constant([]) },
-          { weight: 1, arbitrary: fc.array(pair, { maxLength: 4 }) },
-        );
+      : fc.oneof({ weight: 9, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.array(pair, { maxLength: 4 }) });
   return pairs.map((all) => (all.length === 0 ? '' : `?${all.map(([name, value]) => `${name}=${value}`).join('&')}`));
 }
 
@@ -128,16 +125,23 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     .tuple(pathOf(path), queryOf(operation), bodyOf(operation), headersOf())
     .map(([address, query, body, headers]) => ({ path: address + query, body, headers }));
   const isDeploy = operation.operationId === 'deployInstance';
-  return fuzz(fuzzed, request, runs, {
-    send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
-    judge: (answer, { path: address }) => {
-      // The document knows of these, but they are not for a caller to bring about.
-      expect(answer.status).toBeLessThan(500);
-      fuzzed.service.api.check(method, address, answer);
+  // Deploys are refused in many ways, each of which must come up.
+  const numRuns = runs.numRuns * (isDeploy ? 4 : 1);
+  return fuzz(
+    fuzzed,
+    request,
+    { ...runs, numRuns },
+    {
+      send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
+      judge: (answer, { path: address }) => {
+        // The document knows of these, but they are not for a caller to bring about.
+        expect(answer.status).toBeLessThan(500);
+        fuzzed.service.api.check(method, address, answer);
+      },
+      deployed: ({ status, headers }) => isDeploy && status === 201 && !headers.has('idempotent-replayed'),
+      changed: ({ status }) => method !== 'GET' && status < 300,
     },
-    deployed: ({ status, headers }) => isDeploy && status === 201 && !headers.has('idempotent-replayed'),
-    changed: ({ status }) => method !== 'GET' && status < 300,
-  });
+  );
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
