@@ -4,7 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { removeEmptyGroups } from './cpu.js';
 import { TEST_DATABASES } from './database.js';
 import { removeWithProcesses } from './hosts/leftovers.js';
-import { scratchFolder } from './scratch.js';
+import { openRunFolder, scratchFolder } from './scratch.js';
 import { openTestServer } from './template-cluster.js';
 
 declare module 'vitest' {
@@ -17,8 +17,8 @@ declare module 'vitest' {
 }
 
 /**
- * Starts one PostgreSQL for the whole run. Its teardown ends the container engines that workers left running, and fails the run if a test
- * file left a database behind.
+ * Starts one PostgreSQL for the whole run. Its teardown ends the programs that workers left running and removes their folders. It fails the
+ * run if a test file left a database behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeEmptyGroups();
@@ -29,8 +29,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('serverUrl', url.href);
   const engines = scratchFolder('engines-');
   project.provide('enginesFolder', engines);
+  const run = openRunFolder();
   return async () => {
     await removeWithProcesses(engines);
+    await removeWithProcesses(run);
     const left = await databasesLeft(url.href).finally(async () => {
       await server.release();
       await rm(dataDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,9 +9,18 @@ const WANTED_BYTES = 2 * 2 ** 30;
 /** The folder for temporary files: in memory where there is room, so that no test waits for a disk. */
 const SCRATCH = hasRoom() ? MEMORY : tmpdir();
 
-/** Creates a temporary folder; the caller removes it. */
+/** Creates a temporary folder; the caller removes it. In a test file it lies within the folder of the run. */
 export function scratchFolder(prefix: string): string {
-  return mkdtempSync(join(SCRATCH, prefix));
+  return mkdtempSync(join(process.env.TEST_SCRATCH ?? SCRATCH, prefix));
+}
+
+/** Creates the folder of a run, for this process and the workers that it starts. The caller removes it. */
+export function openRunFolder(): string {
+  const path = mkdtempSync(join(SCRATCH, 'gpu-rental-'));
+  // Programs of other users work in folders within it.
+  chmodSync(path, 0o711);
+  process.env.TEST_SCRATCH = path;
+  return path;
 }
 
 function hasRoom(): boolean {
