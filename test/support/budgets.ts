@@ -16,8 +16,12 @@ declare module 'vitest' {
 const BUDGETS: Record<string, number> = { rules: 0.2, domain: 3, service: 5, programs: 15, hosts: 30, console: 30 };
 /** CPU time of `calibrate` on that machine. A slower one has larger budgets. */
 const REFERENCE_MS = 95;
-/** A run fails at this multiple of a budget: the same file took up to 1.4 times as long when other programs shared the cores. */
+/**
+ * A run fails where a file takes this multiple of its budget and these seconds more: the same file took up to 1.4 times as long when
+ * other programs shared the cores, and a worker that runs code for the first time compiles it.
+ */
 const TOLERANCE = 1.5;
+const WARM_UP_SECONDS = 0.3;
 /** Above this load at the start, other programs decide what is measured. */
 const LOAD_LIMIT = 4;
 const SHOWN = 10;
@@ -54,7 +58,7 @@ export class Budgets implements Reporter {
     for (const { name, cpuSeconds, budget } of dear) {
       this.#vitest.logger.error(` Over budget: ${name} took ${seconds(cpuSeconds)} CPU-seconds of ${seconds(budget)}`);
     }
-    const exceeded = dear.filter(({ cpuSeconds, budget }) => cpuSeconds > budget * TOLERANCE);
+    const exceeded = dear.filter(({ cpuSeconds, budget }) => cpuSeconds > budget * TOLERANCE + WARM_UP_SECONDS);
     if (!isBusy && !isLong) this.exceeded = exceeded.map(({ name }) => name);
     if (this.exceeded.length > 0) process.exitCode = 1;
     if (!process.env.WRITE_DURATIONS) return;
