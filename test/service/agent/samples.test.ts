@@ -357,8 +357,10 @@ describe('a sample', () => {
     expect(samples).toHaveLength(2);
     expect(samples[1]).toMatchObject({ gpus: [{ busyPercent: null }, {}, {}] });
     expect(samples[1]!.cpuPercent).toEqual(expect.any(Number));
-    expect(samples[1]!.networkInBytesPerSecond).toEqual(expect.any(Number));
-    expectValid(samples);
+    // The network is this host's: its counts fall when another program removes an interface, and then there is no rate.
+    for (let more = 0; more < 20 && samples.at(-1)!.networkInBytesPerSecond === null; more += 1) await sampler.sample();
+    expect(samples.at(-1)!.networkInBytesPerSecond).toEqual(expect.any(Number));
+    expectValid(samples.slice(0, 2));
     rmSync(driver.hangs);
     await until(
       'it is asked again',
