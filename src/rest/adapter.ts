@@ -162,10 +162,14 @@ function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: obj
   throw new RestRefusal('invalid_request', `${what}; ${hint}`);
 }
 
+/** Members of a body that are compared with the known ones: a body has room for thousands. */
+const MAX_COMPARED = 50;
+
 /** Completes the refusal of a required member that is missing, when another looks like it. */
 function meantBy(route: PreparedRoute, body: object, missing: string): string {
   const known = namesOf(route, 'body');
-  const meant = Object.keys(body).find((name) => !known.includes(name) && nearestName(name, known) === missing);
+  const given = Object.keys(body).slice(0, MAX_COMPARED);
+  const meant = given.find((name) => !known.includes(name) && nearestName(name, known) === missing);
   return meant === undefined ? '' : `; ${shortened(meant)} is unknown`;
 }
 

@@ -59,11 +59,10 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
   if (own !== undefined) return [own];
   const given = namePartsOf(name);
   if (given.base === '') return [];
-  const fitting = models.filter((model) => {
+  return models.filter((model) => {
     const { base, variants } = namePartsOf(`${model.name} ${model.vramGb}GB`);
     return base === given.base && given.variants.every((variant) => variants.includes(variant));
   });
-  return fitting;
 }
 
 /** The slugs that names stand for, in their order; a name of none is kept, and fits no offer. */
