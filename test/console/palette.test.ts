@@ -57,6 +57,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await expect
         .poll(() => new URL(page.url()).pathname + new URL(page.url()).search)
         .toBe(`/instances/${id}?tab=log`);
+      await expect.poll(() => focused(page)).toBe('train-llm');
 
       // Closed by Escape, and by its own key; what had the focus has it again.
       const link = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Home' });

@@ -99,7 +99,7 @@ function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[
   limit.limitReachedAt = step.at;
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
   // Not beyond the end of credit, which is the first second without: it would be taken for a later one.
-  advance(limit, earliest(step.end, step.account.dueAt)!);
+  advanceBoth(step, limit, earliest(step.end, step.account.dueAt)!);
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
 }
@@ -160,11 +160,20 @@ export function setMonthlyLimit(
   const before = monthlyLimitAt(limit, running);
   limit.monthlyLimit = monthlyLimit;
   limit.limitReachedAt = null;
-  // What was spent before this month is over.
-  advance(limit, step.at);
+  // Spend before the current month no longer counts.
+  advanceBoth(step, limit, step.at);
   const by = latest(step.end, step.account.settledAt);
   if (isMonthlyLimitPassed(limit, running, by)) reachLimit(notAfter(step, before), limit, running);
   step.changes.accounts.add(step.account);
+}
+
+/**
+ * Advances a limit's line and the account's. A key's line must not be ahead of its account: if the clock is set back, the next start
+ * would count seconds before it began, and pass a limit that it exceeds.
+ */
+function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void {
+  advance(limit, at);
+  advance(account, at);
 }
 
 /** A step that ends where the limit of before did, if that was in this very second: what it left out stays unsold. */

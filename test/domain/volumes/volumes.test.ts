@@ -100,6 +100,21 @@ describe('a volume', () => {
     await domain.close();
   });
 
+  test('keeps a monthly limit when the clock is set back after it was set', async () => {
+    const domain = await open();
+    const accountId = await domain.account('1000');
+    const { apiKey } = await createApiKey(domain, accountId);
+    domain.clock.advance(3_600);
+    await setKeyLimit(domain, { accountId, keyId: null }, { id: apiKey.id, monthlyLimit: 0.02 });
+    domain.clock.advance(-3_600);
+    const owner = { accountId, keyId: apiKey.id };
+    await expect(createVolume(domain, owner, { name: 'one', sizeGb: 9_000 })).resolves.toBeDefined();
+    await expect(createVolume(domain, owner, { name: 'two', sizeGb: 9_000 })).rejects.toMatchObject({
+      reason: 'spend_limit',
+    });
+    await domain.close();
+  });
+
   test('counts under the monthly limits of the account and of the key that gave it its size', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');

@@ -7,6 +7,7 @@ import {
   gpuSeconds,
   hasNothing,
   isKept,
+  isMonthly,
   isRunning,
   isUnder,
   live,
@@ -156,13 +157,12 @@ export class NaiveModel {
   /** The first second before `now` that no other fits behind, month by month; null for none. */
   #reached(renter: Renter, scope: Scope, cap: Cap, now: Instant): Instant | null {
     const { limit, reachedAt } = cap;
-    const isMonthly = typeof scope === 'string' || scope === null;
-    if (limit === null || (reachedAt !== null && !isMonthly)) return null;
+    if (limit === null || (reachedAt !== null && !isMonthly(scope))) return null;
     let from = max(cap.since, reachedAt === null ? 0n : nextMonth(reachedAt));
     while (from < now) {
       const month = from;
       const isOver = (at: Instant) => this.#committed(renter, scope, at + 1n, month) > limit;
-      const end = isMonthly && nextMonth(from) < now ? nextMonth(from) : now;
+      const end = isMonthly(scope) && nextMonth(from) < now ? nextMonth(from) : now;
       if (isOver(end - 1n)) return firstOf(isOver, from, end - 1n);
       from = end;
     }
@@ -184,7 +184,7 @@ export class NaiveModel {
     cap.reachedAt = at;
     for (const rental of live(renter))
       if (isRunning(rental) && isUnder(rental, scope)) this.#halt(rental, { at, end }, 'SPEND_LIMIT');
-    if (scope === null) renter.written = max(renter.written, this.#isOver(renter, at) ? at : end);
+    if (isMonthly(scope)) renter.written = max(renter.written, this.#isOver(renter, at) ? at : end);
   }
 
   /** Null takes it away. One that is passed is reached with this second. */
@@ -192,7 +192,7 @@ export class NaiveModel {
     // What the limit of before left out of this very second stays unsold.
     const bound = this.#reached(renter, scope, cap, at + 1n) === at ? at : end;
     Object.assign(cap, { limit, reachedAt: null, since: at });
-    if (scope === null) renter.written = max(renter.written, at);
+    if (isMonthly(scope)) renter.written = max(renter.written, at);
     const by = max(end, renter.written);
     if (limit !== null && this.#committed(renter, scope, by, at) > limit)
       this.#reach(renter, { at, scope, cap }, bound);

@@ -111,6 +111,11 @@ export function noCap(since: Instant): Cap {
   return { limit: null, reachedAt: null, since };
 }
 
+/** Whether the limit counts what is spent in a month: an account's or a key's, not an instance's. */
+export function isMonthly(scope: Scope): boolean {
+  return typeof scope === 'string' || scope === null;
+}
+
 export function isUnder(rental: Rental, scope: Scope): boolean {
   return scope === null || scope === rental || scope === rental.runs.at(-1)!.key;
 }
