@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedChromium } from '../../support/chromium.js';
 import { isOfMachine } from '../../support/console/pages.js';
 import { createTestDatabase } from '../../support/database.js';
-import { ask, startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
+import { startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealRenter } from '../../support/hosts/real-fleet.js';
@@ -202,28 +202,6 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
       .waitFor();
     await page.getByRole('link', { name: 'Terminal', exact: true }).click();
     await enter('kill %1 %2; clear');
-  });
-
-  it('opens terminals for pages of the address that browsers use, and for no other', async () => {
-    const [cookie] = await context.cookies();
-    for (const origin of [
-      `http://${host()}`,
-      `https://i-00000000.${caddy.serviceDomain}:${caddy.port}`,
-      `https://${caddy.apiHost}`,
-    ]) {
-      const { status } = await ask(caddy, {
-        path: '/console/terminal',
-        headers: {
-          origin,
-          cookie: `${cookie!.name}=${cookie!.value}`,
-          connection: 'Upgrade',
-          upgrade: 'websocket',
-          'sec-websocket-version': '13',
-          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-        },
-      });
-      expect([origin, status]).toEqual([origin, 403]);
-    }
   });
 });
 
