@@ -7,7 +7,7 @@ import { isLong, randomHistories } from '../../support/long.js';
 import { type MarketTruth, readTruth } from '../../support/market/market-truth.js';
 import { heardByAll, type Service, startService } from '../../support/service.js';
 
-const RUNS = 15;
+const RUNS = 8;
 const STEPS = 25;
 
 /** Two gateways on one database, each with what it keeps in memory. */

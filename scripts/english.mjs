@@ -1,0 +1,85 @@
+// Checks the English of documentation, comments, messages and test titles: textlint with the replacements of .english/replacements.yml,
+// and cspell with the words of .english/words.txt. Prints each finding with its place, and fails if there is one.
+//   node scripts/english.mjs [file ...]
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createLinter, loadTextlintrc } from 'textlint';
+import ts from 'typescript';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Generated, or text of others. */
+const EXCLUDED =
+  /^(LICENSE|prisma\/(migrations|seed)\/|src\/database\/generated\/|src\/client\/openapi\.ts|web\/build\/|web\/texts\/de\/|web\/generated\/|test\/)/;
+const DOCUMENT = /\.md$/;
+const SOURCE = /\.(ts|tsx|mjs|cjs)$/;
+/** Queries, and scripts of another language. */
+const CODE =
+  /^\s*(query|mutation|subscription|fragment|select|insert|update|delete|with|create|alter|drop|import|#!)\b|[{};]\s*$/i;
+const SENTENCE = /\p{L}+ \p{L}+ \p{L}+/u;
+
+const named = process.argv.slice(2);
+const files = (named.length > 0 ? named : trackedFiles()).filter((file) => !EXCLUDED.test(file));
+const linter = createLinter({
+  descriptor: await loadTextlintrc({ configFilePath: `${ROOT}.english/textlintrc.json` }),
+});
+let findings = 0;
+for (const file of files) {
+  const content = readFileSync(`${ROOT}${file}`, 'utf8');
+  const isDocument = DOCUMENT.test(file);
+  if (!isDocument && !SOURCE.test(file)) continue;
+  const text = isDocument ? content : proseOf(file, content);
+  const { messages } = await linter.lintText(text, isDocument ? file : `${file}.txt`);
+  for (const { line, column, message } of messages) {
+    findings += 1;
+    console.error(`${file}:${line}:${column}  ${message.split('\n')[0]}`);
+  }
+}
+if (findings > 0) console.error(`${findings} findings. docs/contributing says how to write.`);
+process.exitCode = findings === 0 ? 0 : 1;
+
+function trackedFiles() {
+  return execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+}
+
+/** The comments and sentences of a source file at their places; spaces everywhere else. */
+function proseOf(path, content) {
+  const source = ts.createSourceFile(path, content, ts.ScriptTarget.Latest, true);
+  const prose = [...content].fill(' ');
+  const keep = (from, text) => {
+    for (let index = 0; index < text.length; index += 1) prose[from + index] = text[index];
+  };
+  const comments = new Set();
+  const visit = (node) => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(content, node.pos) ?? []),
+      ...(ts.getTrailingCommentRanges(content, node.end) ?? []),
+    ];
+    for (const { pos, end } of ranges) {
+      if (comments.has(pos)) continue;
+      comments.add(pos);
+      keep(
+        pos,
+        content.slice(pos, end).replace(/^\/\*\*?|\*\/$|^\/\/|^[ \t]*\*(?!\/)/gm, (marks) => ' '.repeat(marks.length)),
+      );
+    }
+    if (isText(node)) {
+      const text = content.slice(node.getStart(source), node.end);
+      if (SENTENCE.test(node.text) && !CODE.test(node.text)) keep(node.getStart(source), text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  for (let index = 0; index < content.length; index += 1) if (content[index] === '\n') prose[index] = '\n';
+  return prose.join('');
+}
+
+function isText(node) {
+  return (
+    ts.isStringLiteralLike(node) ||
+    ts.isTemplateHead(node) ||
+    ts.isTemplateMiddleOrTemplateTail(node) ||
+    ts.isJsxText(node)
+  );
+}
