@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { GpuClient } from '../client/index.js';
 import { RunFailed } from '../run/failure.js';
-import { checkFolders, checkOut, type Folder } from '../run/files.js';
+import { checkFolders, type Folder } from '../run/files.js';
+import { checkDestinations, checkOut } from '../run/paths.js';
 import { Run, type RunHooks } from '../run/run.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
@@ -70,7 +71,8 @@ export function addRunCommands(program: Command): void {
   withFollowing(
     program
       .command('attach <id>')
-      .description('follow a run that goes on or has ended, from its first byte, and end it as `gpu run` does'),
+      .description('follow a run that goes on or has ended, from its first byte, and end it as `gpu run` does')
+      .option('--out <path>', 'bring this path back as well, over what exists here (repeatable)', collect),
   ).action(attach);
   program
     .command('wait <id>')
@@ -93,6 +95,7 @@ async function runCommand(words: string[], options: RunCommandOptions, command: 
   await inWords(async () => {
     checkFolders(folders);
     const terms = { out: checkOut(options.out ?? []), keep: options.keep ?? false };
+    checkDestinations(terms.out, process.cwd());
     const { registry_login: registryLogin, tcp_ports: tcpPorts, ...launch } = launchOf(options, []);
     const following = new Following(options);
     await following.through(
@@ -129,14 +132,16 @@ async function runCommand(words: string[], options: RunCommandOptions, command: 
   });
 }
 
-async function attach(id: string, options: FollowOptions, command: Command): Promise<void> {
+async function attach(id: string, options: FollowOptions & { out?: string[] }, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
   await inWords(async () => {
+    const out = checkOut(options.out ?? []);
+    checkDestinations(out, process.cwd());
     const following = new Following(options);
     following.isBegun = true;
     await following.through(
       session,
-      (client, hooks) => Run.find(client, id, hooks),
+      (client, hooks) => Run.find(client, id, out, hooks),
       async (run) => {
         await run.mustHaveBegun();
         return following.toTheEnd(run);

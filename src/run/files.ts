@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, posix, resolve } from 'node:path';
+import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { type Connection, ended } from './connection.js';
 import { RunFailed } from './failure.js';
+import { land, OpenFolder, unlock } from './landing.js';
+import type { Fetched } from './paths.js';
 import { NOTHING_THERE, remote } from './scripts.js';
 
 /** A folder that is sent: what is in `from` here comes into `to`, below the workspace unless it is absolute. */
@@ -22,6 +25,9 @@ export interface Place {
 /** ssh has lost its connection, or rsync has: 10, 12, 30 and 35 are its own codes for it. */
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
+/** Characters of an error text of tar that are shown. */
+const MAX_COMPLAINT = 400;
+
 /** What became of one try. */
 export type Outcome = 'done' | 'lost' | 'nothing there';
 
@@ -32,16 +38,6 @@ export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
     if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is no folder here`);
   }
-}
-
-/** Refuses with RunFailed a path that would come back to somewhere else. */
-export function checkOut(paths: readonly string[]): string[] {
-  return paths.map((path) => {
-    const normal = posix.normalize(path.replaceAll('\\', '/')).replace(/\/+$/, '');
-    if (posix.isAbsolute(normal) || normal.startsWith('..') || normal === '.' || normal === '')
-      throw new RunFailed(`${path} is no path below the workspace: results, or results/run-1`);
-    return normal;
-  });
 }
 
 /** With rsync where both sides have it, which goes on where it was cut off; else as one archive. */
@@ -69,44 +65,69 @@ export async function send(connection: Connection, folder: Folder, place: Place)
   return outcome;
 }
 
-/** Brings a path of the workspace to the same path below `into`. */
-export async function bringBack(connection: Connection, path: string, into: string): Promise<Outcome> {
-  // The host decides what it sends: nothing of it is unpacked where a file of the renter's lies.
-  const draft = mkdtempSync(join(into, '.gpu-run-'));
+/** Brings a path of the workspace to its place below `into`. `onLeftOut` gets the entries that would be a risk to this computer. */
+export async function bringBack(
+  connection: Connection,
+  { path, to }: Fetched,
+  into: string,
+  onLeftOut: (paths: readonly string[]) => void,
+): Promise<Outcome> {
+  const root = realpathSync(into);
+  // Nothing is unpacked where a file of the renter's lies.
+  const folder = mkdtempSync(join(root, '.gpu-run-'));
+  const draft = new OpenFolder(Buffer.from(folder));
   try {
-    const outcome = await unpackInto(connection, path, draft);
-    if (outcome === 'done') moveOver(join(draft, path), join(into, path));
+    const outcome = await unpackInto(connection, path, draft.path.toString());
+    if (outcome === 'done') onLeftOut(land(draft, path, root, to));
     return outcome;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : new RunFailed(`${to} can't be written here: ${code}`);
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    remove(folder, draft);
+    draft.close();
+  }
+}
+
+/** A tree that is too deep to be removed stays, which is no reason to lose the results. */
+function remove(folder: string, draft: OpenFolder): void {
+  for (const prepare of [() => {}, () => unlock(draft)]) {
+    try {
+      prepare();
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch {}
   }
 }
 
 async function unpackInto(connection: Connection, path: string, draft: string): Promise<Outcome> {
   const sending = connection.ssh(remote('send', path), ['ignore', 'pipe', 'inherit']);
-  const unpacking = connection.start('tar', ['-xof', '-'], ['pipe', 'ignore', 'inherit'], draft);
+  const unpacking = connection.start('tar', ['-xof', '-'], ['pipe', 'ignore', 'pipe'], draft);
+  const complaint = tailOf(unpacking.stderr!);
   const codes = Promise.all([ended(sending), ended(unpacking)]);
   unpacking.stdin!.on('error', () => {});
   sending.stdout!.pipe(unpacking.stdin!);
   const [sent, unpacked] = await codes;
+  // Without an archive tar fails as well, which says nothing.
   if (sent === NOTHING_THERE) return 'nothing there';
   const outcome = outcomeOf('tar', sent);
-  if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`tar ended with ${unpacked}`);
+  if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${complaint()}`);
   return outcome;
+}
+
+/** Reads a program's standard error; returns its last lines as one, once it has ended. */
+function tailOf(stream: Readable): () => string {
+  let tail = '';
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    tail = (tail + text).slice(-MAX_COMPLAINT);
+  });
+  return () => tail.trim().replace(/\s*\n\s*/g, '; ');
 }
 
 function outcomeOf(program: string, code: number | null): Outcome {
   if (code === 0) return 'done';
   if (LOST.has(code)) return 'lost';
   throw new RunFailed(`${program} ended with ${code ?? 'a signal'}`);
-}
-
-/** Files there that are not in it stay. */
-function moveOver(from: string, to: string): void {
-  if (!existsSync(from)) throw new RunFailed(`${to} did not come back`);
-  mkdirSync(dirname(to), { recursive: true });
-  if (existsSync(to)) cpSync(from, to, { recursive: true, force: true, verbatimSymlinks: true });
-  else renameSync(from, to);
 }
 
 async function hasRsync(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GpuClient, Runtime } from '../client/index.js';
-import { checkFolders, checkOut, type Folder } from './files.js';
+import { checkFolders, type Folder } from './files.js';
+import { checkDestinations, checkOut } from './paths.js';
 import { Run, type RunHooks } from './run.js';
 import type { RunLaunch, Wanted } from './service.js';
 
@@ -59,6 +60,7 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
   const { signal = new AbortController().signal } = options;
   signal.throwIfAborted();
   const terms = { out: checkOut(out), keep };
+  checkDestinations(terms.out, options.into ?? process.cwd());
   const deployed = {
     ...rest,
     terms,
@@ -79,10 +81,20 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
   );
 }
 
-/** Follows a run that goes on or has ended, from its first byte, and ends it as `run` does; rejects as `run` does. */
-export async function attach(client: GpuClient, id: string, options: FollowOptions = {}): Promise<RunEnded> {
+export interface AttachOptions extends FollowOptions {
+  /** Paths below `/workspace` that are brought back to the same path, over what exists there. */
+  out?: readonly string[];
+}
+
+/**
+ * Follows a run that goes on or has ended, from its first byte, and ends it as `run` does; rejects as `run` does. What the run itself
+ * brings back comes to a folder named after the instance where its path exists here.
+ */
+export async function attach(client: GpuClient, id: string, options: AttachOptions = {}): Promise<RunEnded> {
   const { signal = new AbortController().signal } = options;
-  const itself = await Run.find(client, id, hooksOf(options, signal));
+  const out = checkOut(options.out ?? []);
+  checkDestinations(out, options.into ?? process.cwd());
+  const itself = await Run.find(client, id, out, hooksOf(options, signal));
   return through(
     itself,
     signal,

@@ -5,6 +5,7 @@ import { type GpuClient, GpuConnectionError, type Runtime } from '../client/inde
 import { Connection, ended } from './connection.js';
 import { RunFailed } from './failure.js';
 import { bringBack, type Folder, type Outcome, type Place, send } from './files.js';
+import { type Fetched, toSafePlace, toSamePlace } from './paths.js';
 import { entrypointOf, type RunTerms, remote, termsOf } from './scripts.js';
 import { addKey, deployBest, destroy, type Rented, type RunLaunch, removeKey, see, type Wanted } from './service.js';
 import { untilRunning } from './wait.js';
@@ -39,6 +40,8 @@ const GIVES_UP_AFTER_MS = 3_600_000;
 /** How long the service may take to hear of the exit code, before the instance is destroyed without it. */
 const CODE_IS_KEPT_WITHIN_MS = 10_000;
 const LOOKS_AGAIN_MS = 150;
+/** Names of entries left out that are shown. */
+const SHOWN_LEFT_OUT = 5;
 
 /** A command on an instance of its own, as a client follows it. */
 export class Run {
@@ -51,11 +54,20 @@ export class Run {
   readonly #code = new Deferred<number>();
   /** Rejects when the client's part is over before its time. */
   readonly #over = new Deferred<never>();
+  /** Paths that the client names itself; null where it has started the run, and so has named all. */
+  readonly #named: readonly string[] | null;
   #keyId: string | null = null;
   #isClosed = false;
   #isLost = false;
 
-  private constructor(client: GpuClient, id: string, terms: RunTerms, hooks: RunHooks) {
+  private constructor(
+    client: GpuClient,
+    id: string,
+    terms: RunTerms,
+    hooks: RunHooks,
+    named: readonly string[] | null = null,
+  ) {
+    this.#named = named;
     this.#client = client;
     this.id = id;
     this.#terms = terms;
@@ -83,8 +95,11 @@ export class Run {
     return new Run(client, rented.id, terms, hooks);
   }
 
-  /** One that was begun before, anywhere. An instance that was stopped at its end is started again. */
-  static async find(client: GpuClient, id: string, hooks: RunHooks): Promise<Run> {
+  /**
+   * One that was begun before, anywhere. An instance that was stopped at its end is started again. `out`: paths that are brought back
+   * as well, over what exists here.
+   */
+  static async find(client: GpuClient, id: string, out: readonly string[], hooks: RunHooks): Promise<Run> {
     const { status, launch } = await see(client, id, hooks.signal);
     const terms = termsOf(launch?.entrypoint);
     if (terms === null) throw new RunFailed(`${id} is not of \`gpu run\`: \`gpu logs -f ${id}\` shows its output`, id);
@@ -93,7 +108,7 @@ export class Run {
       hooks.onStep(`${id} was stopped; it is started to fetch what it has`);
       await client.instances.action(id, 'start', { signal: hooks.signal });
     }
-    return new Run(client, id, terms, hooks);
+    return new Run(client, id, terms, hooks, out);
   }
 
   /** One that goes on. Nothing is started for it. */
@@ -164,10 +179,34 @@ export class Run {
   }
 
   async #bringBack(into: string): Promise<void> {
-    for (const path of this.#terms.out) {
-      const outcome = await this.#untilDone(() => bringBack(this.#connection, path, into));
-      this.#hooks.onStep(outcome === 'done' ? `brought ${path} back` : `there is no ${path} to bring back`);
+    for (const fetched of this.#destinations(into)) {
+      const { path, to } = fetched;
+      const onLeftOut = (left: readonly string[]) => {
+        if (left.length > 0) this.#hooks.onStep(describeLeftOut(path, left));
+      };
+      const outcome = await this.#untilDone(() => bringBack(this.#connection, fetched, into, onLeftOut)).catch(
+        (error) => {
+          throw this.#stillHolding(error);
+        },
+      );
+      const where = to === path ? '' : ` to ${to}: attaching changes nothing that exists here unless --out names it`;
+      this.#hooks.onStep(outcome === 'done' ? `brought ${path} back${where}` : `there is no ${path} to bring back`);
     }
+  }
+
+  #stillHolding(error: unknown): unknown {
+    if (!(error instanceof RunFailed) || error.instanceId !== null) return error;
+    return new RunFailed(
+      `${error.message}; ${this.id} still has the results: \`gpu attach ${this.id}\` fetches them`,
+      this.id,
+    );
+  }
+
+  #destinations(into: string): Fetched[] {
+    const named = this.#named;
+    if (named === null) return toSamePlace(this.#terms.out);
+    const others = this.#terms.out.filter((path) => !named.includes(path));
+    return [...toSamePlace(named), ...toSafePlace(others, this.id, into)];
   }
 
   get isKept(): boolean {
@@ -326,6 +365,12 @@ class Lost {
 
 function describeRented({ id, numGpus, gpu, region, priceHr }: Rented): string {
   return `${id} is rented: ${numGpus} x ${gpu} in ${region}, ${priceHr} USD per hour`;
+}
+
+function describeLeftOut(path: string, left: readonly string[]): string {
+  const more = left.length > SHOWN_LEFT_OUT ? ` and ${left.length - SHOWN_LEFT_OUT} more` : '';
+  const names = `${left.slice(0, SHOWN_LEFT_OUT).join(', ')}${more}`;
+  return `left out ${names}: only files, folders and links within ${path} are brought back`;
 }
 
 function whyStopped(id: string, status: string, reason: string | null): string {

@@ -5,6 +5,8 @@
  * exit code in files: nothing of it depends on a connection. Clients look in over SSH.
  */
 
+import { checkOut } from './paths.js';
+
 /** What a run was asked for, kept in its launch: `gpu attach` finds it there, on any computer. */
 export interface RunTerms {
   /** Paths in the workspace that are brought back. */
@@ -107,9 +109,12 @@ const RECEIVE = `${PLACES}
 cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
 `;
 
-/** $1: a path in the workspace, written as a tar. Ends with 44 when there is nothing. */
+/** $1: a path in the workspace, written as a tar; of a link, what it leads to. Ends with 44 when there is nothing. */
 const SEND = `${PLACES}
-cd "$W" && { [ -e "$1" ] || exit 44; } && tar -cf - "$1"
+cd "$W" && { [ -e "$1" ] || exit 44; }
+if [ ! -L "$1" ]; then tar -cf - "$1"
+elif [ -d "$1" ]; then tar -cf - "$1/."
+else tar -chf - "$1"; fi
 `;
 export const NOTHING_THERE = 44;
 
@@ -125,13 +130,18 @@ export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[]
   return ['/bin/sh', '-c', KEEPER, NAME, String(patienceSeconds), JSON.stringify(terms)];
 }
 
-/** Null for a launch that is no run. */
+/** Null for a launch that is no run. Refuses with RunFailed paths that lead out of the folder here: who made the launch is not known. */
 export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {
   if (entrypoint?.[3] !== NAME) return null;
+  const terms = parse(entrypoint[5] ?? '');
+  if (terms === null) return null;
+  const paths = Array.isArray(terms.out) ? terms.out.filter((path) => typeof path === 'string') : [];
+  return { out: checkOut(paths), keep: terms.keep === true };
+}
+
+function parse(text: string): Partial<RunTerms> | null {
   try {
-    const { out, keep } = JSON.parse(entrypoint[5] ?? '') as Partial<RunTerms>;
-    const paths = Array.isArray(out) ? out.filter((path) => typeof path === 'string') : [];
-    return { out: paths, keep: keep === true };
+    return JSON.parse(text);
   } catch {
     return null;
   }

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Mapping, Optional, Sequence, Tuple, Union, cast
 from urllib.parse import quote
 
+from .landing import check_destinations
 from .models import (
     Balance,
     Destroyed,
@@ -131,6 +132,7 @@ class Client:
         :raises DeployFailed: nothing that fits is free, balance too small, secret unknown.
         """
         terms = Terms(checked_out(out), keep)
+        check_destinations(terms.out, into)
         sent = checked_folders(folders or {})
         launch = {
             "name": name,
@@ -152,13 +154,19 @@ class Client:
         run = Run.deploy(self._transport, deploy_input(command, terms, linger, launch, wanted), terms, on_output)
         return run.follow(sent, into)
 
-    def attach(self, id: str, *, into: str = ".", on_output: Optional[OnOutput] = None) -> RunEnded:
+    def attach(
+        self, id: str, *, out: Sequence[str] = (), into: str = ".", on_output: Optional[OnOutput] = None
+    ) -> RunEnded:
         """Follows a run that goes on or has ended, from its first byte, and ends it as :meth:`run` does.
 
+        :param out: paths below ``/workspace`` that are brought back to the same path, over what exists there. What the run itself
+            brings back comes to a folder named after the instance where its path exists here.
         :raises RunFailed: it is no run, is destroyed, or can't be reached.
         :raises NotFound: the account has no such instance.
         """
-        return Run.find(self._transport, id, on_output).follow(None, into)
+        named = checked_out(out)
+        check_destinations(named, into)
+        return Run.find(self._transport, id, named, on_output).follow(None, into)
 
 
 class _Resource:

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .errors import ConnectionFailed, GpuRentalError, NotFound
+from .landing import Folder, LandingFailed, land, safe_place
 from .models import Destroyed, Instance
 from .run_scripts import KEEPER, NAME, NOTHING_THERE, SCRIPTS
 from .transport import Transport
@@ -38,6 +39,8 @@ CODE_IS_KEPT_WITHIN = 10.0
 #: What ssh ends with when it has lost its connection.
 LOST = 255
 CHUNK = 65_536
+#: Characters of an error text of tar that are shown.
+MAX_COMPLAINT = 400
 
 DEPLOY = "mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }"
 SEE = """query ($id: ID!) { instance(id: $id) {
@@ -96,7 +99,8 @@ def checked_out(paths: Sequence[str]) -> Tuple[str, ...]:
     """Raises ValueError for a path that would come back to somewhere else."""
     for path in paths:
         parts = PurePosixPath(path).parts
-        if not parts or path.startswith("/") or ".." in parts:
+        is_strange = "\0" in path or (os.name == "nt" and (":" in path or "\\" in path))
+        if not parts or path.startswith("/") or ".." in parts or is_strange:
             raise ValueError(f"{path!r} is no path below the workspace: results, or results/run-1")
     return tuple(str(PurePosixPath(path)) for path in paths)
 
@@ -125,6 +129,8 @@ class Run:
         self.id = id
         self._transport = transport
         self._terms = terms
+        #: Paths that the client names itself; None where it has started the run, and so has named all.
+        self._named: Optional[Tuple[str, ...]] = None
         self._on_output = on_output or to_own_output
         self._folder = Path(tempfile.mkdtemp(prefix="gpu-run-"))
         self._target = ""
@@ -154,18 +160,19 @@ class Run:
                 raise
 
     @classmethod
-    def find(cls, transport: Transport, id: str, on_output: Optional[OnOutput]) -> "Run":
+    def find(cls, transport: Transport, id: str, named: Tuple[str, ...], on_output: Optional[OnOutput]) -> "Run":
         seen = _see(transport, id)
         entrypoint = (seen["launch"] or {}).get("entrypoint") or []
         if len(entrypoint) < 6 or entrypoint[3] != NAME:
             raise RunFailed(f"{id} is not a run", id)
         if seen["status"] == "DESTROYED":
             raise RunFailed(f"{id} is destroyed")
+        terms = _terms_of(entrypoint[5], id)
         if seen["status"] == "STOPPED":
             transport.request(Instance, "POST", f"/instances/{id}/actions", body=b'{"action":"start"}')
-        told = json.loads(entrypoint[5])
-        out = tuple(path for path in told.get("out", []) if isinstance(path, str))
-        return cls(transport, id, Terms(checked_out(out), told.get("keep") is True), on_output)
+        run = cls(transport, id, terms, on_output)
+        run._named = named
+        return run
 
     def follow(self, folders: Optional[Sequence[Tuple[str, str]]], into: str) -> RunEnded:
         """To its end. `folders` are sent first; None: the command has begun."""
@@ -217,11 +224,18 @@ class Run:
             kind, value = self._next_event()
             if kind == "passed":
                 left.discard(value)
-        for path in self._terms.out:
-            self._until_done(lambda: self._bring_back(path, into))
+        for path, to in self._destinations(into):
+            self._until_done(lambda: self._bring_back(path, into, to))
         if not self._terms.keep:
             self._finish()
         return self._code
+
+    def _destinations(self, into: str) -> List[Tuple[str, str]]:
+        """Each path with its place here."""
+        if self._named is None:
+            return [(path, path) for path in self._terms.out]
+        others = [path for path in self._terms.out if path not in self._named]
+        return [*((path, path) for path in self._named), *((path, safe_place(path, self.id, into)) for path in others)]
 
     def _destroy(self) -> None:
         try:
@@ -376,20 +390,35 @@ class Run:
             raise RunFailed(f"tar ended with {code or packed}", self.id)
         return True
 
-    def _bring_back(self, path: str, into: str) -> bool:
-        # The host decides what it sends: nothing of it is unpacked where a file of the renter's lies.
-        with tempfile.TemporaryDirectory(prefix=".gpu-run-", dir=into) as draft:
+    def _bring_back(self, path: str, into: str, to: str) -> bool:
+        # Nothing is unpacked where a file of the renter's lies.
+        directory = tempfile.TemporaryDirectory(prefix=".gpu-run-", dir=into)
+        draft = Folder.open(directory.name)
+        try:
             sending = self._ssh("send", path, stdout=subprocess.PIPE)
-            unpacked = subprocess.run(["tar", "-xof", "-"], cwd=draft, stdin=sending.stdout).returncode
+            unpacking = subprocess.run(
+                ["tar", "-xof", "-"], cwd=draft.working_directory, stdin=sending.stdout, stderr=subprocess.PIPE
+            )
             code = self._ended(sending)
+            # Without an archive tar fails as well, which says nothing.
             if code == NOTHING_THERE:
                 return True
             if code == LOST:
                 return False
-            if code != 0 or unpacked != 0:
-                raise RunFailed(f"tar ended with {code or unpacked}", self.id)
-            _move_over(Path(draft, path), Path(into, path))
+            if code != 0:
+                raise RunFailed(f"tar ended with {code}", self.id)
+            if unpacking.returncode != 0:
+                why = "; ".join(unpacking.stderr.decode("utf-8", "replace").splitlines())[-MAX_COMPLAINT:]
+                raise RunFailed(f"{path} can't be unpacked here: {why}", self.id)
+            land(draft, path, into, to)
             return True
+        except LandingFailed as error:
+            raise RunFailed(str(error), self.id) from error
+        finally:
+            draft.close()
+            # A tree that is too deep to be removed stays, which is no reason to lose the results.
+            with suppress(OSError, RecursionError):
+                directory.cleanup()
 
     def _until_done(self, attempt: Callable[[], bool]) -> None:
         lost = _Lost()
@@ -462,19 +491,18 @@ class _Lost:
         return min(FIRST_PAUSE * 2.0 ** min(self._count - 1, 4), LONGEST_PAUSE)
 
 
+def _terms_of(text: str, id: str) -> Terms:
+    """Raises RunFailed for paths that lead out of the folder here: who made the launch is not known."""
+    try:
+        told = json.loads(text)
+        out = checked_out([path for path in told.get("out", []) if isinstance(path, str)])
+        return Terms(out, told.get("keep") is True)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise RunFailed(f"the launch of {id} is not one of gpu run: {error}", id) from error
+
+
 def _see(transport: Transport, id: str) -> Dict[str, Any]:
     instance: Optional[Dict[str, Any]] = transport.graphql(SEE, {"id": id})["instance"]
     if instance is None:
         raise NotFound("not_found", 404, f"no such instance: {id}")
     return instance
-
-
-def _move_over(source: Path, target: Path) -> None:
-    """Files there that are not in it stay."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir() and target.is_dir():
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-    elif source.is_dir() or source.is_symlink() or not target.is_dir():
-        os.replace(source, target)
-    else:
-        raise RunFailed(f"{target} is a folder here")

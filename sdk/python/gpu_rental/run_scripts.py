@@ -106,7 +106,10 @@ mkdir -p "$W" 2>/dev/null
 D=$W/.gpu-run
 nap() { sleep 0.2 2>/dev/null || sleep 1; }
 
-cd "$W" && { [ -e "$1" ] || exit 44; } && tar -cf - "$1"
+cd "$W" && { [ -e "$1" ] || exit 44; }
+if [ ! -L "$1" ]; then tar -cf - "$1"
+elif [ -d "$1" ]; then tar -cf - "$1/."
+else tar -chf - "$1"; fi
 ''',
     "end": r'''
 W=/workspace

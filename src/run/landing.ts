@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { RunFailed } from './failure.js';
+
+/*
+ * Moves unpacked results to where they belong. The instance decides what it sends: no link is followed on either side, and what could do
+ * harm here (device nodes, links that lead out of the results, set-user-ID bits) is left out.
+ */
+
+/** On Linux a folder is named by its open handle, so that a link that replaces it meanwhile changes nothing. */
+const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
+const IS_WINDOWS = process.platform === 'win32';
+const PERMISSIONS = 0o777;
+const OWNER_ENTERS = 0o700;
+/** Folders within each other: each that is entered keeps a handle open. */
+const MAX_DEPTH = 256;
+
+/** A folder that is no link. */
+export class OpenFolder {
+  readonly path: Buffer;
+  readonly #fd: number | null = null;
+
+  /** Rejects a link, and what is no folder. */
+  constructor(path: Buffer) {
+    this.path = path;
+    if (HAS_HANDLES) {
+      this.#fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      this.path = Buffer.from(`/proc/self/fd/${this.#fd}`);
+    } else if (!lstatSync(path).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+  }
+
+  close(): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+  }
+}
+
+/** Returns the entries that were left out. `from` and `to` are paths below the draft and below `into`. */
+export function land(draft: OpenFolder, from: string, into: string, to: string): string[] {
+  const leftOut: string[] = [];
+  const [source, target] = [from.split('/').map((part) => Buffer.from(part)), to.split('/')];
+  const missing = new RunFailed(`${from} did not come back as a file or a folder`);
+  const exists = (path: Buffer) => {
+    if (!isFolder(path)) throw missing;
+  };
+  const make = (path: Buffer, stepsLeft: number) => {
+    if (statsOf(path) === null) mkdirSync(path);
+    if (!isFolder(path)) throw new RunFailed(whyNoFolder(path, target.slice(0, -1 - stepsLeft).join('/')));
+  };
+  descend(draft.path, source.slice(0, -1), exists, (folder) => {
+    const name = source.at(-1)!;
+    if (!clean(folder, name, 0, from, leftOut)) throw missing;
+    const names = target.map((part) => Buffer.from(part));
+    within(Buffer.from(into), (root) =>
+      descend(root, names.slice(0, -1), make, (place) =>
+        move({ folder, name }, { folder: place, name: names.at(-1)! }, to),
+      ),
+    );
+  });
+  return leftOut;
+}
+
+/** Lets the owner enter each folder, so that all of it can be removed. */
+export function unlock(draft: OpenFolder): void {
+  for (const name of readdirSync(draft.path, 'buffer')) clean(draft.path, name, 0, '', []);
+}
+
+interface Entry {
+  folder: Buffer;
+  name: Buffer;
+}
+
+function within(path: Buffer, use: (folder: Buffer) => void): void {
+  const folder = new OpenFolder(path);
+  try {
+    use(folder.path);
+  } finally {
+    folder.close();
+  }
+}
+
+/** Uses the folder that the names lead to, each after `enter` has seen it. */
+function descend(
+  folder: Buffer,
+  [name, ...rest]: readonly Buffer[],
+  enter: (path: Buffer, stepsLeft: number) => void,
+  use: (folder: Buffer) => void,
+): void {
+  if (name === undefined) {
+    use(folder);
+    return;
+  }
+  const path = child(folder, name);
+  enter(path, rest.length);
+  within(path, (inner) => descend(inner, rest, enter, use));
+}
+
+function isFolder(path: Buffer): boolean {
+  return statsOf(path)?.isDirectory() === true;
+}
+
+/** Makes an entry of the draft harmless, or removes it; false where nothing of it is left. */
+function clean(folder: Buffer, name: Buffer, depth: number, shown: string, leftOut: string[]): boolean {
+  const path = child(folder, name);
+  const stats = statsOf(path);
+  if (stats === null) return false;
+  if (stats.isDirectory()) {
+    if (depth >= MAX_DEPTH) throw new RunFailed(`results may have ${MAX_DEPTH} folders within each other at most`);
+    chmodSync(path, (stats.mode & PERMISSIONS) | OWNER_ENTERS);
+    within(path, (inner) => {
+      for (const each of readdirSync(inner, 'buffer')) clean(inner, each, depth + 1, `${shown}/${each}`, leftOut);
+    });
+    return true;
+  }
+  if (stats.isFile()) {
+    // Another name of the same file may lie outside: its mode, and later its content, would change with this one's.
+    if (stats.nlink > 1) renameSync(copyOf(path, folder), path);
+    if (stats.nlink > 1 || (stats.mode & ~PERMISSIONS & 0o7777) !== 0) chmodSync(path, stats.mode & PERMISSIONS);
+    return true;
+  }
+  if (stats.isSymbolicLink() && staysWithin(readlinkSync(path), depth)) return true;
+  rmSync(path);
+  leftOut.push(shown);
+  return false;
+}
+
+/**
+ * Whether the target of a link lies in the results, wherever their other links lead: it climbs only at its beginning, and at most to the
+ * folder that comes back. `depth` 0 is that folder itself.
+ */
+function staysWithin(target: string, depth: number): boolean {
+  if (target.startsWith('/') || (IS_WINDOWS && /[:\\]/.test(target))) return false;
+  const parts = target.split('/').filter((part) => part !== '.' && part !== '');
+  const climbs = parts.findIndex((part) => part !== '..');
+  if (climbs === -1) return parts.length < depth;
+  return climbs < depth && !parts.slice(climbs).includes('..');
+}
+
+/** Files there that are not in it stay. */
+function move(from: Entry, to: Entry, shown: string): void {
+  const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
+  const comesAsFolder = isFolder(source);
+  const there = statsOf(target);
+  if (there !== null && comesAsFolder !== there.isDirectory()) {
+    const why = comesAsFolder ? whyNoFolder(target, shown) : `${shown} is a folder here, and a file on the instance`;
+    throw new RunFailed(why);
+  }
+  if ((there === null || !comesAsFolder) && moveWhole(from, to)) return;
+  within(source, (inner) =>
+    within(target, (place) => {
+      for (const name of readdirSync(inner, 'buffer')) {
+        move({ folder: inner, name }, { folder: place, name }, `${shown}/${name}`);
+      }
+    }),
+  );
+}
+
+/** False for a folder that comes to another file system: it is made there, and what is in it has to follow. */
+function moveWhole(from: Entry, to: Entry): boolean {
+  const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
+  try {
+    renameSync(source, target);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+  }
+  if (isFolder(source)) {
+    mkdirSync(target);
+    return false;
+  }
+  renameSync(copyOf(source, to.folder), target);
+  return true;
+}
+
+/** A copy of a file or a link under a new name in a folder; returns its path. */
+function copyOf(path: Buffer, folder: Buffer): Buffer {
+  const copy = child(folder, Buffer.from(`.gpu-run-${randomUUID()}`));
+  if (lstatSync(path).isSymbolicLink()) symlinkSync(readlinkSync(path, 'buffer'), copy);
+  else copyFileSync(path, copy, constants.COPYFILE_EXCL);
+  return copy;
+}
+
+function whyNoFolder(path: Buffer, shown: string): string {
+  const isLink = statsOf(path)?.isSymbolicLink() === true;
+  return isLink
+    ? `${shown} is a link here, and results are not written through links; remove or rename it`
+    : `${shown} is a file here, and a folder on the instance`;
+}
+
+function child(folder: Buffer, name: Buffer): Buffer {
+  return Buffer.concat([folder, Buffer.from('/'), name]);
+}
+
+function statsOf(path: Buffer) {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}

@@ -1,0 +1,58 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { RunFailed } from './failure.js';
+
+/** A path below the workspace, and where it comes to here. */
+export interface Fetched {
+  path: string;
+  to: string;
+}
+
+/** Returns paths below the workspace in their plain form. Refuses with RunFailed a path that leads elsewhere. */
+export function checkOut(paths: readonly string[]): string[] {
+  return paths.map((path) => {
+    const slashed = path.replaceAll('\\', '/');
+    const parts = slashed.split('/').filter((part) => part !== '' && part !== '.');
+    const leadsAway = slashed.startsWith('/') || parts.some((part) => part === '..' || isStrange(part));
+    if (parts.length === 0 || leadsAway)
+      throw new RunFailed(`${path} is no path below the workspace: results, or results/run-1`);
+    return parts.join('/');
+  });
+}
+
+/** Refuses with RunFailed a destination that is a link or lies behind one, before anything is rented. */
+export function checkDestinations(paths: readonly string[], into: string): void {
+  for (const path of paths) {
+    const parts = path.split('/');
+    for (const [index] of parts.entries()) {
+      const shown = parts.slice(0, index + 1).join('/');
+      const there = lstatSync(join(into, shown), { throwIfNoEntry: false });
+      if (there === undefined) break;
+      if (there.isSymbolicLink())
+        throw new RunFailed(`${shown} is a link here, and results are not written through links; remove or rename it`);
+      if (!there.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is no folder here`);
+    }
+  }
+}
+
+/** Returns each path with its place: `gpu run` brings results to the same path here. */
+export function toSamePlace(paths: readonly string[]): Fetched[] {
+  return paths.map((path) => ({ path, to: path }));
+}
+
+/**
+ * Returns each path with its place for a run that another client may have started: any client with a key of the account chose these
+ * paths. Nothing that exists here changes: a path whose first folder exists, or is hidden, comes to a folder named after the instance.
+ */
+export function toSafePlace(paths: readonly string[], id: string, into: string): Fetched[] {
+  return paths.map((path) => {
+    const first = path.split('/', 1)[0]!;
+    const isFree = !first.startsWith('.') && lstatSync(join(into, first), { throwIfNoEntry: false }) === undefined;
+    return { path, to: isFree ? path : `${id}/${path}` };
+  });
+}
+
+/** Whether no file can have this name, or the name means something else on Windows. */
+function isStrange(part: string): boolean {
+  return part.includes('\0') || (process.platform === 'win32' && part.includes(':'));
+}

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import {
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { pack } from 'tar-stream';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Connection } from '../../../src/run/connection.js';
+import { bringBack } from '../../../src/run/files.js';
+import { OpenFolder } from '../../../src/run/landing.js';
+import { checkDestinations, checkOut, toSafePlace } from '../../../src/run/paths.js';
+import { entrypointOf, termsOf } from '../../../src/run/scripts.js';
+import { folder } from '../../support/process.js';
+
+type Entry = {
+  name: string;
+  type?: 'file' | 'directory' | 'symlink' | 'link' | 'fifo';
+  text?: string;
+  linkname?: string;
+  mode?: number;
+};
+
+describe('results of a hostile instance', () => {
+  let into: string;
+  let elsewhere: string;
+  beforeEach(() => {
+    into = folder();
+    elsewhere = folder();
+    writeFileSync(join(elsewhere, 'keys'), 'mine');
+  });
+
+  /** Brings `path` back from an instance that sends these entries. */
+  async function bring(path: string, entries: readonly Entry[], to = path): Promise<string[]> {
+    const archive = join(folder(), 'archive');
+    const leftOut: string[] = [];
+    const writing = pack();
+    for (const { text = '', ...entry } of entries) writing.entry({ mode: 0o755, ...entry }, text);
+    writing.finalize();
+    await pipeline(writing, createWriteStream(archive));
+    const connection = {
+      ssh: (_: string, stdio: never) => spawn('cat', [archive], { stdio }),
+      start: (program: string, args: string[], stdio: never, cwd: string) => spawn(program, args, { stdio, cwd }),
+    };
+    await bringBack(connection as unknown as Connection, { path, to }, into, (paths) => leftOut.push(...paths));
+    return leftOut.sort();
+  }
+
+  const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname });
+  const directory = (name: string): Entry => ({ name, type: 'directory' });
+
+  it('a link of the first run leads nowhere in the second', async () => {
+    expect(await bring('results', [directory('results'), link('results/sub', elsewhere)])).toEqual(['results/sub']);
+    await bring('results', [directory('results/sub'), { name: 'results/sub/keys', text: 'evil' }]);
+    expect(readFileSync(join(into, 'results/sub/keys'), 'utf8')).toBe('evil');
+    expect(readFileSync(join(elsewhere, 'keys'), 'utf8')).toBe('mine');
+  });
+
+  it('leaves out links that lead away, and keeps the others', async () => {
+    const entries = [
+      directory('results/a/b'),
+      link('results/up', '..'),
+      link('results/a/top', '..'),
+      link('results/a/b/ok', '../../x'),
+      link('results/later', 'x'),
+      link('results/tricky', 'a/top/../keys'),
+      link('results/a/b/out', '../../../keys'),
+      { name: 'results/pipe', type: 'fifo' } as const,
+    ];
+    const leftOut = ['results/a/b/out', 'results/pipe', 'results/tricky', 'results/up'];
+    expect(await bring('results', entries)).toEqual(leftOut);
+    expect(readdirSync(join(into, 'results')).sort()).toEqual(['a', 'later']);
+    expect(readlinkSync(join(into, 'results/a/b/ok'))).toBe('../../x');
+  });
+
+  it('writes through no link that exists here, and replaces a link by a file', async () => {
+    mkdirSync(join(into, 'results'));
+    symlinkSync(elsewhere, join(into, 'results/sub'));
+    symlinkSync(join(elsewhere, 'keys'), join(into, 'results/file'));
+    const evil = { name: 'results/sub/keys', text: 'evil' };
+    await expect(bring('results', [evil])).rejects.toThrow('results/sub is a link here');
+    await expect(bring('results/sub/keys', [evil])).rejects.toThrow('results/sub is a link here');
+    await bring('results', [{ name: 'results/file', text: 'new' }]);
+    expect(readFileSync(join(into, 'results/file'), 'utf8')).toBe('new');
+    expect([readdirSync(elsewhere), readFileSync(join(elsewhere, 'keys'), 'utf8')]).toEqual([['keys'], 'mine']);
+    // Nothing that was unpacked stays.
+    expect(readdirSync(into)).toEqual(['results']);
+  });
+
+  it('moves nothing from behind a link', async () => {
+    mkdirSync(join(elsewhere, 'b'));
+    await expect(bring('a/b', [link('a', elsewhere)])).rejects.toThrow('a/b did not come back');
+    await expect(bring('a', [link('a', elsewhere)])).rejects.toThrow('a did not come back');
+    expect(existsSync(join(elsewhere, 'b'))).toBe(true);
+  });
+
+  it('strips special bits, and shares no file with another name', async () => {
+    const entries: Entry[] = [
+      { ...directory('results'), mode: 0o3777 },
+      { name: 'results/program', text: 'x', mode: 0o6755 },
+      { name: 'results/twin', type: 'link', linkname: 'results/program' },
+      { ...directory('results/closed'), mode: 0o000 },
+    ];
+    await bring('results', entries);
+    const modes = ['', 'program', 'twin'].map((name) => lstatSync(join(into, 'results', name)).mode & 0o7000);
+    expect(modes).toEqual([0, 0, 0]);
+    expect(lstatSync(join(into, 'results/twin')).nlink).toBe(1);
+  });
+
+  it('keeps files here that are not sent', async () => {
+    mkdirSync(join(into, 'results/sub'), { recursive: true });
+    for (const name of ['results/sub/both', 'results/kept']) writeFileSync(join(into, name), 'old');
+    await bring('results', [{ name: 'results/sub/both', text: 'new' }, directory('results/empty')]);
+    const texts = ['results/sub/both', 'results/kept'].map((name) => readFileSync(join(into, name), 'utf8'));
+    expect(texts).toEqual(['new', 'old']);
+  });
+
+  it('refuses a tree that is too deep, and leaves nothing of it', async () => {
+    const deep = [{ name: `results/${'d/'.repeat(300)}file`, text: 'x' }];
+    await expect(bring('results', deep)).rejects.toThrow('results may have 256 folders within each other at most');
+    expect(readdirSync(into)).toEqual([]);
+  });
+
+  it('does not follow a link that replaces a folder meanwhile', { skip: process.platform !== 'linux' }, () => {
+    const draft = join(into, 'draft');
+    mkdirSync(draft);
+    const held = new OpenFolder(Buffer.from(draft));
+    renameSync(draft, join(into, 'moved'));
+    symlinkSync(elsewhere, draft);
+    writeFileSync(join(held.path.toString(), 'file'), 'x');
+    expect([readdirSync(elsewhere), readdirSync(join(into, 'moved'))]).toEqual([['keys'], ['file']]);
+    held.close();
+    expect(() => new OpenFolder(Buffer.from(draft))).toThrow();
+  });
+
+  it.each(['../stash/a', '/etc/passwd', 'a/../../b', 'a/..', 'a\0b', '', '.', '..\\up', '\\\\up'])(
+    'refuses the path %j, also in a launch',
+    (path) => {
+      expect(() => checkOut([path])).toThrow('is no path below the workspace');
+      const launched = entrypointOf({ out: ['results', path], keep: false }, 600);
+      expect(() => termsOf(launched)).toThrow('is no path below the workspace');
+    },
+  );
+
+  it('refuses a link as a destination in advance', () => {
+    symlinkSync(elsewhere, join(into, 'link'));
+    for (const path of ['link', 'link/keys'])
+      expect(() => checkDestinations([path], into)).toThrow('link is a link here');
+    writeFileSync(join(into, 'file'), '');
+    expect(() => checkDestinations(['file/a'], into)).toThrow('file is no folder here');
+    expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
+  });
+
+  it('attaching changes nothing that exists here', () => {
+    mkdirSync(join(into, 'results'));
+    const places = toSafePlace(['new/a', 'results/a', '.ssh/authorized_keys'], 'i-31f72534', into);
+    expect(places.map(({ to }) => to)).toEqual(['new/a', 'i-31f72534/results/a', 'i-31f72534/.ssh/authorized_keys']);
+  });
+});
