@@ -73,7 +73,9 @@ function readVariables(file: string): Record<string, string> {
   try {
     return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
   } catch (error) {
-    throw new Failure(EXIT.usage, `${file} can't be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new Failure(EXIT.usage, `--env-file ${file} can't be read: ${why}`);
   }
 }
 

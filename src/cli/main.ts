@@ -1,4 +1,6 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
+// Behind `--` Node reads no options. It would read --env-file itself: exit with 9 where the file is missing, and apply the NODE_OPTIONS
+// that the file has for an instance to this very process.
 import { EXIT } from './failure.js';
 import { runCommand } from './program.js';
 

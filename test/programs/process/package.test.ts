@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -49,7 +49,21 @@ describe('the package', needs('tar'), () => {
   it.each(Object.entries<string>(bin))('has a command %s that runs', async (_, path) => {
     const { stdout, code } = await run([join(unpacked, path), '--help'], {}).ended;
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^Usage: gpu/)]);
-    expect(readFileSync(join(unpacked, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+    expect(readFileSync(join(unpacked, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S node --|node)\n/);
+  });
+
+  it('reads --env-file itself, not Node', async () => {
+    const [required, variables] = [join(folder(), 'required.cjs'), join(folder(), 'variables')];
+    writeFileSync(required, 'console.log("required here")');
+    writeFileSync(variables, `NODE_OPTIONS=--require=${required}\n`);
+    const deploy = (file: string, env: Record<string, string>) =>
+      run(['deploy', 'm-1', '--env-file', file], env, { interpreter: join(unpacked, bin.gpu) }).ended;
+    expect(await deploy('/nowhere', { GPU_API_KEY: 'gpu_live_x' })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "gpu: --env-file /nowhere can't be read: there is no such file\n",
+    });
+    expect(await deploy(variables, { HOME: folder() })).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('has a server that runs, with its data, its page and its client', async () => {
