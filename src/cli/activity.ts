@@ -3,7 +3,7 @@ import { visible } from '../visible.js';
 import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
-import { type Column, table, text } from './table.js';
+import { type Column, table, text, when } from './table.js';
 import { printLines, printText, remark } from './terminal.js';
 
 interface Entry {
@@ -29,7 +29,7 @@ export const MAX_PAGE = 100;
 export const MAX_ENTRIES = 10_000;
 
 const COLUMNS: readonly Column<Entry>[] = [
-  text('WHEN', ({ at }) => at),
+  when('WHEN', ({ at }) => at),
   text('WHAT', ({ operation }) => operation, { style: () => 'cyan' }),
   text('ABOUT', ({ targets }) => visible(targets.join(' '))),
   text('ANSWER', ({ code, times }) => (code === null ? 'done' : times === 1 ? code : `${code} ×${times}`), {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GpuClient } from '../client/index.js';
 import { visible } from '../visible.js';
+import { distanceOf, readable } from './times.js';
 
 /** A volume of an instance. */
 export interface Attached {
@@ -38,15 +39,19 @@ export function describeAttached(
 ): string {
   const last = lastSnapshotAt === null ? 'no snapshot yet' : `last snapshot ${ageOf(lastSnapshotAt, now)} ago`;
   const state =
-    lostSince !== null ? `what was written since ${lostSince} is lost` : saved ? 'saved' : holds ? 'in use' : '';
+    lostSince !== null
+      ? `what was written since ${readable(lostSince)} is lost`
+      : saved
+        ? 'saved'
+        : holds
+          ? 'in use'
+          : '';
   const parts = [visible(path), state, last, ...(message === null ? [] : [`not saved: ${visible(message)}`])];
   return parts.filter((part) => part !== '').join(', ');
 }
 
 function ageOf(text: string, now: Date): string {
-  const seconds = Math.max(0, Math.round((now.getTime() - Date.parse(text)) / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+  return distanceOf(Math.max(0, Math.round((now.getTime() - Date.parse(text)) / 1_000)));
 }
 
 /**

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are those of shells
 import { Argument, type Command, type Option } from 'commander';
 import { quoted } from '../quoted.js';
+import { isInstance } from './instances.js';
 import { printLines } from './terminal.js';
 
 /** What a completion script contains of a command. */
@@ -40,12 +41,11 @@ function specsOf({ commands }: Command): CommandSpec[] {
 
 function specOf(command: Command): CommandSpec {
   const [argument] = command.registeredArguments;
-  const isInstance = argument?.name() === 'id';
   return {
     name: command.name(),
     description: command.description(),
     options: command.options,
-    words: isInstance ? null : (argument?.argChoices ?? []),
+    words: isInstance(argument) ? null : (argument?.argChoices ?? []),
   };
 }
 

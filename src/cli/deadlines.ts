@@ -7,6 +7,7 @@ import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { printLines, printText } from './terminal.js';
+import { readableWithAge } from './times.js';
 
 export interface DeadlineOptions {
   stopAt?: string;
@@ -49,7 +50,7 @@ export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: Dea
 
 export function addDeadlineCommand(program: Command): void {
   program
-    .command('deadline <id>')
+    .command('deadline <instance>')
     .description('when an instance stops or is destroyed by itself; with options, change that')
     .option('--stop-at <when>', `${WHEN}, or none`)
     .option('--destroy-at <when>', 'the same, for destroying it with its disk')
@@ -94,7 +95,7 @@ const SET_IDLE =
 
 export function addIdleCommand(program: Command): void {
   program
-    .command('idle <id> [time]')
+    .command('idle <instance> [time]')
     .description('after which time without anything happening an instance stops; with a time or `none`, set it')
     .addHelpText(
       'after',
@@ -123,7 +124,7 @@ function givenMinutes(time: string): number {
 }
 
 function whenOf(what: string, at: string | null): string {
-  return at === null ? `has no time at which it ${what}` : `${what} at ${at}`;
+  return at === null ? `has no time at which it ${what}` : `${what} at ${readableWithAge(at)}`;
 }
 
 function nullOfNone(when: string): string | null {

@@ -4,8 +4,9 @@ import { askGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
-import { type Column, table, text } from './table.js';
+import { type Column, table, text, when } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
+import { readable } from './times.js';
 
 interface ApiKey {
   id: string;
@@ -33,8 +34,8 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   text('LIMIT', ({ monthlyLimit }) => (monthlyLimit === null ? 'none' : `${monthlyLimit.toFixed(2)} USD/month`), {
     spare: 3,
   }),
-  text('ENDS', ({ expiresAt, revokedAt }) => (revokedAt === null ? (expiresAt ?? 'never') : 'revoked')),
-  text('LAST USED', ({ lastUsedAt }) => lastUsedAt ?? 'never', { spare: 1 }),
+  text('ENDS', ({ expiresAt, revokedAt }) => (revokedAt === null ? endOf(expiresAt) : 'revoked')),
+  when('LAST USED', ({ lastUsedAt }) => lastUsedAt, { spare: 1 }, 'never'),
 ];
 
 export function addKeyCommands(program: Command): void {
@@ -93,11 +94,15 @@ async function create(name: string | undefined, options: CreateOptions, command:
   if (json) return printText(JSON.stringify({ ...createApiKey.apiKey, secret: createApiKey.secret }));
   printLines([createApiKey.secret]);
   const { id, scopes, expiresAt, monthlyLimit: limit } = createApiKey.apiKey;
-  remark(`${id} may ${scopes?.join(', ').toLowerCase() ?? 'do everything'}; it ends ${expiresAt ?? 'never'}.`);
+  remark(`${id} may ${scopes?.join(', ').toLowerCase() ?? 'do everything'}; it ends ${endOf(expiresAt)}.`);
   if (limit !== null) remark(`It may spend ${limit.toFixed(2)} USD in a month.`);
   remark('It is shown this once.');
 }
 
 function list(value: string, before: readonly string[]): string[] {
   return [...before, ...value.split(',')];
+}
+
+function endOf(expiresAt: string | null): string {
+  return expiresAt === null ? 'never' : readable(expiresAt);
 }

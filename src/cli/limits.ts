@@ -2,10 +2,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
+import { idOf } from './instances.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { printLines, printText } from './terminal.js';
+import { readableWithAge } from './times.js';
 
 interface Limit {
   limit: number | null;
@@ -36,6 +38,8 @@ const ACCOUNT: Subject = {
   words: 'in a month',
 };
 
+const KEY_ID = /^key-[0-9a-f]+$/;
+
 export function addLimitCommand(program: Command): void {
   program
     .command('limit <of> [usd]')
@@ -44,16 +48,17 @@ export function addLimitCommand(program: Command): void {
     )
     .addHelpText('after', '\nWhat runs stops at the second at which a limit is reached. none takes a limit away.')
     .option('--json', "print the service's answer as it is")
-    .action(async (of: string, usd: string | undefined, { json }: Output, command: Command) => {
-      const subject = of === 'account' ? ACCOUNT : of.startsWith('key-') ? KEY : INSTANCE;
-      const { settings } = openSession(command, { needsKey: true });
+    .action(async (given: string, usd: string | undefined, { json }: Output, command: Command) => {
+      const subject = given === 'account' ? ACCOUNT : KEY_ID.test(given) ? KEY : INSTANCE;
+      const session = openSession(command, { needsKey: true });
+      const of = subject === INSTANCE ? await idOf(session, given) : given;
       const variables = { ...(of !== 'account' && { id: of }), ...(usd !== undefined && { usd: usdOf(usd) }) };
       const isSet = usd !== undefined;
-      const given = isSet ? variables : subject === INSTANCE ? { id: of } : {};
+      const asked = isSet ? variables : subject === INSTANCE ? { id: of } : {};
       const answer = await askGraphql<{ subject: Found | Found[] | null }>(
-        settings,
+        session.settings,
         isSet ? subject.set : subject.read,
-        given,
+        asked,
       );
       const found = Array.isArray(answer.subject) ? answer.subject.find(({ id }) => id === of) : answer.subject;
       if (!found)
@@ -67,7 +72,7 @@ type Found = Limit & { id: string };
 
 function sentence(of: string, { words }: Subject, { limit, limitReachedAt }: Found): string {
   if (limit === null) return `${of} has no spend limit`;
-  const when = limitReachedAt === null ? '' : `: reached at ${limitReachedAt}`;
+  const when = limitReachedAt === null ? '' : `: reached at ${readableWithAge(limitReachedAt)}`;
   return `${of} may spend ${limit.toFixed(2)} USD ${words}${when}`;
 }
 

@@ -4,6 +4,7 @@ import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { done, printLines, printText, remark } from './terminal.js';
+import { readableWithAge } from './times.js';
 
 interface MailAddress {
   address: string;
@@ -60,7 +61,8 @@ export function addMailCommands(program: Command): void {
 function sentence({ address, events, confirmedAt, confirmBy, pausedAt, pauseReason, waiting }: MailAddress): string {
   const to = visible(address);
   if (pausedAt !== null) return `mail to ${to} is paused: ${visible(pauseReason ?? '')}`;
-  if (confirmedAt === null) return `${to} is asked for confirmation; the link is valid until ${confirmBy}`;
+  if (confirmedAt === null)
+    return `${to} is asked for confirmation; the link is valid until ${readableWithAge(confirmBy)}`;
   return `${to} is told of ${events?.join(' ') ?? 'all events'}; ${waiting} waiting`;
 }
 

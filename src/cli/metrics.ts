@@ -3,7 +3,7 @@ import type { InstanceMetrics, MetricRange } from '../client/index.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
-import { type Column, table, text } from './table.js';
+import { type Column, table, text, when } from './table.js';
 
 type Point = InstanceMetrics['points'][number];
 type Gpu = Point['gpus'][number];
@@ -26,7 +26,7 @@ const ofAll = (heading: string, unit: string, pick: (point: Point) => string, sp
   text<Point>(heading, pick, { unit, right: true, spare });
 
 const COLUMNS: readonly Column<Point>[] = [
-  text('AT', ({ at }) => at),
+  when('AT', ({ at }) => at),
   ofGpus('GPU', '%', ({ busy_percent }) => busy_percent),
   ofGpus('GPU MEMORY', 'MIB', ({ memory_used_mb }) => memory_used_mb, 1),
   ofGpus('POWER', 'W', ({ power_watts }) => power_watts, 5),
@@ -53,7 +53,7 @@ const VIEW: View<InstanceMetrics> = {
 
 export function addMetricsCommand(program: Command): void {
   program
-    .command('metrics <id>')
+    .command('metrics <instance>')
     .description('what an instance did: GPUs, processors, memory, disk, network; by default within the last hour')
     .option('--from <instant>', 'the first second, such as 2026-11-23T18:00:00Z (default: an hour before the end)')
     .option('--to <instant>', 'the end (default: now)')

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
-import { GpuConnectionError, GpuRefusal } from '../client/index.js';
+import { Command } from 'commander';
 import { DEFAULT_BASE_URL } from '../client/send.js';
 import { PACKAGE_ROOT } from '../package-root.js';
-import { visible } from '../visible.js';
 import { addAccountCommands } from './account.js';
 import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';
 import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
-import { EXIT, Failure } from './failure.js';
+import { EXIT } from './failure.js';
+import { acceptNames } from './instances.js';
 import { addKeyCommands } from './keys.js';
 import { addLimitCommand } from './limits.js';
 import { addMailCommands } from './mail.js';
@@ -17,12 +16,12 @@ import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
 import { addRentalCommands } from './rentals.js';
+import { complain, exitCodeOf } from './report.js';
 import { addRunCommands } from './run.js';
 import { addSecretCommands } from './secrets.js';
 import { addSshCommands } from './ssh.js';
 import { addStatementCommand } from './statements.js';
 import { addTemplateCommands } from './templates.js';
-import { paint } from './terminal.js';
 import { addTimelineCommand } from './timeline.js';
 import { addTopCommand } from './top.js';
 import { addTopUpCommands } from './top-ups.js';
@@ -35,6 +34,8 @@ Examples:
   gpu offers --gpu rtx-4090 --limit 5
   gpu deploy "$(gpu offers --gpu rtx-4090 --limit 1 --quiet)" --disk-gb 100
   gpu instances --watch
+
+INSTANCE is the id or the name of an instance, as \`gpu instances\` shows them.
 
 Environment:
   GPU_API_KEY    API key, instead of that of \`gpu login\`
@@ -90,6 +91,7 @@ function createProgram(): Command {
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);
+  acceptNames(program);
   exitByException(program);
   return program;
 }
@@ -101,33 +103,4 @@ function versionOfPackage(): string {
 function exitByException(command: Command): void {
   command.exitOverride().copyInheritedSettings(command.parent ?? command);
   for (const child of command.commands) exitByException(child);
-}
-
-function exitCodeOf(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  if (error instanceof Failure) {
-    complain(error.message);
-    return error.exitCode;
-  }
-  if (error instanceof GpuRefusal) {
-    const request = error.status >= 500 && error.requestId !== null ? `, request ${error.requestId}` : '';
-    complain(`${error.message} (${error.code}${request})`);
-    return EXIT.refused;
-  }
-  if (error instanceof GpuConnectionError) {
-    complain(error.message);
-    if (error.idempotencyKey !== null) {
-      complain(
-        `the service may have done it; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
-      );
-    }
-    return EXIT.noConnection;
-  }
-  throw error;
-}
-
-/** Always one line. */
-function complain(text: string): void {
-  const line = visible(text.trim().replace(/\s*\n\s*/g, ' '));
-  process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
 }

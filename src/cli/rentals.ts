@@ -5,17 +5,19 @@ import { visible } from '../visible.js';
 import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
 import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
+import { namesOf } from './instances.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
 import { amount } from './market.js';
-import { describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
+import { describeExitCode, describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
 import { openSession, type Session } from './session.js';
 import type { Settings } from './settings.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
 import { sshInto } from './ssh.js';
 import { givenBackSince } from './statements.js';
-import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
+import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
 import { requestOfSaved } from './templates.js';
 import { canAsk, confirm, done, remark, type Style } from './terminal.js';
+import { readableWithAge } from './times.js';
 import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
 type Type = NonNullable<DeployRequest['type']>;
@@ -25,34 +27,41 @@ const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped:
 
 type Listed = InstanceList['data'][number] & Seen;
 /** The rental with its runtime; null where its machine has no host agent. */
-type Seen = { runtime?: Runtime; givenBack?: number; tcpPorts?: readonly TcpPort[]; volumes?: readonly Attached[] };
+type Seen = {
+  name?: string;
+  runtime?: Runtime;
+  givenBack?: number;
+  tcpPorts?: readonly TcpPort[];
+  volumes?: readonly Attached[];
+};
 /** A port of its own that is reached by TCP. */
 interface TcpPort {
   port: number;
   host: string;
   publicPort: number;
 }
-const TCP_PORTS = 'query ($id: ID!) { instance(id: $id) { tcpPorts { port host publicPort } } }';
+const DETAILS = 'query ($id: ID!) { instance(id: $id) { name tcpPorts { port host publicPort } } }';
 
 /** The options that decide what to fetch. */
 type Asked = Pick<Output, 'json' | 'quiet'>;
 
 const COLUMNS: readonly Column<Listed>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('NAME', ({ id, name }) => nameOf(id, name) ?? '-', { spare: 2 }),
   text('STATUS', ({ status }) => status, { style: ({ status }) => STYLE_OF[status] }),
   text('GPU', ({ gpu }) => gpu),
   number('GPUS', ({ num_gpus }) => num_gpus),
-  text('REGION', ({ region }) => region, { spare: 2 }),
+  text('REGION', ({ region }) => region, { spare: 3 }),
   text('TYPE', ({ type }) => type),
   usd('PRICE', ({ price_hr }) => price_hr),
   number('DISK', ({ disk_gb }) => disk_gb, { unit: 'GB' }),
-  text('TEMPLATE', ({ template }) => template, { spare: 3 }),
-  text('CREATED', ({ created_at }) => created_at, { spare: 1 }),
-  text('STOPPED', ({ stopped_at }) => stopped_at ?? '-', { spare: 4 }),
+  text('TEMPLATE', ({ template }) => template, { spare: 4 }),
+  when('CREATED', ({ created_at }) => created_at, { spare: 1 }),
+  when('STOPPED', ({ stopped_at }) => stopped_at, { spare: 5 }),
 ];
 
 const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefined ? '-' : describeRuntime(runtime)), {
-  spare: 5,
+  spare: 6,
 });
 
 /** Each member that is set, by its name in REST, as JSON where it is no text. */
@@ -109,7 +118,7 @@ export function addRentalCommands(program: Command): void {
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
-  withOutput(program.command('show <id>').description('one instance, also a destroyed one')).action(
+  withOutput(program.command('show <instance>').description('one instance, also a destroyed one')).action(
     (id: string, options: Output, command: Command) => showOne(openSession(command, { needsKey: true }), id, options),
   );
   withKey(
@@ -160,7 +169,7 @@ export function addRentalCommands(program: Command): void {
     ['start', 'start a stopped instance on its machine'],
     ['stop', 'stop an instance: only its disk is billed from then on'],
   ] as const) {
-    withKey(withOutput(program.command(`${action} <id>`).description(description))).action(
+    withKey(withOutput(program.command(`${action} <instance>`).description(description))).action(
       (id: string, options: WriteOptions, command: Command) =>
         show(
           openSession(command, { needsKey: true }),
@@ -173,7 +182,7 @@ export function addRentalCommands(program: Command): void {
   withKey(
     withOutput(
       program
-        .command('move <id>')
+        .command('move <instance>')
         .description('go on elsewhere: rent the best machine on another host for what an instance with volumes ran')
         .addHelpText('after', '\nThe instance is stopped, destroyed within 7 days, or on a host that is gone.')
         .option('--max-price <usd>', 'up to this price per hour for the whole machine', amount),
@@ -189,28 +198,37 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
   });
-  withOutput(program.command('launch <id>').description('what an instance was launched with, and what ends it')).action(
-    (id: string, options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => client.instances.launch(id), LAUNCHED),
+  withOutput(
+    program.command('launch <instance>').description('what an instance was launched with, and what ends it'),
+  ).action((id: string, options: Output, command: Command) =>
+    show(openSession(command, { needsKey: true }), options, (client) => client.instances.launch(id), LAUNCHED),
   );
-  withKey(withOutput(program.command('destroy <id>').description('destroy an instance and erase its disk')))
+  withKey(withOutput(program.command('destroy <instance>').description('destroy an instance and erase its disk')))
     .option('-y, --yes', "don't ask")
     .option('--ensure', 'succeed too if it is destroyed already')
     .action(destroy);
 }
 
 /**
- * Asks for the list, and for what runs unless it is known that nothing does: a list that is watched is asked for often.
+ * Queries the list, the names of new instances, and runtimes unless it is known that there are none: a watched list is queried often.
  */
 function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList> {
   let idsWithout = '';
+  let names: ReadonlyMap<string, string> = new Map();
   return async (client) => {
     const list = await client.instances.list();
-    const ids = list.data.map(({ id }) => id).join(' ');
-    if (json || quiet || ids === idsWithout) return list;
-    const seen = await orNothing(client.instances.runtimes());
-    idsWithout = seen?.size === 0 ? ids : '';
-    const data = list.data.map((instance) => ({ ...instance, ...seenOf(seen?.get(instance.id)) }));
+    if (json || quiet) return list;
+    const ids = list.data.map(({ id }) => id);
+    const [known, seen] = await Promise.all([
+      ids.every((id) => names.has(id)) ? names : orNothing(namesOf(client)),
+      ids.join(' ') === idsWithout ? null : orNothing(client.instances.runtimes()),
+    ]);
+    names = known ?? names;
+    if (seen !== null) idsWithout = seen.size === 0 ? ids.join(' ') : '';
+    const data = list.data.map((instance) => {
+      const name = names.get(instance.id);
+      return { ...instance, ...(name !== undefined && { name }), ...seenOf(seen?.get(instance.id)) };
+    });
     return { ...list, data };
   };
 }
@@ -222,13 +240,13 @@ function showOne(session: Session, id: string, options: Output): Promise<void> {
 async function oneOf(client: GpuClient, settings: Settings, id: string, asked: Asked): Promise<Instance & Seen> {
   const instance = await client.instances.get(id);
   if (asked.json || asked.quiet) return instance;
-  const [runtime, givenBack, tcpPorts, volumes] = await Promise.all([
+  const [runtime, givenBack, details, volumes] = await Promise.all([
     orNothing(client.instances.runtime(id)),
     orNothing(givenBackSince(settings, instance.created_at, id)),
-    orNothing(tcpPortsOf(client, id)),
+    orNothing(detailsOf(client, id)),
     orNothing(attachedOf(client, id)),
   ]);
-  const more = { ...(givenBack ? { givenBack } : {}), ...(tcpPorts && { tcpPorts }), ...(volumes && { volumes }) };
+  const more = { ...(givenBack ? { givenBack } : {}), ...details, ...(volumes && { volumes }) };
   return { ...instance, ...seenOf(runtime), ...more };
 }
 
@@ -313,8 +331,10 @@ function requestOf(machineId: string, { template, diskGb, type }: DeployOptions)
 }
 
 function fieldsOf(instance: Instance & Seen): [label: string, value: string, style?: Style][] {
+  const name = nameOf(instance.id, instance.name);
   return [
     ['Instance', instance.id, 'cyan'],
+    ...(name === null ? [] : [['Name', name] satisfies [string, string]]),
     ['Status', instance.status, STYLE_OF[instance.status]],
     ['GPU', `${instance.num_gpus} x ${instance.gpu}`],
     ['Region', instance.region],
@@ -331,21 +351,32 @@ function fieldsOf(instance: Instance & Seen): [label: string, value: string, sty
     ]),
     ...(instance.volumes ?? []).map((each): [string, string] => [each.id, describeAttached(each, new Date())]),
     ...containerOf(instance),
-    ['Created', instance.created_at],
-    ['Stopped', instance.stopped_at ?? '-'],
+    ['Created', readableWithAge(instance.created_at)],
+    ['Stopped', readableWithAge(instance.stopped_at)],
   ];
 }
 
-async function tcpPortsOf(client: GpuClient, id: string): Promise<readonly TcpPort[]> {
-  const { instance } = await client.graphql<{ instance: { tcpPorts: TcpPort[] } | null }>(TCP_PORTS, { id });
-  return instance?.tcpPorts ?? [];
+interface Details {
+  name: string;
+  tcpPorts: TcpPort[];
+}
+
+async function detailsOf(client: GpuClient, id: string): Promise<Details | null> {
+  return (await client.graphql<{ instance: Details | null }>(DETAILS, { id })).instance;
+}
+
+/** Null for an instance without a name, which has its id as one. */
+function nameOf(id: string, name: string | undefined): string | null {
+  return name === undefined || name === id ? null : name;
 }
 
 function containerOf({ runtime }: Seen): [label: string, value: string][] {
   if (runtime === undefined) return [];
-  const seenAt = runtime.lastSeenAt ?? 'never';
+  const seenAt = runtime.lastSeenAt === null ? 'never' : readableWithAge(runtime.lastSeenAt);
+  const exitCode = describeExitCode(runtime);
   return [
     ['Container', describeRuntime(runtime)],
+    ...(exitCode === null ? [] : [['Exit code', exitCode] satisfies [string, string]]),
     ...(runtime.reachable ? [] : [['Last seen', seenAt] satisfies [string, string]]),
   ];
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { GpuClient } from '../client/index.js';
-import { RunFailed } from '../run/failure.js';
 import { checkFolders, type Folder } from '../run/files.js';
 import { checkDestinations, checkOut } from '../run/paths.js';
 import { Run, type RunHooks } from '../run/run.js';
@@ -9,6 +8,7 @@ import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { type LaunchOptions, launchOf, withPlainLaunch } from './launch.js';
 import { amount } from './market.js';
+import { exitCodeOf } from './report.js';
 import { describeRuntime, showRuntime } from './runtime.js';
 import { openSession, type Session } from './session.js';
 import { canAsk, confirm, type Progress, paint, printLines } from './terminal.js';
@@ -19,7 +19,7 @@ const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Ending = keyof typeof SIGNAL_CODES;
-const INTERRUPTED = 'interrupted; `gpu instances` lists what you have';
+const INTERRUPTED = 'interrupted; `gpu instances` lists your instances';
 
 interface FollowOptions {
   identity?: string;
@@ -60,7 +60,7 @@ export function addRunCommands(program: Command): void {
     )
     .option('--out <path>', 'bring this path below /workspace back at the end (repeatable)', collect)
     .option('--keep', "don't destroy the instance at the end")
-    .option('-d, --detach', 'end when the command has begun, and print the id')
+    .option('-d, --detach', 'exit once the command has started, and print only the id on stdout')
     .option(
       '--linger <seconds>',
       `stop the instance when nobody has looked for so long (default: ${DEFAULT_LINGER})`,
@@ -70,12 +70,12 @@ export function addRunCommands(program: Command): void {
   withFollowing(withPlainLaunch(run)).action(runCommand);
   withFollowing(
     program
-      .command('attach <id>')
+      .command('attach <instance>')
       .description('follow a run that goes on or has ended, from its first byte, and end it as `gpu run` does')
       .option('--out <path>', 'bring this path back as well, over what exists here (repeatable)', collect),
   ).action(attach);
   program
-    .command('wait <id>')
+    .command('wait <instance>')
     .description('wait until the command of a run has ended, and end with its code')
     .option('-i, --identity <file>', 'private key to log in with, instead of one made for this')
     .action(waitFor);
@@ -92,86 +92,80 @@ async function runCommand(words: string[], options: RunCommandOptions, command: 
   const given = options.volume ?? [];
   const folders = given.filter((each): each is Folder => 'from' in each);
   const volumes = given.filter((each): each is VolumeAtPath => 'id' in each);
-  await inWords(async () => {
-    checkFolders(folders);
-    const terms = { out: checkOut(options.out ?? []), keep: options.keep ?? false };
-    checkDestinations(terms.out, process.cwd());
-    const { registry_login: registryLogin, tcp_ports: tcpPorts, ...launch } = launchOf(options, []);
-    const following = new Following(options);
-    await following.through(
-      session,
-      (client, hooks) =>
-        Run.deploy(
-          client,
-          {
-            ...{ gpus: options.gpu, regions: options.region, numGpus: options.numMin, image: options.image },
-            ...{ maxPricePerHour: options.maxPrice, diskGb: options.diskGb, isInterruptible: options.interruptible },
-            ...(volumes.length > 0 && { volumes }),
-            launch: {
-              ...(launch as object),
-              ...(registryLogin != null && { registryLogin }),
-              ...(tcpPorts != null && { tcpPorts }),
-            },
-            patienceSeconds: options.linger ?? DEFAULT_LINGER,
-            idempotencyKey: options.idempotencyKey,
-            command: words,
-            terms,
+  checkFolders(folders);
+  const terms = { out: checkOut(options.out ?? []), keep: options.keep ?? false };
+  checkDestinations(terms.out, process.cwd());
+  const { registry_login: registryLogin, tcp_ports: tcpPorts, ...launch } = launchOf(options, []);
+  const following = new Following(options);
+  await following.through(
+    session,
+    (client, hooks) =>
+      Run.deploy(
+        client,
+        {
+          ...{ gpus: options.gpu, regions: options.region, numGpus: options.numMin, image: options.image },
+          ...{ maxPricePerHour: options.maxPrice, diskGb: options.diskGb, isInterruptible: options.interruptible },
+          ...(volumes.length > 0 && { volumes }),
+          launch: {
+            ...(launch as object),
+            ...(registryLogin != null && { registryLogin }),
+            ...(tcpPorts != null && { tcpPorts }),
           },
-          hooks,
-        ),
-      async (run) => {
-        await run.send(folders);
-        if (!options.detach) return following.toTheEnd(run);
-        await run.begin();
-        following.isDetached = true;
-        if (options.quiet) printLines([run.id]);
-        else following.detached(run);
-        return EXIT.done;
-      },
-    );
-  });
+          patienceSeconds: options.linger ?? DEFAULT_LINGER,
+          idempotencyKey: options.idempotencyKey,
+          command: words,
+          terms,
+        },
+        hooks,
+      ),
+    async (run) => {
+      await run.send(folders);
+      if (!options.detach) return following.toTheEnd(run);
+      await run.begin();
+      following.isDetached = true;
+      printLines([run.id]);
+      following.detached(run);
+      return EXIT.done;
+    },
+  );
 }
 
 async function attach(id: string, options: FollowOptions & { out?: string[] }, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
-  await inWords(async () => {
-    const out = checkOut(options.out ?? []);
-    checkDestinations(out, process.cwd());
-    const following = new Following(options);
-    following.isBegun = true;
-    await following.through(
-      session,
-      (client, hooks) => Run.find(client, id, out, hooks),
-      async (run) => {
-        await run.mustHaveBegun();
-        return following.toTheEnd(run);
-      },
-    );
-  });
+  const out = checkOut(options.out ?? []);
+  checkDestinations(out, process.cwd());
+  const following = new Following(options);
+  following.isBegun = true;
+  await following.through(
+    session,
+    (client, hooks) => Run.find(client, id, out, hooks),
+    async (run) => {
+      await run.mustHaveBegun();
+      return following.toTheEnd(run);
+    },
+  );
 }
 
 async function waitFor(id: string, options: FollowOptions, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
   const known = async () => (await session.ask((client) => Run.codeOf(client, id))).body;
-  await inWords(async () => {
-    let code = await known();
-    if (code === null) {
-      const following = new Following({ ...options, quiet: true });
-      following.isDetached = true;
-      try {
-        return await following.through(
-          session,
-          (client, hooks) => Run.watch(client, id, hooks),
-          (run) => run.code(),
-        );
-      } catch (error) {
-        // Another client may have fetched what is there and destroyed it between two looks.
-        code = await known().catch(() => null);
-        if (code === null) throw error;
-      }
+  let code = await known();
+  if (code === null) {
+    const following = new Following({ ...options, quiet: true });
+    following.isDetached = true;
+    try {
+      return await following.through(
+        session,
+        (client, hooks) => Run.watch(client, id, hooks),
+        (run) => run.code(),
+      );
+    } catch (error) {
+      // Another client may have fetched what is there and destroyed it between two looks.
+      code = await known().catch(() => null);
+      if (code === null) throw error;
     }
-    process.exitCode = code;
-  });
+  }
+  process.exitCode = code;
 }
 
 /** One client's part in a run, until it ends or is ended by a signal. */
@@ -221,7 +215,7 @@ class Following {
   }
 
   detached(run: Run): void {
-    this.#say(`${run.id} goes on: \`gpu attach ${run.id}\` follows it`);
+    this.#say(`${run.id} continues; \`gpu attach ${run.id}\` follows it`);
   }
 
   #hooks(): RunHooks {
@@ -268,10 +262,18 @@ class Following {
       throw error;
     }
     if (isOver) {
-      await run.destroy();
-      this.#say(`${run.id} is destroyed`);
-    } else if (ended !== null) this.detached(run);
+      try {
+        // The reason first, then what it led to.
+        this.#progress?.end();
+        if (ended === null) process.exitCode = exitCodeOf(error);
+      } finally {
+        await run.destroy();
+        this.#say(`${run.id} is destroyed`);
+      }
+      return;
+    }
     if (ended === null) throw error;
+    this.detached(run);
   }
 
   #say(words: string): void {
@@ -288,15 +290,6 @@ class Ended extends Error {
     readonly isDestroyed: boolean,
   ) {
     super(signal);
-  }
-}
-
-async function inWords(use: () => Promise<void>): Promise<void> {
-  try {
-    await use();
-  } catch (error) {
-    if (error instanceof RunFailed) throw new Failure(EXIT.refused, error.message);
-    throw error;
   }
 }
 

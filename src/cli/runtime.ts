@@ -1,12 +1,13 @@
+import { constants } from 'node:os';
 import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
-import { RunFailed } from '../run/failure.js';
 import { untilRunning } from '../run/wait.js';
 import { visible } from '../visible.js';
-import { EXIT, Failure } from './failure.js';
 import { type Progress, showProgress } from './terminal.js';
 
 const BAR_CHARACTERS = 24;
 const BYTES_PER_MB = 1_000_000;
+/** A command that a signal ended has this and the signal's number as its exit code. */
+const SIGNALS_FROM = 128;
 
 /** In one line: the phase, how much of the image is there, and the engine's words. */
 export function describeRuntime({ phase, pulledBytes, totalBytes, message, restarts }: Runtime): string {
@@ -15,6 +16,14 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
   if (restarts > 0) parts.push(`restarted ${restarts} times`);
   if (message !== null) parts.push(visible(message));
   return parts.join(', ');
+}
+
+/** Returns an exit code with the signal that it stands for; null while none is known, or the container runs again. */
+export function describeExitCode({ exitCode, phase }: Runtime): string | null {
+  if (exitCode === null || phase === 'RUNNING') return null;
+  const number = exitCode - SIGNALS_FROM;
+  const [signal] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
 }
 
 /** Null when the service does not answer (an older one knows no runtime), whatever the reason. */
@@ -31,8 +40,6 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
   try {
     const onRuntime = (runtime: Runtime) => progress.say(lineOf(runtime));
     await untilRunning(client, id, { describe: describeRuntime, onRuntime });
-  } catch (error) {
-    throw error instanceof RunFailed ? new Failure(EXIT.refused, error.message) : error;
   } finally {
     progress.end();
   }

@@ -6,9 +6,10 @@ import type { Command } from 'commander';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
+import { idOf } from './instances.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
-import { type Column, table, text } from './table.js';
+import { type Column, table, text, when } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
 
 interface SshKey {
@@ -37,7 +38,8 @@ export const KEY_REFUSED = /Permission denied \(|Too many authentication failure
 /** As ssh looks for them. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** What an address of a remote file begins with. */
-const REMOTE = /^(i-[0-9a-f]{8}):(.*)$/;
+const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;
+const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
 /** They go into arguments of ssh and into a file of it. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
@@ -47,7 +49,7 @@ const COLUMNS: readonly Column<SshKey>[] = [
   text('TYPE', ({ type }) => type),
   text('FINGERPRINT', ({ fingerprint }) => fingerprint),
   text('COMMENT', ({ comment }) => visible(comment), { spare: 1 }),
-  text('ADDED', ({ createdAt }) => createdAt, { spare: 2 }),
+  when('ADDED', ({ createdAt }) => createdAt, { spare: 2 }),
 ];
 
 interface SshOptions {
@@ -56,7 +58,7 @@ interface SshOptions {
 
 export function addSshCommands(program: Command): void {
   program
-    .command('ssh <id> [command...]')
+    .command('ssh <instance> [command...]')
     .description("a shell in an instance, or a command there: gpu ssh ID -- nvidia-smi; runs the system's ssh")
     .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
     .option('-L, --forward <port:host:port>', 'a port here that leads to one in the instance, as of ssh', collect, [])
@@ -122,21 +124,31 @@ export async function sshArguments(settings: Settings, id: string, identity: str
 }
 
 async function copy(from: string, to: string, options: SshOptions & { recursive?: boolean }, command: Command) {
-  const { settings } = openSession(command, { needsKey: true });
-  const ids = [from, to].map((path) => REMOTE.exec(path)?.[1]).filter((id) => id !== undefined);
-  if (ids.length !== 1) {
-    throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
-  }
-  const { address, keys } = await addressOf(settings, ids[0]!);
+  const session = openSession(command, { needsKey: true });
+  const { settings } = session;
+  const remote = remoteOf([from, to]);
+  const id = await idOf(session, remote.instance);
+  const { address, keys } = await addressOf(settings, id);
   // A name here may look like a host's, or like an option.
   const place = (path: string) => {
-    const remote = REMOTE.exec(path);
-    if (remote !== null) return `${address.user}@${address.host}:${remote[2]}`;
+    if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
     return path.startsWith('/') ? path : `./${path}`;
   };
   const recursive = options.recursive ? ['-r'] : [];
   const args = [...optionsOf(settings, address, options.identity), ...recursive, '-P', String(address.port)];
-  await runProgram('scp', [...args, '--', place(from), place(to)], () => sayRefused(ids[0]!, keys));
+  await runProgram('scp', [...args, '--', place(from), place(to)], () => sayRefused(id, keys));
+}
+
+/** The one of two paths that is in an instance. An id decides; without one, a name does, as a host's for scp. */
+function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {
+  for (const form of [REMOTE_BY_ID, REMOTE_BY_NAME]) {
+    const found = paths.map((text) => form.exec(text)).filter((match) => match !== null);
+    if (found.length === 0) continue;
+    const [match, second] = found;
+    if (second !== undefined) break;
+    return { text: match![0], instance: match![1]!, path: match![2]! };
+  }
+  throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
 }
 
 async function addressOf(settings: Settings, id: string): Promise<{ address: Address; keys: SshKey[] }> {

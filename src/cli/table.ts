@@ -1,5 +1,6 @@
 import { visible } from '../visible.js';
 import { paint, type Style, sizeOf } from './terminal.js';
+import { readable } from './times.js';
 
 export interface Column<Row> {
   heading: string;
@@ -20,6 +21,23 @@ const MAX_USD_DECIMALS = 6;
 
 export function text<Row>(heading: string, pick: (row: Row) => string, details: Details<Row> = {}): Column<Row> {
   return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
+}
+
+/** An instant, as a person reads it on a terminal; `missing` where there is none. */
+export function when<Row>(
+  heading: string,
+  pick: (row: Row) => string | null,
+  details: Details<Row> = {},
+  missing = '-',
+): Column<Row> {
+  return text(
+    heading,
+    (row) => {
+      const instant = pick(row);
+      return instant === null ? missing : readable(instant);
+    },
+    details,
+  );
 }
 
 export function number<Row>(heading: string, pick: (row: Row) => number, details: Details<Row> = {}): Column<Row> {

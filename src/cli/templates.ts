@@ -3,6 +3,7 @@ import { type DeployRequest, type Launch, requestOf } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
+import { idOf } from './instances.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
@@ -59,7 +60,7 @@ export function addTemplateCommands(program: Command): void {
       .option('--template <template>', 'template slug or OCI image (default: pytorch)')
       .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
       .option('--description <text>', 'what it is for')
-      .option('--from <id>', 'begin with what this instance was deployed with'),
+      .option('--from <instance>', 'begin with what this instance was deployed with'),
   ).action(save);
   template
     .command('delete <name>')
@@ -109,7 +110,8 @@ async function list({ json }: Output, command: Command): Promise<void> {
 
 async function save(name: string, words: string[], options: SaveOptions, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
-  const from = options.from === undefined ? null : await deployedAs(session.settings, options.from);
+  const from =
+    options.from === undefined ? null : await deployedAs(session.settings, await idOf(session, options.from));
   const { template, diskGb: disk_gb, description } = options;
   const what = {
     ...(from !== null && requestOf(from)),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { TimelineEntry, TimelinePlace } from '../client/index.js';
 import { MAX_ENTRIES, MAX_PAGE, readLimit } from './activity.js';
 import { openSession } from './session.js';
-import { type Column, formatUsd, table, text } from './table.js';
+import { type Column, formatUsd, table, text, when } from './table.js';
 import { printLines, printText, remark, type Style } from './terminal.js';
 
 const BYTES_PER_MB = 1_000_000;
@@ -43,7 +43,7 @@ const STOPPED: Readonly<Record<NonNullable<TimelineEntry['stop_reason']>, string
 };
 
 const COLUMNS: readonly Column<TimelineEntry>[] = [
-  text('WHEN', ({ at }) => at),
+  when('WHEN', ({ at }) => at),
   text('WHAT', whatOf, { style: styleOf }),
   text('IN WORDS', wordsOf),
   text('BY', ({ asked }) => (asked === null ? '-' : asked.by_console ? `${asked.key_id} (console)` : asked.key_id), {
@@ -107,7 +107,7 @@ function wordsOf(entry: TimelineEntry): string {
 
 export function addTimelineCommand(program: Command): void {
   program
-    .command('timeline <id>')
+    .command('timeline <instance>')
     .description('what happened to an instance, newest last: why it stopped, what its machine did, who asked for what')
     .option('--limit <number>', `how many, from the newest on, at most ${MAX_ENTRIES}`, readLimit, 50)
     .option('--json', 'print JSON')

@@ -8,8 +8,9 @@ import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
-import { type Column, card, formatUsd, table, text } from './table.js';
+import { type Column, card, formatUsd, table, text, when } from './table.js';
 import { done, printLines, printText, remark, type Style, showProgress } from './terminal.js';
+import { readableWithAge } from './times.js';
 
 interface TopUp {
   id: string;
@@ -49,7 +50,7 @@ const COLUMNS: readonly Column<TopUp>[] = [
   text('USD', ({ usd }) => formatUsd(usd)),
   text('CREDITED USD', ({ credited }) => formatUsd(credited)),
   text('AMOUNT', ({ amount, coin }) => `${amount} ${coin}`, { spare: 2 }),
-  text('CREATED', ({ createdAt }) => createdAt, { spare: 1 }),
+  when('CREATED', ({ createdAt }) => createdAt, { spare: 1 }),
 ];
 
 export function addTopUpCommands(program: Command): void {
@@ -138,7 +139,7 @@ function invoiceLines(made: TopUp): string[] {
     ['To', visible(made.address)],
     ['On', `${made.network}, and on no other network`],
     ['For', `${formatUsd(made.usd)} USD at ${visible(made.rate)} USD per ${made.coin}`],
-    ['Rate until', made.expiresAt],
+    ['Rate until', readableWithAge(made.expiresAt)],
     ['Final after', `${made.confirmationsNeeded} confirmations`],
   ]);
 }

@@ -6,8 +6,9 @@ import { askGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
-import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
+import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
 import { canAsk, confirm, done, printLines } from './terminal.js';
+import { readable, readableWithAge } from './times.js';
 
 const BYTES_PER_MB = 1_000_000;
 const NEEDS_KEY = { needsKey: true } as const;
@@ -21,13 +22,13 @@ const COLUMNS: readonly Column<Listed>[] = [
   number('SIZE', ({ size_gb }) => size_gb, { unit: 'GB' }),
   usd('PRICE', ({ price_hr }) => price_hr),
   text('IN USE BY', ({ in_use_by }) => in_use_by ?? '-'),
-  text('LAST SNAPSHOT', ({ last_snapshot_at }) => last_snapshot_at ?? '-', { spare: 2 }),
+  when('LAST SNAPSHOT', ({ last_snapshot_at }) => last_snapshot_at, { spare: 2 }),
   text('STORED', ({ stored_bytes }) => megabytes(stored_bytes), { spare: 3 }),
-  text('CREATED', ({ created_at }) => created_at, { spare: 1 }),
+  when('CREATED', ({ created_at }) => created_at, { spare: 1 }),
 ];
 const SNAPSHOTS: readonly Column<Snapshot>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
-  text('AT', ({ at }) => at),
+  when('AT', ({ at }) => at),
   text('SIZE', ({ size_bytes }) => (size_bytes === null ? '-' : megabytes(size_bytes))),
   text('INSTANCE', ({ instance_id }) => instance_id ?? '-', { spare: 1 }),
 ];
@@ -46,7 +47,9 @@ const OF_ONE: View<VolumeWithSnapshots> = {
 
 const RELEASED: View<VolumeRelease> = {
   lines: ({ volume_id, lost_since }) => [
-    done(`${volume_id} is free${lost_since === null ? '' : `; what was written since ${lost_since} is lost`}`),
+    done(
+      `${volume_id} is free${lost_since === null ? '' : `; what was written since ${readable(lost_since)} is lost`}`,
+    ),
   ],
   ids: ({ volume_id }) => [volume_id],
 };
@@ -139,10 +142,10 @@ function fieldsOf(volume: Volume): [label: string, value: string][] {
     ['Size', `${volume.size_gb} GB`],
     ['Price', `${formatUsd(volume.price_hr)} USD/h`],
     ['In use by', volume.in_use_by ?? '-'],
-    ['Last snapshot', volume.last_snapshot_at ?? '-'],
+    ['Last snapshot', readableWithAge(volume.last_snapshot_at)],
     ['Stored', megabytes(volume.stored_bytes)],
-    ['Created', volume.created_at],
-    ...(volume.deleted_at === null ? [] : [['Deleted', volume.deleted_at] as [string, string]]),
+    ['Created', readableWithAge(volume.created_at)],
+    ...(volume.deleted_at === null ? [] : [['Deleted', readableWithAge(volume.deleted_at)] as [string, string]]),
   ];
 }
 

@@ -33,14 +33,14 @@ interface Line {
 
 export function addWebCommands(program: Command): void {
   program
-    .command('open <id>')
+    .command('open <instance>')
     .description('open a web port of an instance in the browser, or print a link that lets one in')
     .option('--port <port>', 'another port than the first', whole(1, 65_535))
     .option('--path <path>', 'where it leads (default: /)')
     .option('--no-browser', 'print the link only')
     .action(open);
   program
-    .command('logs <id>')
+    .command('logs <instance>')
     .description('what the container of an instance wrote, also of a stopped one')
     .option('-f, --follow', 'go on with each line as it is written')
     .option('--tail <lines>', `how many of the last lines (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))

@@ -4,7 +4,7 @@ import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
-import { type Column, table, text } from './table.js';
+import { type Column, table, text, when } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
 
 interface Webhook {
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
 ];
 
 const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
-  text('WHEN', ({ at }) => at),
+  when('WHEN', ({ at }) => at),
   text('EVENT', ({ eventId }) => eventId, { style: () => 'cyan' }),
   text('TYPE', ({ eventType }) => eventType),
   text('ATTEMPT', ({ number }) => String(number)),

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { gpu as gpuHere } from '../../support/cli/command.js';
 import { GPU, gpu, gpuInTerminal } from '../../support/cli/gpu.js';
-import { INSTANCE, idOf, needsRuns, RunFleet, script, WAITS } from '../../support/cli/run-fleet.js';
+import { idOf, needsRuns, RunFleet, script, WAITS } from '../../support/cli/run-fleet.js';
 import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
 import { type Env, folder, run } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
@@ -82,10 +82,10 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
 
   it('a run that nobody looks after is stopped at its end, and attach fetches what it left', async () => {
     const here = folder();
+    writeFileSync(join(here, 'result'), 'mine');
     const args = [
       'run',
       '-d',
-      '-q',
       '--linger',
       '2',
       ...on.image(),
@@ -93,9 +93,9 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
       'result',
       ...script('echo said; echo 42 >result; exit 4'),
     ];
-    const { code, stdout } = await gpu(args, env);
-    const id = stdout.trim();
-    expect([code, id]).toEqual([0, expect.stringMatching(INSTANCE)]);
+    const begun = await gpu(args, env);
+    expect(begun).toMatchObject({ code: 0, stdout: expect.stringMatching(/^i-[0-9a-f]{8}\n$/) });
+    const id = begun.stdout.trim();
     const seen = await until(
       'it is stopped',
       async () => {
@@ -109,7 +109,9 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
     expect((await gpuHere(['wait', id], env)).code).toBe(4);
     const attached = await run([GPU, 'attach', id], env, { cwd: here }).ended;
     expect([attached.code, attached.stdout]).toEqual([4, 'said\n']);
-    expect(readFileSync(join(here, 'result'), 'utf8')).toBe('42\n');
+    // A launch decides over nothing that exists here.
+    expect(readFileSync(join(here, 'result'), 'utf8')).toBe('mine');
+    expect(readFileSync(join(here, id, 'result'), 'utf8')).toBe('42\n');
     await on.nothingLeft(id);
   });
 });

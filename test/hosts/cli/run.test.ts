@@ -57,6 +57,7 @@ describe('gpu run', needsRuns(), () => {
       expect([code, stdout]).toEqual([3, 'from here\n']);
       expect(stderr).toMatch(/^a {2}b$/m);
       expect(stderr).toContain('there is no none to bring back');
+      expect(stderr).not.toContain('tar:');
       expect(readFileSync(join(here, 'results/a/where'), 'utf8')).toBe('/workspace\n');
       await on.nothingLeft(INSTANCE.exec(stderr)![0]);
     },
@@ -69,6 +70,12 @@ describe('gpu run', needsRuns(), () => {
     const none = await gpu(['run', '-q', ...on.image(), '--', 'no-such-program'], env);
     expect([none.code, none.stdout]).toEqual([127, '']);
     expect(none.stderr).toMatch(/^[^\n]*no-such-program: not found\n$/);
+  });
+
+  it('says why it failed before what it did', async () => {
+    const { code, stdout, stderr } = await gpu(['run', ...on.image('none'), '--', 'true'], env);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) does not run: [^\n]+\ngpu: \1 is destroyed\n$/);
   });
 
   it('loses nothing when the network is cut', async () => {

@@ -214,7 +214,7 @@ describe('exit codes', () => {
   it.each([
     [[], /^Usage: gpu /],
     [['rent'], "gpu: unknown command 'rent'"],
-    [['show'], "gpu: missing required argument 'id'"],
+    [['show'], "gpu: missing required argument 'instance'"],
     [['offers', '--cheap'], "gpu: unknown option '--cheap'"],
     [['offers', '--limit', 'ten'], /^gpu: .*'ten' is invalid. must be a number/],
     [['offers', '--watch', '0'], /^gpu: .*whole seconds from 1 to 3600/],

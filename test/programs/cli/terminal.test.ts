@@ -127,7 +127,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
 
   it('--watch repaints the same place, and what changed', async () => {
     const id = await rent();
-    wire.next('pass', 'pass', refusal(503, 'unavailable', '600'));
+    wire.next('pass', 'pass', 'pass', refusal(503, 'unavailable', '600'));
     const program = gpuInTerminal(['instances', '--watch', '1'], { ...env, GPU_BASE_URL: wire.baseUrl });
     await program.says(/running/);
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });

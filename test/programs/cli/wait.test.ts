@@ -131,6 +131,8 @@ describe('gpu show', () => {
     expect(await container()).toBe('running');
     await agent.report([seen(id, 'STARTING', { restarts: 3, exitCode: 137, message: 'ended with 137' })]);
     expect(await container()).toBe('starting, restarted 3 times, ended with 137');
+    await agent.report([seen(id, 'EXITED', { exitCode: 137 })]);
+    expect((await gpu(['show', id], env)).stdout).toMatch(/^Exit code +137 \(SIGKILL\)$/m);
     // Scripts get the body of the service, as ever.
     const body = await fetch(`${service.address}/v1/instances/${id}`, {
       headers: { authorization: `Bearer ${renter.key}` },

@@ -42,6 +42,42 @@ describe('a deadline', () => {
   });
 });
 
+describe('the name of an instance', () => {
+  it('is listed, and accepted wherever its id is', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('1000')).key };
+    const deploy = async (name: string) => {
+      const { stdout } = await gpu(['deploy', await service.machine(), '--name', name, '--quiet'], own);
+      return stdout.trim();
+    };
+    const id = await deploy('train');
+    expect((await gpu(['instances'], own)).stdout).toMatch(new RegExp(`^${id} +train +running `, 'm'));
+    const shown = (await gpu(['show', id], own)).stdout;
+    expect(shown).toMatch(/^Name +train$/m);
+    expect((await gpu(['show', 'train'], own)).stdout).toBe(shown);
+    for (const args of [['timeline'], ['launch'], ['deadline'], ['idle'], ['limit'], ['logs'], ['metrics'], ['stop']]) {
+      const [byName, byId] = [await gpu([...args, 'train'], own), await gpu([...args, id], own)];
+      expect(byName.stderr, args[0]).not.toContain('no such instance');
+      if (args[0] !== 'stop') expect(byName, args[0]).toEqual(byId);
+      else expect(byName).toMatchObject({ code: 0 });
+    }
+    const unknown = await gpu(['destroy', 'other', '--yes'], own);
+    expect(unknown).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no active instance has the name or id other'),
+    });
+    // A name in the form of an id never stands for its instance.
+    const shadow = await deploy(id.replace(/.$/, (last) => (last === '0' ? '1' : '0')));
+    expect((await gpu(['show', id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))], own)).code).toBe(1);
+    const twin = await deploy('train');
+    const ambiguous = await gpu(['destroy', 'train', '--yes'], own);
+    expect(ambiguous.code).toBe(2);
+    expect(ambiguous.stderr).toContain('2 instances have the name train');
+    for (const each of [id, twin]) expect(ambiguous.stderr).toContain(each);
+    for (const each of [id, twin, shadow]) await gpu(['destroy', each, '--yes'], own);
+    expect(await gpu(['cp', './a', 'train:/workspace'], own)).toMatchObject({ code: 1 });
+  });
+});
+
 describe('a volume', () => {
   it('is created, listed, grown, shown with its password, and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };

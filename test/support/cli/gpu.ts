@@ -27,7 +27,7 @@ export function gpu(args: string[], env: Env, input = ''): Promise<Exit> {
 /** The same as a person runs it, in a terminal of its own; what is typed goes to `stdin`. */
 export function gpuInTerminal(args: string[], env: Env, { columns = 120, rows = 30 } = {}): Program {
   const command = `exec script -qefc "stty cols ${columns} rows ${rows}; exec $*" /dev/null`;
-  const terminal = { TERM: 'xterm-256color', ...env };
+  const terminal = { TERM: 'xterm-256color', TZ: 'UTC', ...env };
   return run([GPU, ...args], terminal, { prefix: ['sh', '-c', command, 'sh'] });
 }
 
@@ -40,6 +40,7 @@ export function readable(told: string): string {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
       .replace(/\u001b\[(\d+)m/g, (_, code: string) => STYLES[code] ?? `<${code}>`)
       .replaceAll(ESCAPE, '<esc>')
+      .replace(/, \d+ \w+ ago/g, ', ··· ago')
       .replace(/i-[0-9a-f]{8}/g, 'i-········')
       .replace(/(gpu_live_…)[0-9a-f]{4}/g, '$1····')
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://gateway')

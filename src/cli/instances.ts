@@ -1,0 +1,49 @@
+import type { Argument, Command } from 'commander';
+import type { GpuClient } from '../client/index.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
+import { openSession, type Session } from './session.js';
+
+/** The argument of commands that work on an instance. */
+const ARGUMENT = 'instance';
+/** A text of this form is an id, also where an instance has it as its name. */
+const ID = /^i-[0-9a-f]{8}$/;
+const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const NAMES = '{ instances { id name } }';
+
+/** Whether an argument names an instance. */
+export function isInstance(argument: Argument | undefined): boolean {
+  return argument?.name() === ARGUMENT;
+}
+
+/** Before each command that works on an instance, replaces a name by the id. */
+export function acceptNames(program: Command): void {
+  program.hook('preAction', async (_, command) => {
+    const index = command.registeredArguments.findIndex(isInstance);
+    const given: unknown = command.processedArgs[index];
+    if (typeof given !== 'string' || !NAME.test(given) || ID.test(given)) return;
+    command.processedArgs[index] = await idOf(openSession(command, { needsKey: true }), given);
+  });
+}
+
+/** Returns the id of the active instance with this id or name. What can be neither is left to the service to refuse. */
+export async function idOf(session: Session, given: string): Promise<string> {
+  if (ID.test(given) || !NAME.test(given)) return given;
+  const { body: names } = await session.ask(namesOf, true);
+  const ids = [...names].filter(([, name]) => name === given).map(([id]) => id);
+  const [id] = ids;
+  if (id === undefined) {
+    const hint = '`gpu instances` lists the active ones; a destroyed one is found by its id only';
+    throw new Failure(EXIT.refused, `no active instance has the name or id ${visible(given)}; ${hint}`);
+  }
+  if (ids.length > 1)
+    throw new Failure(EXIT.usage, `${ids.length} instances have the name ${given}: ${ids.join(', ')}`);
+  if (!ID.test(id)) throw new Failure(EXIT.noConnection, 'the service gave no usable id');
+  return id;
+}
+
+/** Returns the names of the active instances by id. */
+export async function namesOf(client: GpuClient): Promise<ReadonlyMap<string, string>> {
+  const { instances } = await client.graphql<{ instances: { id: string; name: string }[] | null }>(NAMES);
+  return new Map((instances ?? []).map(({ id, name }) => [id, name]));
+}

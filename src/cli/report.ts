@@ -1,0 +1,40 @@
+import { CommanderError } from 'commander';
+import { GpuConnectionError, GpuRefusal } from '../client/index.js';
+import { RunFailed } from '../run/failure.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
+import { paint } from './terminal.js';
+
+/** Reports why a command failed, in a line on stderr; returns its exit code. Throws what is a fault of the program. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof RunFailed) {
+    complain(error.message);
+    return EXIT.refused;
+  }
+  if (error instanceof Failure) {
+    complain(error.message);
+    return error.exitCode;
+  }
+  if (error instanceof GpuRefusal) {
+    const request = error.status >= 500 && error.requestId !== null ? `, request ${error.requestId}` : '';
+    complain(`${error.message} (${error.code}${request})`);
+    return EXIT.refused;
+  }
+  if (error instanceof GpuConnectionError) {
+    complain(error.message);
+    if (error.idempotencyKey !== null) {
+      complain(
+        `the service may have done it; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
+      );
+    }
+    return EXIT.noConnection;
+  }
+  throw error;
+}
+
+/** Always one line. */
+export function complain(text: string): void {
+  const line = visible(text.trim().replace(/\s*\n\s*/g, ' '));
+  process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
+}
