@@ -2,10 +2,12 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { visible, visibleJson } from '../visible.js';
 import { blockCounts } from './blocks.js';
 import { probeDisks } from './disks.js';
+import { EngineFault } from './engine/engine.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
 import { GatewayFault } from './gateway.js';
 import { findHardware } from './hardware.js';
 import { describe, join } from './join.js';
+import { withRetries } from './retries.js';
 import { run } from './run.js';
 import { type AgentSettings, readSettings, UsageError } from './settings.js';
 import { tryOut } from './try.js';
@@ -98,7 +100,12 @@ function command(program: Command, usage: string, description: string): Command 
 
 async function open(options: Options) {
   const settings: AgentSettings = readSettings(process.env, options);
-  return { settings, engine: await openEngine(settings.engineSocket, settings.runtimeDir) };
+  const { engineSocket, runtimeDir } = settings;
+  const engine = await withRetries(
+    (tried) => openEngine(engineSocket, runtimeDir, null, tried),
+    (error) => error instanceof NoEngine && error.mayAnswerLater,
+  );
+  return { settings, engine };
 }
 
 function whole(min: number, max: number) {
@@ -114,6 +121,10 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof NoEngine) {
     complain(error.message);
     return EXIT.usage;
+  }
+  if (error instanceof EngineFault) {
+    complain(`the engine ${error.kind === 'away' ? 'does not answer' : 'refuses'}: ${error.message}`);
+    return EXIT.failed;
   }
   if (error instanceof GatewayFault) {
     complain(error.kind === 'away' ? `the gateway does not answer: ${error.message}` : error.message);

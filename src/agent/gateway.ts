@@ -46,6 +46,14 @@ export class Gateway {
     this.#base = `${url.replace(/\/+$/, '')}/agent/v1`;
   }
 
+  /** Rejects while no gateway answers. */
+  async isThere(): Promise<void> {
+    await this.#ask('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
+      // A refusal is an answer too.
+      if (error instanceof GatewayFault && error.kind === 'away') throw error;
+    });
+  }
+
   async join(request: JoinRequest): Promise<JoinAnswer> {
     const answer = await this.#ask('POST', '/join', this.answersWithinMs, joinAnswer, request);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway gave no token');

@@ -30,6 +30,11 @@ export async function join(
   const disks = await probeDisks(settings.dataDir, engine.info);
   const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
   const gateway = gatewayUrl(url);
+  try {
+    file.prepare();
+  } catch (error) {
+    throw new UsageError(`the data folder ${settings.dataDir} can't be written: ${(error as Error).message}`);
+  }
   const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware });
   const machine = { gateway, ...answer, diskLimit: disks.limit, pretended };
   file.write(machine);

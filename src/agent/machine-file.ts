@@ -49,6 +49,12 @@ export class MachineFile {
     return text === null ? null : joinedMachine.parse(JSON.parse(text));
   }
 
+  /** Fails where `write` would: a token that can't be kept must not be requested. */
+  prepare(): void {
+    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+    closeSync(openSync(`${this.path}.new`, 'w', 0o600));
+  }
+
   /** Written whole or not at all: the token is sent only once. */
   write(machine: JoinedMachine): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });

@@ -84,7 +84,7 @@ async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSetting
   const commands = new RuntimeCommands(join(dataDir, 'commands'));
   for (let tries = 0; ; tries += 1) {
     try {
-      return await openEngine(engineSocket, runtimeDir, commands);
+      return await openEngine(engineSocket, runtimeDir, commands, tries);
     } catch (error) {
       if (!(error instanceof NoEngine)) throw error;
       if (tries === 0) log.warn({ message: error.message }, 'the container engine is away');

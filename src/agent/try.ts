@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,14 +11,18 @@ import { Gateway, GatewayFault } from './gateway.js';
 import type { SimulatedGpus } from './hardware.js';
 import { gatewayUrl, join } from './join.js';
 import { type JoinedMachine, MachineFile } from './machine-file.js';
+import { withRetries } from './retries.js';
 import { run } from './run.js';
 import { type AgentSettings, UsageError } from './settings.js';
 import { chooseImage, type OfferedImage } from './try-image.js';
 
-const ENROLS_WITHIN_MS = 60_000;
+const ASKS_WITHIN_MS = 60_000;
+const ADMIN_WITHIN_MS = 60_000;
+/** Of the last lines of a command that failed. */
+const SHOWN_LINES = 3;
+const MAX_SHOWN = 600;
 /** The operator commands, where the agent is part of the gateway's package. */
 const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
-const ENROLL = [ADMIN, 'machine', 'enroll', '--demo', '--online', '--json'];
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
 /** Joins this computer, with simulated GPUs, to a gateway that runs on it. */
@@ -30,7 +34,7 @@ export async function tryOut(
   const gateway = gatewayUrl(url);
   const offered = await chooseImage(engine, image);
   const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
-  const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAnew(dir, engine, gateway, pretended));
+  const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAgain(dir, engine, gateway, pretended));
   process.stdout.write(howToDeploy(machine, offered));
   await run(dir, offered.isHere ? [offered.name] : []);
 }
@@ -43,7 +47,8 @@ async function stillJoined(
   const machine = new MachineFile(settings.dataDir).read();
   if (machine?.gateway !== gateway || JSON.stringify(machine.pretended) !== JSON.stringify(pretended)) return null;
   try {
-    await new Gateway(gateway, machine.token).desired(0, 0, AbortSignal.timeout(ENROLS_WITHIN_MS));
+    const asking = () => new Gateway(gateway, machine.token).desired(0, 0, AbortSignal.timeout(ASKS_WITHIN_MS));
+    await withRetries(asking, isAway);
     return machine;
   } catch (error) {
     // Another database than the last time: its machines are others.
@@ -52,23 +57,62 @@ async function stillJoined(
   }
 }
 
-async function joinAnew(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
-  const { code } = await enroll();
-  rmSync(new MachineFile(settings.dataDir).path, { force: true });
-  return (await join(settings, engine, { url, code, pretended })).machine;
-}
-
-/** Works on the database that DATA_DIR or DATABASE_URL name, as `npm start` does. */
-async function enroll(): Promise<z.infer<typeof enrolled>> {
-  if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
+/**
+ * Joins as a new machine. An answer of the gateway that was lost may have made one: then this joins as that machine, and retires it where
+ * it can't.
+ */
+async function joinAgain(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
+  await withRetries(() => new Gateway(url, null).isThere(), isAway);
+  let enrolment = await enroll([]);
+  const file = new MachineFile(settings.dataDir);
+  const before = file.read();
+  rmSync(file.path, { force: true });
+  // With other GPUs than before this computer is another machine.
+  if (before?.gateway === url) await admin(['machine', 'retire', before.machineId]).catch(() => {});
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, ENROLL, { timeout: ENROLS_WITHIN_MS });
-    return enrolled.parse(JSON.parse(stdout));
+    const { machine } = await withRetries(async (tried) => {
+      if (tried > 0) enrolment = await enroll([enrolment.machine_id]);
+      return join(settings, engine, { url, code: enrolment.code, pretended });
+    }, isAway);
+    return machine;
   } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    throw new UsageError(`this computer can't be enrolled: ${stderr?.trim().split('\n').at(-1) || message}`);
+    if (isAway(error)) await admin(['machine', 'retire', enrolment.machine_id]).catch(() => {});
+    throw error;
   }
 }
+
+function isAway(error: unknown): boolean {
+  return error instanceof GatewayFault && error.kind === 'away';
+}
+
+/** Returns a join code; for a new machine without `id`. A code that is not used leaves nothing behind. */
+function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
+  return withRetries(
+    async () => enrolled.parse(JSON.parse(await admin(['machine', 'enroll', ...id, '--demo', '--online', '--json']))),
+    (error) => error instanceof TookTooLong,
+  );
+}
+
+/** Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns what it prints. */
+async function admin(args: readonly string[]): Promise<string> {
+  if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
+  try {
+    return (await promisify(execFile)(process.execPath, [ADMIN, ...args], { timeout: ADMIN_WITHIN_MS })).stdout;
+  } catch (error) {
+    const { stderr = '', killed, code, signal } = error as ExecFileException & { stderr?: string };
+    const told = stderr.trim().split('\n').slice(-SHOWN_LINES).join('; ').slice(-MAX_SHOWN);
+    const command = `\`admin ${args.slice(0, 2).join(' ')}\``;
+    if (killed) {
+      const why = told === '' ? '' : `: ${told}`;
+      throw new TookTooLong(`${command} did not finish within ${ADMIN_WITHIN_MS / 1_000} s${why}`);
+    }
+    const reason = told === '' ? `${command} ended with ${code ?? signal} and without a message` : told;
+    throw new UsageError(`this computer can't be enrolled: ${reason}`);
+  }
+}
+
+/** A busy computer may be faster the next time. */
+class TookTooLong extends UsageError {}
 
 function howToDeploy(
   { machineId, gateway, gpu, pretended }: JoinedMachine,

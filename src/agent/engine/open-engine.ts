@@ -6,35 +6,60 @@ import type { Engine, EngineInfo } from './engine.js';
 import { PodmanEngine } from './podman.js';
 import type { RuntimeCommands } from './runtime.js';
 
-const ANSWERS_WITHIN_MS = 10_000;
+/** An engine that has just started, or whose host is busy, may take this long; each try waits longer than the one before. */
+const ANSWERS_WITHIN_MS = [10_000, 20_000, 30_000];
+/** No program listens at the socket: waiting changes nothing. */
+const NOBODY_LISTENS = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
 /** No engine, in one line that says how to get one. */
-export class NoEngine extends Error {}
+export class NoEngine extends Error {
+  constructor(
+    message: string,
+    /** Whether an engine listens and may answer later. */
+    readonly mayAnswerLater = false,
+  ) {
+    super(message);
+  }
+}
 
 /**
  * The engine behind the socket that is named, or else the first of the usual sockets that answers. `runtimeDir` is
- * where a user's own engine has its socket (XDG_RUNTIME_DIR).
+ * where a user's own engine has its socket (XDG_RUNTIME_DIR). `tried`: how often it was tried before.
  */
 export async function openEngine(
   socketPath: string | null,
   runtimeDir: string | null,
   runtimeCommands: RuntimeCommands | null = null,
+  tried = 0,
+  answersWithinMs: readonly number[] = ANSWERS_WITHIN_MS,
 ): Promise<Engine> {
   const candidates = socketPath === null ? usualSockets(runtimeDir).filter((path) => existsSync(path)) : [socketPath];
+  const withinMs = answersWithinMs[Math.min(tried, answersWithinMs.length - 1)]!;
   const faults: string[] = [];
+  let mayAnswerLater = false;
   for (const candidate of candidates) {
+    const since = performance.now();
     try {
-      return await openSocket(candidate, runtimeCommands);
+      return await openSocket(candidate, runtimeCommands, withinMs);
     } catch (error) {
-      faults.push(`${candidate} does not answer: ${(error as Error).message}`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      mayAnswerLater ||= !NOBODY_LISTENS.includes(code ?? '');
+      faults.push(`${candidate} does not answer: ${whyNoAnswer(message, performance.now() - since, withinMs)}`);
     }
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
   if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; --engine SOCKET names one elsewhere`);
   // A socket that nobody answers at: Podman's, when it was started by hand and has ended.
-  const advice = isPodmanThere && socketPath === null ? `; Podman's service starts with ${startOfPodman()}` : '';
-  throw new NoEngine(`${faults.join('; ')}${advice}`);
+  const advice =
+    isPodmanThere && socketPath === null && !mayAnswerLater ? `; Podman's service starts with ${startOfPodman()}` : '';
+  throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);
+}
+
+/** The client of the engine ends a late request as if the engine had. */
+function whyNoAnswer(message: string, tookMs: number, withinMs: number): string {
+  if (tookMs >= withinMs) return `no answer within ${withinMs / 1_000} s`;
+  return message === 'socket hang up' ? 'it closed the connection without an answer' : message;
 }
 
 function noSocket(isPodmanThere: boolean): string {
@@ -60,8 +85,12 @@ function usualSockets(runtimeDir: string | null): string[] {
   ];
 }
 
-async function openSocket(socketPath: string, runtimeCommands: RuntimeCommands | null): Promise<Engine> {
-  const docker = new Docker({ socketPath, timeout: ANSWERS_WITHIN_MS });
+async function openSocket(
+  socketPath: string,
+  runtimeCommands: RuntimeCommands | null,
+  withinMs: number,
+): Promise<Engine> {
+  const docker = new Docker({ socketPath, timeout: withinMs });
   const info = await docker.info();
   // Only Podman builds with Buildah. `version` would say it too, but Podman looks up its packages for each of the two
   // calls: on Debian half a second of CPU time.

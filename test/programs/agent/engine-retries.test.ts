@@ -1,0 +1,65 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { withRetries } from '../../../src/agent/retries.js';
+import { runAgent } from '../../support/hosts/agent-process.js';
+import { folder } from '../../support/process.js';
+
+const INFO = { ServerVersion: '27.0', Driver: 'overlay2', DockerRootDir: '/', NCPU: 2, Runtimes: { runc: {} } };
+
+describe('an engine that does not answer yet', () => {
+  let server: Server;
+  afterEach(() => server.close());
+
+  /** Answers with `answers`, one after the other; the last one stays. */
+  async function engine(...answers: ((response: ServerResponse) => void)[]): Promise<string> {
+    const socket = join(folder(), 'engine.sock');
+    server = createServer((_, response) => (answers.length > 1 ? answers.shift()! : answers[0]!)(response));
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    return socket;
+  }
+  const hangUp = (response: ServerResponse) => response.destroy();
+  const answer = (response: ServerResponse) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(INFO));
+  };
+
+  it('is tried again with a message, and then used', async () => {
+    const socket = await engine(hangUp, answer);
+    const { code, stdout, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ engine: { name: 'docker', version: '27.0' } });
+    const why = `${socket} does not answer: it closed the connection without an answer`;
+    expect(stderr).toBe(`gpu-agent: ${why}; trying again (2 of 3)\n`);
+  });
+
+  it('is given up after three tries', async () => {
+    const socket = await engine(hangUp);
+    const { code, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
+    expect([code, stderr.trim().split('\n').length]).toEqual([2, 3]);
+    expect(stderr).not.toContain('socket hang up');
+  });
+
+  it('says how long it waited, and longer at each try', async () => {
+    const socket = await engine(() => {});
+    await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
+      message: `${socket} does not answer: no answer within 0.05 s`,
+      mayAnswerLater: true,
+    });
+    await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
+  });
+
+  it('is not waited for where no program listens', async () => {
+    server = createServer();
+    const socket = join(folder(), 'none.sock');
+    await expect(openEngine(socket, null)).rejects.toMatchObject({ mayAnswerLater: false });
+    const failed: string[] = [];
+    const failing = withRetries(
+      () => Promise.reject(new Error('never')),
+      () => false,
+      (message) => failed.push(message),
+    );
+    await expect(failing).rejects.toThrow('never');
+    expect(failed).toEqual([]);
+  });
+});
