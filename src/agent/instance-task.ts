@@ -2,6 +2,7 @@ import { pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import { type ContainerDetail, EngineFault } from './engine/engine.js';
 import { readImageName } from './engine/image-name.js';
+import { startFault } from './engine/start-faults.js';
 import { GatewayFault } from './gateway.js';
 import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
 import { type ImageContext, ImageFailed, InstanceImage, MAX_RESTART_PAUSE_MS } from './instance-image.js';
@@ -212,7 +213,7 @@ export class InstanceTask {
     const away = error instanceof EngineFault && error.kind === 'away';
     if (!away) {
       this.context.trouble(this.id, error.message);
-      this.#observe({ message: error.message });
+      this.#observe({ message: 'the machine has a problem with this instance; its agent tries again' });
     }
     if (away && this.#isGivenUp(error)) return;
     const pause = pauseMs(this.#troubles, away ? MAX_AWAY_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
@@ -232,7 +233,8 @@ export class InstanceTask {
     const limit = isHostTried ? (pulledAt === null ? pullMs : MAX_CREATING_MS) : MAX_ENGINE_AWAY_MS;
     if (this.context.clock.now() - (pulledAt ?? begunAt) < limit) return false;
     this.#failed = this.#desired!.start;
-    const message = `the engine does not answer: ${error.message}`;
+    const message = "the engine of the machine doesn't answer";
+    this.context.trouble(this.id, error.message);
     this.#observe({ phase: 'FAILED', message, fault: isHostTried ? 'image' : 'host' });
     return true;
   }
@@ -342,14 +344,14 @@ export class InstanceTask {
    */
   async #tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     for (let tries = 1; ; tries += 1) {
-      const { why, isFinal } = await this.#hostFault(desired, signal);
+      const { why, told, isFinal } = await this.#hostFault(desired, signal);
       if (signal.aborted) return false;
       if (why === null || (tries >= START_TRIES && !isFinal)) {
         Object.assign(this.#attempt, { isHostTried: true, hostFault: why });
         return true;
       }
       if (tries >= START_TRIES) {
-        await this.#fail(desired, why, 'host');
+        await this.#fail(desired, told ?? 'the machine could not prepare the disk of the instance', 'host', why);
         return false;
       }
       this.context.trouble(this.id, why);
@@ -379,18 +381,23 @@ export class InstanceTask {
     return !signal.aborted;
   }
 
-  /** `isFinal`: the host is without its disk or its GPUs. */
-  async #hostFault(desired: DesiredInstance, signal: AbortSignal): Promise<{ why: string | null; isFinal: boolean }> {
+  /** `isFinal`: the host is without its disk or its GPUs. `told` is for the renter, if `why` names nothing of the host. */
+  async #hostFault(
+    desired: DesiredInstance,
+    signal: AbortSignal,
+  ): Promise<{ why: string | null; told: string | null; isFinal: boolean }> {
     let isFinal = true;
     try {
       await this.context.disks.prepare(this.id, desired.diskGb);
       await this.context.gpus.grant(desired);
       isFinal = false;
       this.#attempt.isPinned = await this.context.tryHost(desired, signal);
-      return { why: null, isFinal };
+      return { why: null, told: null, isFinal };
     } catch (error) {
       if (error instanceof EngineFault && error.kind === 'away') throw error;
-      return { why: (error as Error).message, isFinal: isFinal || error instanceof MissingGpus };
+      const why = (error as Error).message;
+      const isMissing = error instanceof MissingGpus;
+      return { why, told: isMissing ? why : null, isFinal: isFinal || isMissing };
     }
   }
 
@@ -439,8 +446,9 @@ export class InstanceTask {
     this.#startTries += 1;
     const { pulledAt, hostFault, hasRun } = this.#attempt;
     const isLate = !hasRun && this.context.clock.now() - pulledAt! >= MAX_CREATING_MS;
-    if (isLate || this.#startTries >= START_TRIES || (error instanceof EngineFault && error.final)) {
-      return this.#fail(desired, error.message, hostFault === null ? 'image' : 'host');
+    const { message, isFinal } = startFault(error.message);
+    if (isLate || isFinal || this.#startTries >= START_TRIES || (error instanceof EngineFault && error.final)) {
+      return this.#fail(desired, message, hostFault === null ? 'image' : 'host', error.message);
     }
     this.context.trouble(this.id, error.message);
     // An engine that was killed while it made a container may not be able to start it ever. Nothing of the renter's is

@@ -138,7 +138,12 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   const NONE = 'an image that is not there';
   const failures: [string, Partial<DesiredInstance>, RegExp, string][] = [
     [NONE, {}, /^the registry has no such image$/, 'image'],
-    ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 'image'],
+    [
+      'a command that is not in the image',
+      { command: ['/no/such'] },
+      /^\/no\/such was not found in the image$/,
+      'image',
+    ],
   ];
   const ownFailures: typeof failures = [
     ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image'],

@@ -1,12 +1,25 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import { withRetries } from '../../../src/agent/retries.js';
+import { openWire } from '../../support/client-wire.js';
+import { startGateway } from '../../support/gateway.js';
 import { runAgent } from '../../support/hosts/agent-process.js';
 import { folder } from '../../support/process.js';
+import { until } from '../../support/until.js';
 
-const INFO = { ServerVersion: '27.0', Driver: 'overlay2', DockerRootDir: '/', NCPU: 2, Runtimes: { runc: {} } };
+const INFO = {
+  Id: `sha256:${'a'.repeat(64)}`,
+  RepoTags: ['mine:latest'],
+  ServerVersion: '27.0',
+  Driver: 'overlay2',
+  DockerRootDir: '/',
+  NCPU: 2,
+  Runtimes: { runc: {} },
+};
 
 describe('an engine that does not answer yet', () => {
   let server: Server;
@@ -47,6 +60,39 @@ describe('an engine that does not answer yet', () => {
       mayAnswerLater: true,
     });
     await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
+  });
+
+  it('is tried out as one machine, also where the answer to joining was lost', async () => {
+    const socket = await engine(answer);
+    const gateway = await startGateway();
+    const wire = await openWire(gateway.address);
+    const url = wire.baseUrl.replace('/v1', '');
+    const args = ['--engine', socket, '--data-dir', folder(), '--image', 'mine', '--url', url];
+    wire.next('lose request', 'pass', 'lose answer');
+    const agent = runAgent(['try', ...args], { DATABASE_URL: gateway.databaseUrl });
+    await until('it runs', () => agent.stderr().includes('the agent runs'), 60_000);
+    const [, id] = /This computer is machine (\S+) /.exec(agent.stdout())!;
+    await agent.end('SIGTERM');
+    expect(agent.stderr().match(/trying again \(2 of 3\)/g)).toHaveLength(2);
+    const client = new pg.Client({ connectionString: gateway.databaseUrl });
+    await client.connect();
+    const { rows } = await client.query('select machine_id as id from machine_host');
+    await client.end();
+    await wire.close();
+    await gateway.close();
+    expect(rows).toEqual([{ id }]);
+  });
+
+  it('says why it could not be enrolled', async () => {
+    const socket = await engine(answer);
+    const gateway = createServer((_, response) => response.writeHead(401).end('{}'));
+    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const args = ['try', '--engine', socket, '--data-dir', folder(), '--image', 'mine', '--url', url];
+    const { code, stderr } = await runAgent(args, { DATABASE_URL: 'nonsense' }).ended;
+    gateway.close();
+    const why = "gpu-agent: this computer can't be enrolled: DATABASE_URL must be an address such as";
+    expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
   it('is not waited for where no program listens', async () => {

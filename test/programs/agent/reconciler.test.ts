@@ -151,7 +151,9 @@ it('a container that can’t be erased keeps nobody else from starting', async (
   const instances = [wished(OTHER, 'absent'), wished(ID, 'running', { image: OWN_IMAGE })];
   await reconciler.apply({ generation: 1, instances });
   await sees(ID, 'RUNNING');
-  expect(await sees(OTHER, 'STOPPING')).toMatchObject({ message: 'its layer is in use' });
+  expect(await sees(OTHER, 'STOPPING')).toMatchObject({
+    message: 'the machine has a problem with this instance; its agent tries again',
+  });
 });
 
 it('a host is tried anew after an image that did not start: it may be what broke since', async () => {

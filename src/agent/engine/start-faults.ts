@@ -1,0 +1,44 @@
+const MAX_PROGRAM = 200;
+/** The program in the error text of a runtime: of runc, and of crun. */
+const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]/;
+
+/**
+ * Reasons why a container does not start, the first that fits. The error text itself names folders of the host: renters get a
+ * message of ours instead, in which `PROGRAM` stands for their program.
+ */
+const REASONS: readonly [words: RegExp, message: string][] = [
+  [
+    /no command (or entrypoint )?(provided|specified)/i,
+    'the image has no command of its own: give one when you deploy it',
+  ],
+  [
+    /no matching entries in (passwd|group) file|unable to find (user|group)/i,
+    'the user of the image does not exist in it',
+  ],
+  [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
+  [/error mounting|to rootfs at/i, 'a volume can not be mounted there: its path is not a folder in the image'],
+  [/argument list too long/i, 'the command and its variables are too long'],
+  [/exec format error/i, 'PROGRAM is not a program for this kind of machine'],
+  [/is a directory/i, 'PROGRAM is a folder in the image'],
+  [/exec.*permission denied|open executable: permission denied/i, 'PROGRAM can not be executed in the image'],
+  [
+    /executable file .*not found|exec: .*no such file or directory|command that was not found/i,
+    'PROGRAM was not found in the image',
+  ],
+];
+
+export interface StartFault {
+  /** For the renter. */
+  message: string;
+  /** Whether the same image and launch fail each time. */
+  isFinal: boolean;
+}
+
+/** Returns what an engine's error text on a start means. */
+export function startFault(words: string): StartFault {
+  const [, message] = REASONS.find(([pattern]) => pattern.test(words)) ?? [];
+  if (message === undefined) return { message: 'the container could not be started', isFinal: false };
+  const [, runc, crun] = PROGRAM.exec(words) ?? [];
+  const program = (runc ?? crun ?? 'the program').slice(0, MAX_PROGRAM);
+  return { message: message.replace('PROGRAM', () => program), isFinal: true };
+}
