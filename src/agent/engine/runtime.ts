@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -15,9 +16,8 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import { quoted } from '../../quoted.js';
 import { readOr, startOf } from '../process-start.js';
@@ -46,6 +46,18 @@ const LOOKS_EVERY_MS = 20;
 /** The largest pipe that Linux makes for a renter. */
 const MAX_PIPE_BYTES = 1_048_576;
 const READ_AT_ONCE_BYTES = 65_536;
+/** Standard input, output and error of a command, and what its watcher says. */
+const PIPES = 4;
+/**
+ * Processes whose output is a pipe print their ids and wait for the end of input. They hold the pipe as 5 too: while a shell prints
+ * elsewhere, its output is something else.
+ */
+const MAKE_PIPES = `
+exec 4<&0
+hold() { exec 5>&1; read -r pid rest </proc/self/stat && echo "$pid" >&3; read -r end <&4; }
+hold | hold | hold | hold | read -r end <&4`;
+/** Linux's flag, which Node does not name: the descriptor stands for the file and does not open it. */
+const O_PATH = 0o10000000;
 /** Others might be a secret, and the host's list of processes shows what a runtime is told. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
 /** The watcher's words for the command: among its arguments `pkill -f` would take it for the command. */
@@ -118,7 +130,7 @@ export class RuntimeCommands {
       if (command === null) await forget();
       else {
         const left = command.over.then(() => sleep(WRITES_WITHIN_MS, null, { ref: false }));
-        void left.then(() => command.empty(join(dir, INPUT))).then(forget);
+        void left.then(() => command.empty()).then(forget);
       }
       return command;
     } catch {
@@ -140,8 +152,6 @@ export class RuntimeCommands {
   }
 }
 
-/** The pipe of a command's input. */
-const INPUT = 'in';
 /** The file of a command with its process id and start, and its container. */
 const PROCESS = 'process';
 
@@ -157,8 +167,8 @@ async function begin(
   const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
   // Its warnings would stand among the errors of the command.
   const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
-  const pipes = await openPipes(dir);
-  const command = new Command(pipes.ours);
+  const pipes = await openPipes();
+  const command = new Command(pipes.ours, pipes.input);
   try {
     const hasBegun = await succeeds(program, args, pipes.inside);
     const pid = readOr(pidFile);
@@ -174,6 +184,7 @@ async function begin(
     // The engine says why.
   }
   command.detach();
+  command.empty();
   return null;
 }
 
@@ -241,7 +252,11 @@ class Command implements Exec {
   #said = '';
   #isOver = false;
 
-  constructor(streams: Ends<Socket>) {
+  constructor(
+    streams: Ends<Socket>,
+    /** Finds the pipe of its input again, without being one of its ends. */
+    private readonly input: number,
+  ) {
     const [stdin, , , ending] = streams;
     this.#streams = streams;
     this.stdin = stdin;
@@ -293,10 +308,10 @@ class Command implements Exec {
   }
 
   /** Takes away what nobody read of its input: it is the agent's memory while a process of the renter's holds the pipe. */
-  empty(input: string): void {
+  empty(): void {
     this.stdin.destroy();
     try {
-      const descriptor = openSync(input, constants.O_RDONLY | constants.O_NONBLOCK);
+      const descriptor = openSync(`/proc/self/fd/${this.input}`, constants.O_RDONLY | constants.O_NONBLOCK);
       const rest = Buffer.allocUnsafe(READ_AT_ONCE_BYTES);
       try {
         for (let left = MAX_PIPE_BYTES; left > 0; ) {
@@ -309,6 +324,8 @@ class Command implements Exec {
       }
     } catch {
       // Somebody holds it open for writing, and it is empty.
+    } finally {
+      closeSync(this.input);
     }
   }
 }
@@ -325,11 +342,11 @@ async function allRead(from: Socket): Promise<void> {
   }
 }
 
-/** Pipes, since a command may open its streams anew by /dev/stderr, which it can't do with sockets. */
-async function openPipes(dir: string): Promise<{ inside: Ends<number>; ours: Ends<Socket> }> {
-  const paths = [INPUT, 'out', 'err', 'end'].map((name) => join(dir, name));
-  // Whatever user the command runs as may open them anew.
-  await promisify(execFile)('mkfifo', ['-m', '666', ...paths]);
+/**
+ * Pipes, since a command may open its streams again by /dev/stderr, which it can't do with sockets. They have no names, which a command
+ * would see with the agent's folder in them: Node makes no such pipes, so they are those of a shell that ends immediately.
+ */
+async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; input: number }> {
   const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
   const opened: number[] = [];
   const open = (path: string, flags: number) => {
@@ -337,12 +354,19 @@ async function openPipes(dir: string): Promise<{ inside: Ends<number>; ours: End
     opened.push(descriptor);
     return descriptor;
   };
+  const maker = spawn('/bin/sh', ['-c', MAKE_PIPES], { stdio: ['pipe', 'ignore', 'ignore', 'pipe'] });
+  const ended = once(maker, 'close');
+  const late = setTimeout(() => maker.kill('SIGKILL'), BEGINS_WITHIN_MS);
   try {
+    const paths = (await holdersOf(maker.stdio[3] as Readable)).map((pid) => `/proc/${pid}/fd/5`);
+    const input = open(paths[0]!, O_PATH);
     const ends = paths.map((path, index) => {
       const isInput = index === 0;
       // While it holds both ends, neither of the others waits for its counterpart.
       const both = openSync(path, O_RDWR | O_NONBLOCK);
       try {
+        // Any user that the command runs as may open it again.
+        fchmodSync(both, 0o666);
         const inside = open(path, isInput ? O_RDONLY : O_WRONLY);
         return { inside, ours: open(path, (isInput ? O_WRONLY : O_RDONLY) | O_NONBLOCK) };
       } finally {
@@ -350,9 +374,24 @@ async function openPipes(dir: string): Promise<{ inside: Ends<number>; ours: End
       }
     });
     const ours = ends.map(({ ours: fd }, index) => new Socket({ fd, readable: index > 0, writable: index === 0 }));
-    return { inside: ends.map(({ inside }) => inside) as Ends<number>, ours: ours as Ends<Socket> };
+    return { inside: ends.map(({ inside }) => inside) as Ends<number>, ours: ours as Ends<Socket>, input };
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
     throw error;
+  } finally {
+    maker.stdin!.destroy();
+    await ended;
+    clearTimeout(late);
   }
+}
+
+/** The processes that hold the pipes. */
+async function holdersOf(told: Readable): Promise<string[]> {
+  let text = '';
+  for await (const chunk of told.setEncoding('latin1')) {
+    text += chunk;
+    const pids = text.split('\n').slice(0, -1);
+    if (pids.length === PIPES) return pids;
+  }
+  throw new Error('no pipes could be made');
 }

@@ -34,10 +34,10 @@ export interface StartFault {
   isFinal: boolean;
 }
 
-/** Returns what an engine's error text on a start means. */
-export function startFault(words: string): StartFault {
+/** Returns what an engine's error text on a start means; `otherwise` where that is not known. */
+export function startFault(words: string, otherwise = 'the container could not be started'): StartFault {
   const [, message] = REASONS.find(([pattern]) => pattern.test(words)) ?? [];
-  if (message === undefined) return { message: 'the container could not be started', isFinal: false };
+  if (message === undefined) return { message: otherwise, isFinal: false };
   const [, runc, crun] = PROGRAM.exec(words) ?? [];
   const program = (runc ?? crun ?? 'the program').slice(0, MAX_PROGRAM);
   return { message: message.replace('PROGRAM', () => program), isFinal: true };

@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { type Engine, EngineFault } from '../engine/engine.js';
+import { startFault } from '../engine/start-faults.js';
 import type { Gateway } from '../gateway.js';
 import type { WantedTunnel } from '../protocol.js';
 import {
@@ -229,8 +230,9 @@ function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reas
   if (error instanceof TooManyShells) return { reason: 'busy', message };
   if (error instanceof NoListener) return { reason: 'no_listener', message };
   if (error instanceof EngineFault && (error.kind === 'missing' || error.kind === 'conflict'))
-    return { reason: 'not_running', message };
-  return { reason: 'failed', message };
+    return { reason: 'not_running', message: 'the container does not run' };
+  // An engine's own text names folders of the host.
+  return { reason: 'failed', message: startFault(error.message, 'the command could not be started').message };
 }
 
 function isSafe(url: string): boolean {

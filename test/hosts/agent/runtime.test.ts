@@ -100,6 +100,9 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       const exec = await begin(command, { id });
       exec.stdin.end('in\n');
       expect(await outcome(exec)).toEqual({ exitCode: 7, out: 'in\nout\n', error: 'error\n' });
+      // The runtime's own names for pipes, and no folder of the host.
+      const { out } = await run('for n in 0 1 2; do readlink /proc/$$/fd/$n; done', { id });
+      expect(out).toMatch(/^(pipe:\[\d+\]\n){3}$/);
     }
   });
 
