@@ -21,7 +21,7 @@ import { RunFailed } from './failure.js';
  * harm here (device nodes, links that lead out of the results, set-user-ID bits) is left out.
  */
 
-/** On Linux a folder is named by its open handle, so that a link that replaces it meanwhile changes nothing. */
+/** On Linux a folder is named by its open handle, so that a link that replaces it in the meantime changes nothing. */
 const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
 const IS_WINDOWS = process.platform === 'win32';
 const PERMISSIONS = 0o777;

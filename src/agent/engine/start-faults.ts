@@ -16,11 +16,11 @@ const REASONS: readonly [words: RegExp, message: string][] = [
     'the user of the image does not exist in it',
   ],
   [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
-  [/error mounting|to rootfs at/i, 'a volume can not be mounted there: its path is not a folder in the image'],
+  [/error mounting|to rootfs at/i, "a volume can't be mounted there: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],
   [/exec format error/i, 'PROGRAM is not a program for this kind of machine'],
   [/is a directory/i, 'PROGRAM is a folder in the image'],
-  [/exec.*permission denied|open executable: permission denied/i, 'PROGRAM can not be executed in the image'],
+  [/exec.*permission denied|open executable: permission denied/i, "PROGRAM can't be executed in the image"],
   [
     /executable file .*not found|exec: .*no such file or directory|command that was not found/i,
     'PROGRAM was not found in the image',

@@ -17,9 +17,9 @@ describe('why a container does not start', () => {
       `crun: executable file \`/no/such\` not found in $PATH: No such file or directory: ${FOUND_NONE}`,
       '/no/such was not found in the image',
     ],
-    [`${PODMAN} exec: "/data": permission denied: OCI permission denied`, '/data can not be executed in the image'],
+    [`${PODMAN} exec: "/data": permission denied: OCI permission denied`, "/data can't be executed in the image"],
     [`${DOCKER} exec: "/etc": is a directory: unknown`, '/etc is a folder in the image'],
-    ['crun: open executable: Permission denied: OCI permission denied', 'the program can not be executed in the image'],
+    ['crun: open executable: Permission denied: OCI permission denied', "the program can't be executed in the image"],
     [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm is not a program for this kind of machine'],
     [
       'workdir "/x" exists on container 810f, but is not a directory',
@@ -28,7 +28,7 @@ describe('why a container does not start', () => {
     ['unable to find user nobodyx: no matching entries in passwd file', 'the user of the image does not exist in it'],
     [
       `OCI runtime error: ${PODMAN} error mounting "/var/lib/gpu-agent/volumes/v-1" to rootfs at "/etc/passwd": mount /var/lib/gpu-agent/volumes/v-1:/etc/passwd (via /proc/self/fd/6), flags: 0x5000: not a directory`,
-      'a volume can not be mounted there: its path is not a folder in the image',
+      "a volume can't be mounted there: its path is not a folder in the image",
     ],
     [
       'no command or entrypoint provided, and no CMD or ENTRYPOINT from image',
