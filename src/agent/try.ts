@@ -114,6 +114,12 @@ async function admin(args: readonly string[]): Promise<string> {
 /** A busy computer may be faster the next time. */
 class TookTooLong extends UsageError {}
 
+/** The console's form for renting the machine with the image. */
+export function deployLink(gateway: string, machineId: string, image: string): string {
+  const asked = new URLSearchParams({ machine: machineId, template: image, 'deploy-disk': '5' });
+  return `${gateway}/deploy?${asked}`;
+}
+
 function howToDeploy(
   { machineId, gateway, gpu, pretended }: JoinedMachine,
   { name, isHere, because }: OfferedImage,
@@ -125,6 +131,7 @@ function howToDeploy(
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,
+    `Or in the console, with this image filled in: ${deployLink(gateway, machineId, name)}`,
     ...(models.length > 1 ? [`It can be rented in blocks of its GPUs: ${describeBlocks(models)}.`] : []),
     ...(because === null ? [] : [because]),
     `${isHere ? 'runs an image of this host' : 'pulls a small image, runs it'} and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.`,

@@ -35,7 +35,8 @@ builder.prismaObject('Machine', {
     cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
     reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
     demo: t.exposeBoolean('demo', {
-      description: 'True for a generated machine of the demonstration inventory, which does not exist.',
+      description:
+        'True for a made-up machine of the demonstration inventory and for a trial machine with simulated GPUs. Only the latter runs containers.',
     }),
     host: t.field({
       type: HostType,

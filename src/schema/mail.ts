@@ -44,6 +44,10 @@ const MailAddressType = builder.prismaObject('Webhook', {
 });
 
 builder.queryFields((t) => ({
+  sendsMail: t.boolean({
+    description: 'Whether this service sends mail. If it does not, setMailAddress is refused.',
+    resolve: (_root, _args, { deps }) => deps.sendMail !== null,
+  }),
   mailAddress: t.prismaField({
     type: MailAddressType,
     ...NEEDS_KEY,

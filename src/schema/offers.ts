@@ -49,7 +49,8 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
       description: `True when an on-demand or reserved deploy would stop an interruptible instance. Such a deploy is billed for ${PREEMPTION_MINIMUM_SECONDS} seconds of GPU at least, however early it ends; renting what is free has no minimum.`,
     }),
     demo: t.exposeBoolean('demo', {
-      description: 'True for a generated machine of the demonstration inventory, which does not exist.',
+      description:
+        'True for a made-up machine of the demonstration inventory and for a trial machine with simulated GPUs. Only the latter has an agent and runs containers.',
     }),
     hasAgent: t.exposeBoolean('hasAgent', {
       description: 'Whether a host agent runs containers on it. Without one a rental is a record, and nothing runs.',

@@ -90,7 +90,7 @@ describe('a page and its gateway', needs('chromium'), () => {
     // About half a cent a second: a lag of two seconds is seen.
     for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
     const context = await here.pages.context(owner);
-    const tabs = [await here.pages.visit('/money', context), await here.pages.visit('/money', context)];
+    const tabs = [await here.pages.visit('/', context), await here.pages.visit('/', context)];
     for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
     /** To the cent, whichever second the service was asked in. */
     const isEqual = async ({ page }: Visit): Promise<boolean> => {
@@ -151,9 +151,16 @@ describe('a page and its gateway', needs('chromium'), () => {
         await page.getByText('Live', { exact: true }).waitFor();
         // What could not be read offline is read when the browser is back, though its stream was never lost.
         await page.context().setOffline(true);
+        await page.getByText('No connection to the service').waitFor();
         await navigation.getByRole('link', { name: 'Money' }).click();
         await unanswered.first().waitFor();
+        // Nor can the code of a screen be loaded that was never shown.
+        await navigation.getByRole('link', { name: 'Volumes' }).click();
+        await page.getByText('This part of the page could not be loaded').waitFor();
         await page.context().setOffline(false);
+        await page.getByText('Live', { exact: true }).waitFor();
+        await page.getByRole('heading', { level: 1, name: 'Volumes' }).waitFor();
+        await navigation.getByRole('link', { name: 'Money' }).click();
         await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
         // Each part of the screen asks again by itself.
         await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);

@@ -3,6 +3,7 @@ import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { seen } from '../support/agent.js';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
 import { expectSound, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
+import { Settling } from '../support/console/screen-look.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 
@@ -93,6 +94,29 @@ describe('Home', needs('chromium'), () => {
       await page.getByText('Urgent:').waitFor({ state: 'attached' });
       await expectSound(page);
     });
+  });
+
+  it('moves little of what is seen while a screen loads', async () => {
+    const owner = await renter('10');
+    await deployed(owner, 'l40s');
+    const context = await here.pages.context(owner);
+    await context.addInitScript(() => {
+      Object.assign(window, { shift: 0 });
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries() as unknown as { value: number }[])
+          (window as unknown as { shift: number }).shift += value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    const { page } = await here.pages.visit('/', context);
+    const settling = new Settling(page);
+    const shifts: [string, number][] = [];
+    for (const path of ['/', '/machines', '/deploy?gpu=l40s', '/money']) {
+      await page.goto(here.gateway.address + path);
+      await settling.settled();
+      shifts.push([path, await page.evaluate(() => (window as unknown as { shift: number }).shift)]);
+    }
+    await context.close();
+    expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
   it('is Home for those signed in, and the machines for strangers and by links of before', async () => {

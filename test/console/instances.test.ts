@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
 import { figure, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
+import { WireAgent } from '../support/wire-agent.js';
 
 let here: OpenConsole;
 
@@ -110,6 +112,42 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       );
       expect(asked).toContainEqual(expect.objectContaining({ statuses: ['DESTROYED'], gpus: ['l40s'] }));
       expect(complaints).toEqual([]);
+    });
+  });
+
+  it('shows machines that run containers first, and chooses one of them as the best', async () => {
+    const { code } = await enrol(here.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: true });
+    const agent = await WireAgent.join(here.gateway.address, code, { pretended: true });
+    await agent.report();
+    const [machine] = await here.sql('select gpu from machine where id = $1', [agent.machineId]);
+    const owner = await renter();
+    await here.pages.with(`/machines?gpu=${machine!.gpu}`, owner, async ({ page, complaints }) => {
+      const first = page.locator('.offer').first();
+      await first.getByRole('link', { name: `Rent ${agent.machineId}` }).waitFor();
+      await first.getByText('trial', { exact: true }).waitFor();
+      await page.locator('.offer').nth(1).getByText('demo', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Rent the best that fits' }).click();
+      await page.locator('.which').getByText(agent.machineId).waitFor();
+      await page.getByText('its GPUs are simulated').waitFor();
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await page.getByText('running', { exact: true }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('shows amounts of one second on Money', async () => {
+    const owner = await renter('50');
+    await deployed(owner, 'h100-sxm');
+    await here.pages.with('/money', owner, async ({ page }) => {
+      const total = (name: string) => page.getByRole('row', { name }).last().locator('strong').innerText();
+      await page.getByRole('row', { name: /^Balance/ }).waitFor();
+      // Other figures of the page would have gone on by now.
+      await page.waitForTimeout(2_500);
+      const [spent, balance] = [await total('Together'), await total('Balance')];
+      expect(Number(spent)).toBeGreaterThan(0);
+      expect(Number(spent) + Number(balance)).toBeCloseTo(50, 6);
+      expect(await figure(page, 'balance')).toBe(Math.floor(Number(balance) * 1e4) / 1e4);
+      expect(await figure(page, 'month')).toBe(Math.floor(Number(spent) * 1e4) / 1e4);
     });
   });
 

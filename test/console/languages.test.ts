@@ -15,7 +15,7 @@ const TRANSLATED = {
   '/': 'main > .stack > :not([aria-labelledby="rented"])',
   '/money': 'main',
   '/machines': '#prices',
-  '/webhooks': '[aria-labelledby="mail"]',
+  '/webhooks': 'main h1, main .panel-head, main form',
 };
 const TRANSLATED_FOR_STRANGERS = { '/': 'main', '/sign-in': 'main' };
 
@@ -60,6 +60,7 @@ describe('languages of the console', needs('chromium'), () => {
       async ({ page }) => {
         await heading(page, 'Volumes').waitFor();
         await page.keyboard.press('Control+k');
+        expect(await page.locator('.find kbd').innerText()).toBe('Strg K');
         const field = page.getByRole('combobox', { name: 'Was suchen Sie?' });
         const chosen = page.getByRole('option', { selected: true });
         for (const [typed, found] of [

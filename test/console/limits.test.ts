@@ -159,6 +159,9 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     const receiver = await startReceiver();
     try {
       const { page, complaints } = await open(owner, '/webhooks');
+      await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
+      // This gateway sends none.
+      expect(await page.getByRole('region', { name: 'Mail' }).count()).toBe(0);
       await page.getByLabel(/^Address that events are sent to/).fill(receiver.url);
       await page.getByRole('button', { name: 'Create a webhook' }).click();
       const secret = await page.locator('code.secret').innerText();

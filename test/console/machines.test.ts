@@ -190,7 +190,11 @@ describe('the market in Chromium', needs('chromium'), () => {
         );
       }
       const ticks = page.getByRole('checkbox', { name: /^Compare m-/ });
-      for (const place of [0, 1, 2, 3]) await ticks.nth(place).check();
+      for (const place of [3, 2, 1, 0]) await ticks.nth(place).check();
+      const isSeen = ({ top, bottom }: { top: number; bottom: number }) => top >= 0 && bottom > top && bottom <= 900;
+      const compare = page.getByRole('region', { name: 'Compare', exact: true });
+      await ticks.nth(12).scrollIntoViewIfNeeded();
+      expect(isSeen(await compare.evaluate((panel) => panel.getBoundingClientRect().toJSON()))).toBe(true);
       expect(await ticks.nth(4).isDisabled()).toBe(true);
       const ids = new URL(page.url()).searchParams.get('compare')!.split(',');
       expect(ids).toHaveLength(4);

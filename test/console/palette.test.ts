@@ -82,7 +82,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await field(page).waitFor();
       await page.keyboard.type('stop comfy');
       await page.keyboard.press('Enter');
-      const dialog = page.getByRole('dialog', { name: `Stop ${id}?` });
+      const dialog = page.getByRole('dialog', { name: 'Stop comfy?' });
       await dialog.getByText('keeps costing').waitFor();
       await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
       const done = page.getByRole('region', { name: 'What was done' });

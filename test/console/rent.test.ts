@@ -32,6 +32,8 @@ describe('renting in Chromium', needs('chromium'), () => {
         const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
         await button.waitFor();
         await page.getByText('Your balance of 100.00 USD lasts').waitFor();
+        // On a phone, where a bar of tabs lies at the foot.
+        await page.setViewportSize({ width: 360, height: 640 });
         await button.click();
         await page.getByText('running', { exact: true }).waitFor();
         expect(new URL(page.url()).pathname).toMatch(/^\/instances\/i-[0-9a-f]{8}$/);

@@ -60,6 +60,12 @@ function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof of
 }
 
 describe('the best offer', () => {
+  it('is a machine that runs containers, if there is one of the preferred model', () => {
+    const offers = [offer('m-1', 10n, { hasAgent: false }), offer('m-2', 20n), offer('m-3', 5n, { gpu: 'b' })];
+    expect(ranked({}, offers)).toBe('m-3 m-2 m-1');
+    expect(ranked({ gpus: ['a', 'b'] }, offers)).toBe('m-2 m-1 m-3');
+  });
+
   it('is the cheapest machine, then the free one, then the most reliable, then the first by id', () => {
     const offers = [
       offer('m-1', 20n, { numGpus: 2 }),

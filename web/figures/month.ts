@@ -17,18 +17,18 @@ interface Spent {
 }
 
 /**
- * What each key cost this month up to `asOf`, with what it costs now per hour, reckoned on to `now` and to the month's end: the
- * greatest forecast first. A key that only costs since `asOf` is there too.
+ * What each key cost this month up to `asOf`, with what it costs then per hour, reckoned on to the month's end: the greatest
+ * forecast first. A key that only costs since `asOf` is there too.
  */
-export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number, now: number): MonthRow[] {
+export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number): MonthRow[] {
   const perHour = new Map<string, Micro>();
   for (const { key, amount } of rates) perHour.set(key, (perHour.get(key) ?? 0n) + amount);
   const amounts = new Map(spent.map(({ key, amount }) => [key, amount]));
   return [...new Set([...amounts.keys(), ...perHour.keys()])]
     .map((key) => {
       const rate = perHour.get(key) ?? 0n;
-      const soFar = (amounts.get(key) ?? 0n) + accrued(rate, Math.max(0, now - asOf));
-      return { key, spent: soFar, rate, forecast: soFar + accrued(rate, monthEnd(now) - now) };
+      const soFar = amounts.get(key) ?? 0n;
+      return { key, spent: soFar, rate, forecast: soFar + accrued(rate, monthEnd(asOf) - asOf) };
     })
     .filter(({ forecast }) => forecast > 0n)
     .toSorted(({ forecast: one }, { forecast: other }) => (one < other ? 1 : one > other ? -1 : 0));

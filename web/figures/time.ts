@@ -13,6 +13,7 @@ export const secondsOf = (instant: string): number => Math.floor(Date.parse(inst
 const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
 const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
@@ -23,6 +24,9 @@ export function localTime(at: number, now: number): string {
   if (then.toDateString() === today.toDateString()) return texts.today(time);
   return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
 }
+
+/** Local, to the second: "14:05:09". */
+export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
 
 /** The same instant in UTC, with its date where that is another than the local one. */
 export function utcTime(at: number): string {

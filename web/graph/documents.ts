@@ -365,7 +365,6 @@ export const Quote = graphql(`
         gpu
         numGpus
         region
-        demo
       }
       mode
       diskGb
@@ -773,9 +772,24 @@ export const Act = graphql(
   [InstanceFields],
 );
 
-export const SpendByDay = graphql(`
-  query SpendByDay($from: Date!, $to: Date, $limit: Int) {
-    spendByDay(from: $from, to: $to, limit: $limit) {
+/** Everything that Money shows, in one query: the service computes it for one second. */
+export const Money = graphql(
+  `
+  query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {
+    account {
+      ...AccountFields
+      monthlyLimit
+      limitReachedAt
+    }
+    instances {
+      id
+      name
+      gpu
+      status
+      priceHr
+      diskPriceHr
+    }
+    days: spendByDay(from: $days, limit: $named) {
       from
       to
       total
@@ -796,15 +810,8 @@ export const SpendByDay = graphql(`
         amount
       }
       others
-      asOf
     }
-  }
-`);
-
-/** This month by model and by name. */
-export const SpendOfMonth = graphql(`
-  query SpendOfMonth($from: Date!, $limit: Int) {
-    spendByDay(from: $from, limit: $limit) {
+    month: spendByDay(from: $month, limit: $names) {
       total
       volumes
       models {
@@ -816,13 +823,7 @@ export const SpendOfMonth = graphql(`
         instances
         amount
       }
-      asOf
     }
-  }
-`);
-
-export const Statement = graphql(`
-  query Statement($from: DateTime!, $to: DateTime) {
     statement(from: $from, to: $to) {
       from
       to
@@ -849,7 +850,9 @@ export const Statement = graphql(`
       }
     }
   }
-`);
+`,
+  [AccountFields],
+);
 
 const TopUpFields = graphql(`
   fragment TopUpFields on TopUp {
@@ -1079,16 +1082,6 @@ export const Redeliver = graphql(`
   }
 `);
 
-export const AccountLimit = graphql(`
-  query AccountLimit {
-    account {
-      monthlyLimit
-      monthSpend
-      limitReachedAt
-    }
-  }
-`);
-
 export const SetMonthlyLimit = graphql(`
   mutation SetMonthlyLimit($monthlyLimit: Float) {
     setMonthlyLimit(monthlyLimit: $monthlyLimit) {
@@ -1115,6 +1108,7 @@ export const SetSpendLimit = graphql(`
 
 export const MailAddress = graphql(`
   query MailAddress {
+    sendsMail
     mailAddress {
       address
       events

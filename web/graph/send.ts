@@ -6,6 +6,8 @@ export class Refusal extends Error {
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
+    /** The rest of the answer, whose refused fields are null; null when it holds nothing. */
+    readonly partial: object | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
@@ -51,7 +53,8 @@ export function dataOf<Data>({ data, errors }: Body<Data>): Data {
   const error = errors?.[0];
   if (error !== undefined) {
     const { code = 'invalid_request', retryAfterSeconds = null } = error.extensions ?? {};
-    throw new Refusal(code, error.message, retryAfterSeconds);
+    const isPartial = data != null && Object.values(data).some((field) => field !== null);
+    throw new Refusal(code, error.message, retryAfterSeconds, isPartial ? data : null);
   }
   if (data === undefined || data === null) throw new Unreachable('the answer is empty');
   return data;

@@ -25,7 +25,7 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           key={action}
           type="button"
           class={action === 'DESTROY' ? 'danger' : ''}
-          aria-label={texts[action].label(instance.id)}
+          aria-label={texts[action].label(visible(instance.name))}
           onClick={() => {
             askedAction.value = { instance, action, cannotStart };
           }}
@@ -55,14 +55,15 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
       const done = (await send(Act, { id: instance.id, action, idempotencyKey })).action;
       if (done !== null) {
         takeInstance(done);
-        say(words.done(done.name));
+        say(words.done(visible(done.name)));
       }
       onClose();
     });
   return (
-    <Dialog title={words.title(instance.id)} isNarrow onClose={onClose}>
+    <Dialog title={words.title(visible(instance.name))} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p class="quiet">
+          {instance.name !== instance.id && <span class="mono small">{instance.id} · </span>}
           {texts.what(
             instance.numGpus,
             modelName(instance.gpu),

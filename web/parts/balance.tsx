@@ -1,5 +1,5 @@
 import { rate, usd } from '../figures/money.js';
-import { balanceNow, monthSpendNow, type Settled } from '../state/account.js';
+import { balanceNow, type Figures, monthSpendNow } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
 import { texts } from '../texts/en/balance.js';
@@ -14,7 +14,7 @@ function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
 }
 
 /** What is there, what goes, what went, and what the month comes to. */
-export function Balance({ known }: { known: Settled }) {
+export function Balance({ known }: { known: Figures }) {
   const expected = forecast.value;
   return (
     <section class="panel padded stack" aria-label={texts.balance}>

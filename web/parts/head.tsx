@@ -6,6 +6,7 @@ import { path } from '../state/location.js';
 import { isExpectedIn, session, signOut } from '../state/session.js';
 import { isMac, overlay } from '../state/shortcuts.js';
 import { texts } from '../texts/en/head.js';
+import { texts as house } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
@@ -86,7 +87,7 @@ const Find = () => (
   >
     <Icon name="search" />
     <span>{texts.find}</span>
-    <kbd>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>
+    <kbd>{isMac() ? '⌘' : house.control} K</kbd>
   </button>
 );
 

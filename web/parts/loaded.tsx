@@ -1,20 +1,41 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Retry } from '../graph/retry.js';
+import { Unreachable } from '../graph/send.js';
 import { texts } from '../texts/en/house.js';
-import { Failure } from './notice.js';
 
-/** A part of the page whose code is loaded when it is first shown. */
+/** A part of the page whose code is loaded when it is first shown, and again after a pause while that fails. */
 export function loaded<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return (props) => {
-    const [state, setState] = useState<{ Part?: ComponentType<Props>; error?: unknown }>({});
+    const [state, setState] = useState<{ Part?: ComponentType<Props>; isLost?: boolean }>({});
     useEffect(() => {
-      load().then(
-        (Part) => setState({ Part }),
-        (error) => setState({ error }),
-      );
+      const retry = new Retry();
+      const attempt = () =>
+        load().then(
+          (Part) => setState({ Part }),
+          (error) => {
+            setState({ isLost: true });
+            retry.after(new Unreachable(String(error)), attempt);
+          },
+        );
+      void attempt();
+      return () => retry.end();
     }, []);
-    const { Part, error } = state;
-    if (error !== undefined) return <Failure error={error} />;
-    return Part === undefined ? <p class="quiet">{texts.moment}</p> : <Part {...props} />;
+    const { Part, isLost } = state;
+    if (Part !== undefined) return <Part {...props} />;
+    if (isLost) return <NotLoaded />;
+    return <p class="quiet">{texts.moment}</p>;
   };
 }
+
+/** After an upgrade the code of this page is gone: only another page has the new one. */
+const NotLoaded = () => (
+  <div class="notice warn row between">
+    <span role="alert">{texts.notLoaded}</span>
+    {navigator.onLine && (
+      <button type="button" onClick={() => location.reload()}>
+        {texts.reload}
+      </button>
+    )}
+  </div>
+);

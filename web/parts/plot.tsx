@@ -2,12 +2,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { type LoadChart, markText, newestOf, valueText } from '../figures/load.js';
+import { tickText } from '../figures/ticks.js';
 import { useWidth } from './use-width.js';
 
 const HEIGHT = 144;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
 const AXIS_WIDTH = 44;
 const AXIS_HEIGHT = 28;
+/** An axis that ends below needs more decimals than fit beside it. */
+const LEAST_TOP = 0.01;
 /** The charts of a page show one moment together. */
 const MOMENT = 'load';
 
@@ -81,7 +84,10 @@ function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index
       height: HEIGHT,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, sync: { key: MOMENT }, points: { size: 6 } },
-      scales: { x: { time: true }, y: { range: (_, _least, most) => [0, top ?? (most > 0 ? most * 1.1 : 1)] } },
+      scales: {
+        x: { time: true },
+        y: { range: (_, _least, most) => [0, top ?? (most > 0 ? Math.max(most * 1.1, LEAST_TOP) : 1)] },
+      },
       axes: [
         {
           ...axis,
@@ -89,7 +95,7 @@ function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index
           space: 70,
           values: (_, marks, __, ___, apart) => marks.map((at) => markText(at, apart)),
         },
-        { ...axis, size: AXIS_WIDTH },
+        { ...axis, size: AXIS_WIDTH, values: (_, marks, __, ___, apart) => marks.map((mark) => tickText(mark, apart)) },
       ],
       series: [
         {},

@@ -1,11 +1,11 @@
 import { localTime } from '../figures/time.js';
-import { settled } from '../state/account.js';
+import { figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { texts } from '../texts/en/runs-out.js';
 
 /** When credit runs out at the present burn: the service's own answer, the same on every screen. */
 export function RunsOut() {
-  const known = settled.value;
+  const known = figures.value;
   if (known === null) return null;
   const { exhaustsAt, burn } = known;
   if (exhaustsAt === null) return <>{burn === 0n ? texts.nothingCosts : texts.lastsForYears}</>;

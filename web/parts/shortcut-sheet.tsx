@@ -1,5 +1,6 @@
 import { isMac, overlay, SHORTCUTS, singleKeys } from '../state/shortcuts.js';
 import { shortcuts, texts } from '../texts/en/commands.js';
+import { texts as house } from '../texts/en/house.js';
 import { Dialog } from './dialog.js';
 
 /** What the keyboard does beside Tab and Enter, and how to have none of it. */
@@ -17,7 +18,7 @@ export function ShortcutSheet() {
           <div>
             <dt>{texts.find}</dt>
             <dd>
-              <kbd>{isMac() ? '⌘' : 'Ctrl'}</kbd> <kbd>K</kbd>
+              <kbd>{isMac() ? '⌘' : house.control}</kbd> <kbd>K</kbd>
             </dd>
           </div>
           {SHORTCUTS.map(({ keys, name }) => (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
-import { number } from '../figures/number.js';
+import { fixed, number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { OneOffer } from '../graph/documents.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
@@ -27,7 +27,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
     },
   ],
   [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
-  [texts.reliability, ({ reliability }) => `${(reliability * 100).toFixed(2)} %`],
+  [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
   [texts.region, ({ region }) => regionName(region)],
   [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],
   [texts.memory, ({ ramGb }) => `${ramGb} GB`],

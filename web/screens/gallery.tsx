@@ -72,18 +72,23 @@ export function Gallery({ value, onType, onSaved }: Props) {
               chosen.value = null;
               onType(slug);
             },
-            [title, picture, vramGb === null ? category : texts.ofCategory(category, vramGb)],
+            [
+              title,
+              picture,
+              vramGb === null ? texts.category(category) : texts.ofCategory(texts.category(category), vramGb),
+            ],
           ),
         )}
-        {card(
-          '',
-          isOwn,
-          () => {
-            chosen.value = null;
-            onType('');
-          },
-          [texts.ownImage, 'box', texts.anyRegistry],
-        )}
+        {templates !== null &&
+          card(
+            '',
+            isOwn,
+            () => {
+              chosen.value = null;
+              onType('');
+            },
+            [texts.ownImage, 'box', texts.anyRegistry],
+          )}
       </div>
       {isOwn && (
         <label class="field">

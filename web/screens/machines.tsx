@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { chosenGpus } from '../state/filters.js';
-import { followMarket, models, readSheet, sheet } from '../state/market.js';
+import { followMarket, marketSnapshot, models, readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/machines.js';
 import { Compare } from './compare.js';
@@ -24,7 +24,7 @@ export function Machines() {
     <div class="stack">
       <div class="row between">
         <h1 tabIndex={-1}>{texts.title}</h1>
-        {sheet.value !== null && <p class="small quiet">{texts.market(sheet.value.pricing.marketSnapshot)}</p>}
+        <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
       </div>
       <Filters />
       <p class="small one-column-only">
@@ -34,8 +34,8 @@ export function Machines() {
         <div class="stack" ref={found}>
           {chosen !== undefined && <ModelPanel model={chosen} />}
           <PopularModels />
-          <Compare />
           <Offers />
+          <Compare />
         </div>
         <PriceSheet
           onChosen={() => {

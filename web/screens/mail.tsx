@@ -38,6 +38,9 @@ export function Mail() {
     });
   };
   const mail = data.value?.mailAddress ?? null;
+  // Where no mail is sent there is nothing to set; an address of before can be deleted.
+  const isOffered = data.value?.sendsMail === true;
+  if (error.value === null && mail === null && !isOffered) return null;
   const isSent = mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;
   return (
     <section class="panel" aria-labelledby="mail">
@@ -81,15 +84,17 @@ export function Mail() {
           )}
         </div>
       )}
-      <form class="padded row" onSubmit={set}>
-        <label class="field">
-          <span>{mail === null ? texts.yourAddress : texts.anotherAddress}</span>
-          <input name="address" type="email" required maxLength={254} placeholder={texts.example} />
-        </label>
-        <button type="submit" aria-disabled={isBusy.value}>
-          {texts.confirm}
-        </button>
-      </form>
+      {isOffered && (
+        <form class="padded row" onSubmit={set}>
+          <label class="field">
+            <span>{mail === null ? texts.yourAddress : texts.anotherAddress}</span>
+            <input name="address" type="email" required maxLength={254} placeholder={texts.example} />
+          </label>
+          <button type="submit" aria-disabled={isBusy.value}>
+            {texts.confirm}
+          </button>
+        </form>
+      )}
       <div class="padded">
         <Failure error={fault.value ?? error.value} />
       </div>

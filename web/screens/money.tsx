@@ -1,30 +1,65 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { timeToSecond } from '../figures/time.js';
+import { Money as MoneyDocument } from '../graph/documents.js';
 import { Balance } from '../parts/balance.js';
-import { settled } from '../state/account.js';
+import { Failure } from '../parts/notice.js';
+import { figures, figuresOf, reading, sumsAge } from '../state/account.js';
+import { serverDay } from '../state/clock.js';
 import { readSheet, sheet } from '../state/market.js';
+import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/money.js';
-import { Month } from './month.js';
+import { MOST_NAMES, Month } from './month.js';
 import { MonthLimit } from './month-limit.js';
-import { Spend } from './spend.js';
-import { Statement } from './statement.js';
-import { TopUps } from './top-ups.js';
+import { firstDay, NAMED, Spend } from './spend.js';
+import { chosenMonth, periodOf, Statement } from './statement.js';
+import { TopUps, useTopUps } from './top-ups.js';
 
+/** Everything here is of one second, which is shown: sums of days and a statement can't be reckoned on between two answers. */
 export function Money() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
   useTitle(texts.title);
-  const known = settled.value;
+  const asked = {
+    days: firstDay(),
+    named: NAMED,
+    month: `${serverDay.value.slice(0, 7)}-01`,
+    names: MOST_NAMES,
+    ...periodOf(chosenMonth()),
+  };
+  const { data, error, again } = useRead(MoneyDocument, asked, sumsAge);
+  const read = data.value;
+  const account = read?.account ?? null;
+  useLayoutEffect(() => {
+    reading.value = account && figuresOf(account);
+    return () => {
+      reading.value = null;
+    };
+  }, [account]);
+  const topUps = useTopUps();
+  // What is shown piece by piece moves what is read already.
+  const isAnswered = [read ?? error.value, topUps.data.value ?? topUps.error.value].every((answer) => answer !== null);
+  const known = figures.value;
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{texts.title}</h1>
-      {known === null ? <p class="quiet">{texts.reading}</p> : <Balance known={known} />}
-      <TopUps />
-      <MonthLimit />
-      <Month />
-      <Spend />
-      <Statement />
+      <div class="stack-tight">
+        <h1 tabIndex={-1}>{texts.title}</h1>
+        {account !== null && <p class="small quiet">{texts.asOf(timeToSecond(figuresOf(account).asOf))}</p>}
+      </div>
+      {isAnswered && known !== null ? (
+        <>
+          <Balance known={known} />
+          <Failure error={error.value} />
+          <TopUps read={topUps} />
+          <MonthLimit account={account} onChanged={again} />
+          <Month read={read} />
+          <Spend spent={read?.days ?? null} />
+          <Statement stated={read?.statement ?? null} />
+        </>
+      ) : (
+        <p class="quiet">{texts.reading}</p>
+      )}
     </div>
   );
 }

@@ -1,15 +1,11 @@
-import { AccountLimit, SetMonthlyLimit } from '../graph/documents.js';
+import { SetMonthlyLimit } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Failure } from '../parts/notice.js';
-import { accountChanges } from '../state/account.js';
-import { useRead } from '../state/read.js';
+import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month-limit.js';
 import { Limit } from './limit.js';
 
 /** What the account may spend in a month. */
-export function MonthLimit() {
-  const { data, error, again } = useRead(AccountLimit, {}, accountChanges);
-  const account = data.value?.account ?? null;
+export function MonthLimit({ account, onChanged }: { account: MoneyRead['account']; onChanged(): void }) {
   return (
     <section class="panel padded stack-tight" aria-labelledby="month-limit">
       <h2 id="month-limit">{texts.title}</h2>
@@ -22,10 +18,9 @@ export function MonthLimit() {
           used={account.monthSpend}
           reachedAt={account.limitReachedAt}
           set={(usd) => send(SetMonthlyLimit, { monthlyLimit: usd })}
-          onChanged={again}
+          onChanged={onChanged}
         />
       )}
-      <Failure error={error.value} />
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
-import { number } from '../figures/number.js';
+import { fixed, number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
@@ -53,6 +53,8 @@ const COLUMNS: readonly Column[] = [
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
+  // Where all of them run containers, saying so of each says nothing.
+  const isMixed = known?.offers.some(({ hasAgent }) => !hasAgent) ?? false;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), { rootMargin: '800px' });
@@ -87,7 +89,7 @@ export function Offers() {
           <caption class="hidden">{texts.caption}</caption>
           <Heads />
           <RowGroups rows={known.offers} total={known.total} rowPx={ROW_PX}>
-            {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} />}
+            {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} />}
           </RowGroups>
         </table>
       )}
@@ -159,7 +161,7 @@ function Heads() {
 }
 
 /** `index` counts from 1 with the heads. */
-function Row({ offer, index }: { offer: Offer; index: number }) {
+function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: boolean }) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
   const mode = modeShown();
   const price = offer.pricePerHour[mode.price];
@@ -171,7 +173,7 @@ function Row({ offer, index }: { offer: Offer; index: number }) {
     PRICE: <strong>{rate(micro(price), mode.decimals)}</strong>,
     VRAM: vram === undefined ? '' : `${vram * numGpus} GB`,
     BANDWIDTH: speed === undefined ? '–' : number(speed),
-    RELIABILITY: `${(reliability * 100).toFixed(2)} %`,
+    RELIABILITY: `${fixed(reliability * 100, 2)} %`,
     REGION: regionName(region),
     CPU: vcpus,
     MEMORY: number(ramGb),
@@ -193,7 +195,7 @@ function Row({ offer, index }: { offer: Offer; index: number }) {
         <span class="model">
           {numGpus} × <ModelName name={modelName(gpu)} />
         </span>
-        <Marks offer={offer} />
+        <Marks offer={offer} isMixed={isMixed} />
         <span class="machine-cpu">
           {visible(cpu)} {nvlink && <span class="hidden">{texts.nvlink}</span>}
         </span>
@@ -212,7 +214,14 @@ function Row({ offer, index }: { offer: Offer; index: number }) {
   );
 }
 
-function Marks({ offer: { nvlink, demo, preemptible } }: { offer: Offer }) {
+function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
+  const runs = hasAgent
+    ? demo
+      ? texts.runs.trial
+      : isMixed
+        ? texts.runs.real
+        : null
+    : texts.runs[demo ? 'demo' : 'record'];
   return (
     <>
       {preemptible && (
@@ -220,9 +229,9 @@ function Marks({ offer: { nvlink, demo, preemptible } }: { offer: Offer }) {
           {texts.held}
         </span>
       )}
-      {demo && (
-        <span class="badge" title={texts.demoTitle}>
-          {texts.demo}
+      {runs !== null && (
+        <span class={`badge${hasAgent ? ' good' : ''}`} title={runs.title}>
+          {runs.name}
         </span>
       )}
       {nvlink && <span class="badge">{texts.nvlink}</span>}

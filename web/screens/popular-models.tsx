@@ -3,7 +3,7 @@ import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { ModelName } from '../parts/model-name.js';
 import { withQuery } from '../state/location.js';
-import { type Model, models } from '../state/market.js';
+import { type Model, models, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
@@ -17,7 +17,7 @@ const BEGIN_WITH = [
 /** What most people come for, while nobody said which model: those of each class with the most free GPUs. */
 export function PopularModels() {
   const shown = useComputed(() => BEGIN_WITH.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
-  if (isNarrow.value || shown.length === 0) return null;
+  if (isNarrow.value || (shown.length === 0 && sheet.value !== null)) return null;
   return (
     <ul class="popular" aria-label={texts.popular}>
       {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (

@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { accrued, micro, rate, rates, usd } from '../figures/money.js';
+import { accrued, type Micro, micro, rate, rates, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OfferSearch, OneOffer, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { Time } from '../parts/time.js';
+import { balanceNow, figures } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import { MACHINE } from '../state/deploy-link.js';
 import { query, setQuery } from '../state/location.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
@@ -73,6 +75,7 @@ export function useQuote(input: QuoteInput | null) {
 export function Price({ quoted }: { quoted: Quoted }) {
   const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
   const total = micro(totalPriceHr);
+  const left = account === null ? 0 : secondsLeft(account);
   const [gpus, disk] = rates([micro(priceHr), micro(diskPriceHr)]);
   return (
     <div class="stack-tight" aria-live="polite">
@@ -87,10 +90,10 @@ export function Price({ quoted }: { quoted: Quoted }) {
       {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
         <p class="small">
           {texts.lasts(
-            usd(micro(account.balance)),
-            duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR)),
+            usd(balanceOf(account)),
+            duration(left),
             micro(account.burnPerHour) > total,
-            <Time at={secondsOf(account.exhaustsAt)} />,
+            <Time at={serverNow.value + left} />,
           )}
         </p>
       )}
@@ -107,6 +110,16 @@ export function Price({ quoted }: { quoted: Quoted }) {
   );
 }
 
+/** How long the balance that the page shows lasts with the rental. */
+function secondsLeft(account: NonNullable<Quoted['account']>): number {
+  const left = (balanceOf(account) * BigInt(SECONDS_PER_HOUR)) / micro(account.burnPerHour);
+  return Math.max(0, Number(left));
+}
+
+/** That of the whole page, once it is known. */
+const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
+  figures.value === null ? micro(balance) : balanceNow.value;
+
 /** The price and how long credit lasts with it, in short: beside the button. */
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
@@ -114,7 +127,7 @@ export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quot
       <p class="total">{texts.total(rate(micro(totalPriceHr)))}</p>
       <p class="small quiet">
         {account !== null && account.hoursLeft !== null
-          ? texts.lastsShort(duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR)))
+          ? texts.lastsShort(duration(secondsLeft(account)))
           : texts.perSecond}
       </p>
     </div>

@@ -1,31 +1,32 @@
-import type { ResultOf } from 'gql.tada';
 import { type Micro, micro, usd } from '../figures/money.js';
-import { SpendByDay } from '../graph/documents.js';
 import { Bars } from '../parts/bars.js';
-import { Empty, Failure } from '../parts/notice.js';
+import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
-import { useRead } from '../state/read.js';
+import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/spend.js';
 
-type Spent = NonNullable<ResultOf<typeof SpendByDay>['spendByDay']>;
+type Spent = NonNullable<MoneyRead['days']>;
 
 const PERIODS = [7, 30, 90];
 const USUAL = 30;
 /** Instances with a colour of their own; the rest is one. */
-const NAMED = 4;
+export const NAMED = 4;
 const DAY_MS = 86_400_000;
 
-/** What was spent by UTC day and by instance: the service's own sums, which add up to the month's spend. */
-export function Spend() {
+function chosenDays(): number {
   const asked = Number(query.value.get('days'));
-  const days = PERIODS.includes(asked) ? asked : USUAL;
-  const from = new Date(Date.parse(serverDay.value) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  const { data, error } = useRead(SpendByDay, { from, limit: NAMED }, sumsAge);
-  const spent = data.value?.spendByDay ?? null;
+  return PERIODS.includes(asked) ? asked : USUAL;
+}
+
+/** The first UTC day of the period that the address names. */
+export const firstDay = (): string =>
+  new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
+
+/** What was spent by UTC day and by instance: the service's own sums, which add up to the month's spend. */
+export function Spend({ spent }: { spent: Spent | null }) {
   return (
     <section class="panel" aria-labelledby="spend">
       <div class="panel-head">
@@ -35,18 +36,16 @@ export function Spend() {
         </div>
         <label class="row small">
           <span class="quiet">{texts.period}</span>
-          <select value={String(days)} onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}>
+          <select
+            value={String(chosenDays())}
+            onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}
+          >
             {PERIODS.map((count) => (
               <option value={String(count)}>{texts.days(count)}</option>
             ))}
           </select>
         </label>
       </div>
-      {error.value !== null && (
-        <div class="padded">
-          <Failure error={error.value} />
-        </div>
-      )}
       {spent !== null && micro(spent.total) === 0n && (
         <Empty title={texts.none}>
           <p>{texts.noneWhat}</p>

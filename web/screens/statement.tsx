@@ -1,36 +1,39 @@
-import { useSignal } from '@preact/signals';
-import type { ResultOf } from 'gql.tada';
 import type { ComponentChildren } from 'preact';
 import { csv } from '../figures/csv.js';
 import { micro, plainUsd, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Statement as StatementDocument } from '../graph/documents.js';
-import { send } from '../graph/send.js';
-import { Empty, Failure } from '../parts/notice.js';
+import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Period, Time } from '../parts/time.js';
-import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
-import { useRead } from '../state/read.js';
+import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/statement.js';
 
-type Stated = NonNullable<ResultOf<typeof StatementDocument>['statement']>;
+type Stated = NonNullable<MoneyRead['statement']>;
 
 const MONTHS = 12;
 /** Rows shown; the download holds all. */
 const SHOWN = 200;
 
+/** Months that can be chosen, the newest first. */
+const months = (): string[] =>
+  Array.from({ length: MONTHS }, (_, back) => monthsBefore(serverDay.value.slice(0, 7), back));
+
+/** The UTC month that the address names, or the present one. */
+export function chosenMonth(): string {
+  const all = months();
+  return all.find((month) => month === query.value.get('month')) ?? all[0]!;
+}
+
+export const periodOf = (month: string) => ({
+  from: `${month}-01T00:00:00Z`,
+  to: `${monthsBefore(month, -1)}-01T00:00:00Z`,
+});
+
 /** What changed the balance within a UTC month, line by line. */
-export function Statement() {
-  const thisMonth = serverDay.value.slice(0, 7);
-  const months = Array.from({ length: MONTHS }, (_, back) => monthsBefore(thisMonth, back));
-  const asked = query.value.get('month') ?? '';
-  const month = months.includes(asked) ? asked : thisMonth;
-  const period = { from: `${month}-01T00:00:00Z`, to: `${monthsBefore(month, -1)}-01T00:00:00Z` };
-  const { data, error } = useRead(StatementDocument, period, sumsAge);
-  const stated = data.value?.statement ?? null;
+export function Statement({ stated }: { stated: Stated | null }) {
   return (
     <section class="panel" aria-labelledby="statement">
       <div class="panel-head">
@@ -38,20 +41,15 @@ export function Statement() {
         <div class="row">
           <label class="row small">
             <span class="quiet">{texts.month}</span>
-            <select value={month} onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}>
-              {months.map((value) => (
+            <select value={chosenMonth()} onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}>
+              {months().map((value) => (
                 <option value={value}>{value}</option>
               ))}
             </select>
           </label>
-          <Download period={period} month={month} />
+          {stated !== null && <Download of={stated} />}
         </div>
       </div>
-      {error.value !== null && (
-        <div class="padded">
-          <Failure error={error.value} />
-        </div>
-      )}
       {stated !== null && <Lines stated={stated} />}
     </section>
   );
@@ -72,7 +70,13 @@ function Lines({ stated }: { stated: Stated }) {
         {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
             <th scope="row" class="wide">
-              {texts.movements[kind]} {note !== null && <span class="quiet small">{visible(note)}</span>}{' '}
+              {texts.movements[kind]}{' '}
+              {note !== null && (
+                // The service writes English, an operator what they like.
+                <span class="quiet small" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
+                  {visible(note)}
+                </span>
+              )}{' '}
               {instanceId !== null && <span class="mono small">{instanceId}</span>}
               {reference !== null && <span class="mono small quiet">{visible(reference)}</span>}
             </th>
@@ -123,26 +127,12 @@ function Total({ name, amount }: { name: ComponentChildren; amount: number }) {
   );
 }
 
-function Download({ period, month }: { period: { from: string; to: string }; month: string }) {
-  const error = useSignal<unknown>(null);
-  const download = async () => {
-    error.value = null;
-    try {
-      const { statement } = await send(StatementDocument, period);
-      if (statement !== null) save(`statement-${month}.csv`, csvOf(statement));
-    } catch (fault) {
-      error.value = fault;
-    }
-  };
-  return (
-    <>
-      <button type="button" onClick={download}>
-        {texts.download}
-      </button>
-      <Failure error={error.value} />
-    </>
-  );
-}
+/** Saves what is shown, and the rows beyond. */
+const Download = ({ of: stated }: { of: Stated }) => (
+  <button type="button" onClick={() => save(`statement-${stated.from.slice(0, 7)}.csv`, csvOf(stated))}>
+    {texts.download}
+  </button>
+);
 
 function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: Stated): string {
   return csv([

@@ -23,9 +23,10 @@ type Answer = ResultOf<typeof TopUpsDocument>;
 type Asset = NonNullable<Answer['topUpAssets']>[number];
 type TopUp = NonNullable<Answer['topUps']>[number];
 
+export const useTopUps = () => useRead(TopUpsDocument, {}, accountChanges);
+
 /** Credit paid in cryptocurrency, where the operator takes payments. */
-export function TopUps() {
-  const { data, error, again } = useRead(TopUpsDocument, {}, accountChanges);
+export function TopUps({ read: { data, error, again } }: { read: ReturnType<typeof useTopUps> }) {
   const assets = data.value?.topUpAssets ?? [];
   const topUps = data.value?.topUps ?? [];
   const shown = topUps.find(({ id }) => id === query.value.get('top-up'));

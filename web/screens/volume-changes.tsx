@@ -8,6 +8,7 @@ import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/notice.js';
+import { instanceName } from '../state/account.js';
 import type { Volume } from '../state/volumes.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/volume-changes.js';
@@ -124,7 +125,7 @@ export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volum
       change={(_typed, idempotencyKey) => send(DeleteDocument, { id, idempotencyKey })}
     >
       <p>{texts.erased}</p>
-      {inUseBy !== null && <p class="notice warn">{texts.inUse(<span class="mono">{inUseBy}</span>)}</p>}
+      {inUseBy !== null && <p class="notice warn">{texts.inUse(<span class="mono">{instanceName(inUseBy)}</span>)}</p>}
     </Change>
   );
 }

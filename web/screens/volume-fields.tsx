@@ -1,5 +1,6 @@
 import { visible } from '../figures/visible.js';
 import { Rows } from '../parts/rows.js';
+import { instanceName } from '../state/account.js';
 import { draft } from '../state/launch-draft.js';
 import { useVolumes } from '../state/volumes.js';
 import { texts } from '../texts/en/launch.js';
@@ -34,7 +35,7 @@ export function VolumeFields() {
             {id !== '' && !volumes.some((volume) => volume.id === id) && <option value={id}>{id}</option>}
             {volumes.map((volume) => (
               <option key={volume.id} value={volume.id}>
-                {texts.volume(visible(volume.name), volume.sizeGb, volume.inUseBy)}
+                {texts.volume(visible(volume.name), volume.sizeGb, volume.inUseBy && instanceName(volume.inUseBy))}
               </option>
             ))}
           </select>

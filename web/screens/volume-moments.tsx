@@ -5,7 +5,7 @@ import { Dialog } from '../parts/dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { accountChanges } from '../state/account.js';
+import { accountChanges, instanceName } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import type { Volume } from '../state/volumes.js';
 import { texts } from '../texts/en/volume-moments.js';
@@ -47,7 +47,11 @@ export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
                   {snapshot.sizeBytes === null ? <span class="quiet">{texts.unknown}</span> : bytes(snapshot.sizeBytes)}
                 </td>
                 <td class="wide mono" data-label={texts.columns.by}>
-                  {snapshot.instanceId ?? <span class="quiet">{texts.ownRestic}</span>}
+                  {snapshot.instanceId === null ? (
+                    <span class="quiet">{texts.ownRestic}</span>
+                  ) : (
+                    instanceName(snapshot.instanceId)
+                  )}
                 </td>
                 <td class="wide mono" data-label={texts.columns.snapshot}>
                   {snapshot.id.slice(0, 8)}

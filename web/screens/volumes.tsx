@@ -5,6 +5,7 @@ import { visible } from '../figures/visible.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
+import { instanceName } from '../state/account.js';
 import { useTitle } from '../state/title.js';
 import { useVolumes, type Volume } from '../state/volumes.js';
 import { texts } from '../texts/en/volumes.js';
@@ -109,7 +110,7 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
           <span class="quiet">{texts.nobody}</span>
         ) : (
           <a class="mono" href={`/instances/${inUseBy}`}>
-            {inUseBy}
+            {instanceName(inUseBy)}
           </a>
         )}
       </td>

@@ -25,7 +25,7 @@ export function WhichMachine({ machineId, quoted, offer }: Props) {
   return (
     <>
       {machineId === null && <Requirements />}
-      {quoted !== null && <Which quoted={quoted} offer={offer} />}
+      {quoted === null ? <div class="which" /> : <Which quoted={quoted} offer={offer} />}
       {machineId === null ? (
         <p class="small quiet">{texts.best}</p>
       ) : (
@@ -96,6 +96,12 @@ function Requirements() {
 
 const byFree = (one: Model, other: Model): number => other.availableGpus - one.availableGpus;
 
+/** Says that nothing runs on the machine, or that its GPUs are simulated. */
+function Runs({ of: { demo, hasAgent } }: { of: Offer }) {
+  if (hasAgent && !demo) return null;
+  return <p class="small quiet">{hasAgent ? texts.trial : demo ? texts.demo : texts.record}</p>;
+}
+
 function Which({ quoted: { machineId, machine }, offer }: { quoted: Quoted; offer: Offer | null }) {
   return (
     <div class="which">
@@ -110,7 +116,7 @@ function Which({ quoted: { machineId, machine }, offer }: { quoted: Quoted; offe
           {texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}
         </p>
       )}
-      {machine.demo && <p class="small quiet">{texts.demo}</p>}
+      {offer !== null && <Runs of={offer} />}
     </div>
   );
 }

@@ -2,10 +2,11 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { accrued, type Micro, micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { AccountChanged, Settle } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { Refusal, send } from '../graph/send.js';
-import { serverNow, startClock, tellTime } from './clock.js';
+import { type Sent, sentNow, serverNow, startClock, tellTime } from './clock.js';
 import { lookForSession, session, sessionIsOver } from './session.js';
 import { connection, keepFollowing } from './stream.js';
 
@@ -17,7 +18,13 @@ export type Instance = NonNullable<Answer['instances']>[number];
  * The one place that all figures of money on the page come from: what the service settled at one second, and what falls due
  * per hour from then on. Everything shown between two answers is reckoned from this and the service's clock.
  */
-export interface Settled {
+export interface Settled extends Figures {
+  /** Running and stopped, newest first. */
+  instances: readonly Instance[];
+}
+
+/** The figures of the account itself. */
+export interface Figures {
   /** The second that the figures are of. */
   asOf: number;
   balance: Micro;
@@ -27,11 +34,17 @@ export interface Settled {
   /** When credit runs out, reckoned by the service; null when never. */
   exhaustsAt: number | null;
   diskDeleteAt: number | null;
-  /** Running and stopped, newest first. */
-  instances: readonly Instance[];
 }
 
 export const settled = signal<Settled | null>(null);
+/**
+ * Figures that a screen read together with sums that can't be reckoned on, such as a statement. While there are any, the
+ * whole page shows amounts of their second.
+ */
+export const reading = signal<Figures | null>(null);
+/** The account's figures that the page shows. */
+export const figures = computed<Figures | null>(() => reading.value ?? settled.value);
+
 export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][number]['load'];
 
 /** What instances did in their newest sample that was told of, by id. */
@@ -51,6 +64,7 @@ export const sumsAge = signal(0);
 
 /** The second up to which is reckoned: burning ends when credit does, until the next answer says how it went on. */
 const reckonedTo = computed(() => {
+  if (reading.value !== null) return reading.value.asOf;
   const known = settled.value;
   if (known === null || known.exhaustsAt === null || known.exhaustsAt <= known.asOf) return serverNow.value;
   return Math.min(serverNow.value, known.exhaustsAt);
@@ -59,9 +73,15 @@ const reckonedTo = computed(() => {
 /** Seconds that are reckoned on from what an answer said. */
 export const secondsSince = (asOf: number): number => Math.max(0, reckonedTo.value - asOf);
 
-const burned = computed(() => accrued(settled.value?.burn ?? 0n, secondsSince(settled.value?.asOf ?? 0)));
-export const balanceNow = computed(() => (settled.value?.balance ?? 0n) - burned.value);
-export const monthSpendNow = computed(() => (settled.value?.monthSpend ?? 0n) + burned.value);
+const burned = computed(() => accrued(figures.value?.burn ?? 0n, secondsSince(figures.value?.asOf ?? 0)));
+export const balanceNow = computed(() => (figures.value?.balance ?? 0n) - burned.value);
+export const monthSpendNow = computed(() => (figures.value?.monthSpend ?? 0n) + burned.value);
+
+/** The name of a live instance; the id of another. */
+export function instanceName(id: string): string {
+  const known = settled.value?.instances.find((instance) => instance.id === id);
+  return visible(known?.name ?? id);
+}
 
 /** What an instance costs per hour in its state. */
 export function rateOf({ status, priceHr, diskPriceHr }: Pick<Instance, 'status' | 'priceHr' | 'diskPriceHr'>): Micro {
@@ -85,13 +105,13 @@ const retry = new Retry();
 async function settle(): Promise<void> {
   if (session.value !== 'in') return;
   asked += 1;
-  const [mine, heardBefore] = [asked, heard];
+  const [mine, heardBefore, sent] = [asked, heard, sentNow()];
   try {
     const { account, instances } = await send(Settle, {});
     if (mine !== asked || account === null || instances === null) return;
     retry.end();
     if (heardBefore !== heard) return await settle();
-    take(account, instances, true);
+    take(account, instances, sent);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
     if (mine === asked) retry.after(error, () => void settle());
@@ -109,24 +129,30 @@ export function takeInstances(instances: readonly Instance[]): void {
   void settle();
 }
 
-/** Takes an answer that holds the account, and of its instances those that changed. */
-function take(account: Account, changed: readonly Instance[], isAll = false): void {
+/** Takes an answer to a question, which holds all instances, or an event with those that changed. */
+function take(account: Account, changed: readonly Instance[], sent: Sent | null): void {
   const asOf = secondsOf(account.asOf);
   const known = settled.value;
   // A slow answer must not undo a later event.
   if (known !== null && asOf < known.asOf) return;
-  tellTime(asOf);
+  tellTime(asOf, sent);
   const next: Settled = {
-    asOf,
+    ...figuresOf(account),
+    instances: sent !== null ? changed : merged(known?.instances ?? [], changed),
+  };
+  settled.value = next;
+  if (known !== null && isMoved(known, next)) countChange();
+}
+
+export function figuresOf(account: Account): Figures {
+  return {
+    asOf: secondsOf(account.asOf),
     balance: micro(account.balance),
     burn: micro(account.burnPerHour),
     monthSpend: micro(account.monthSpend),
     exhaustsAt: account.exhaustsAt === null ? null : secondsOf(account.exhaustsAt),
     diskDeleteAt: account.diskDeleteAt === null ? null : secondsOf(account.diskDeleteAt),
-    instances: isAll ? changed : merged(known?.instances ?? [], changed),
   };
-  settled.value = next;
-  if (known !== null && isMoved(known, next)) countChange();
 }
 
 function merged(known: readonly Instance[], changed: readonly Instance[]): readonly Instance[] {
@@ -172,7 +198,7 @@ function follow(): () => void {
           return;
         }
         heard += 1;
-        if (settled.value !== null) take(account, instances);
+        if (settled.value !== null) take(account, instances, null);
         if (topUps.length > 0) countChange();
       },
       onRefused: ({ code }) => {

@@ -17,14 +17,32 @@ export const serverNow = computed(
 /** The UTC day by the service's clock, YYYY-MM-DD. */
 export const serverDay = computed(() => new Date(serverNow.value * 1_000).toISOString().slice(0, 10));
 
-/** A second counts at the service from its beginning; an answer is some milliseconds old. */
+/** Beyond it the computer's clock is off. */
 const TOLERATED_SECONDS = 5;
 
-export function tellTime(second: number): void {
-  told.value = { second, at: performance.now() };
-  tick.value = performance.now();
-  const ahead = Math.round(Date.now() / 1_000 - second);
-  clockAhead.value = Math.abs(ahead) > TOLERATED_SECONDS ? ahead : 0;
+/** When a question was sent, by both clocks of the page. */
+export interface Sent {
+  wall: number;
+  at: number;
+}
+
+export const sentNow = (): Sent => ({ wall: Date.now(), at: performance.now() });
+
+/**
+ * Takes what the service said the time is. Its second lies between the sending of the question and now, however long the
+ * answer took: only a clock that shows neither is off. `sent` is null for an event, which no question precedes.
+ */
+export function tellTime(second: number, sent: Sent | null): void {
+  const now = sentNow();
+  const ageSeconds = sent === null ? Number.POSITIVE_INFINITY : (now.at - sent.at) / 1_000;
+  tick.value = now.at;
+  const least = Math.max(second, Math.min(serverNow.peek(), Math.floor(second + ageSeconds)));
+  if (least !== serverNow.peek()) told.value = { second: least, at: now.at };
+  const [earliest, latest] = [(sent ?? now).wall, now.wall].map((wall) => wall / 1_000 - second) as [number, number];
+  const isFast = sent !== null && earliest > TOLERATED_SECONDS;
+  const isSlow = latest < -TOLERATED_SECONDS;
+  if (isFast || isSlow) clockAhead.value = Math.round((earliest + latest) / 2);
+  else if (sent !== null) clockAhead.value = 0;
 }
 
 /** A tick that comes this late means that the computer slept or the page was held: what was reckoned may be old. */

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VariablesOf } from 'gql.tada';
+import { POINT } from '../figures/number.js';
 import type { Order } from '../figures/same-as.js';
 import type { Quote } from '../graph/documents.js';
 import { MACHINE } from './deploy-link.js';
@@ -34,7 +35,7 @@ export function useDeployForm() {
   const { launch, fault } = launchOf(draft.value);
   const volumes = volumesOf(draft.value);
   const stopWhenIdle = idleMinutes(plain('idle'));
-  const limit = plain('limit').trim();
+  const limit = plain('limit').trim().replace(POINT, '.');
   const isLimit = limit === '' || /^\d{1,7}(\.\d{1,6})?$/.test(limit);
   const terms: Omit<Order, 'machineId'> = {
     template,

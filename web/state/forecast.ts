@@ -1,7 +1,7 @@
 import { computed } from '@preact/signals';
 import { accrued, type Micro } from '../figures/money.js';
 import { monthEnd } from '../figures/time.js';
-import { balanceNow, monthSpendNow, settled } from './account.js';
+import { balanceNow, figures, monthSpendNow, reading } from './account.js';
 import { serverNow } from './clock.js';
 
 export interface Forecast {
@@ -15,9 +15,10 @@ const CENT = 10_000n;
 
 /** Null until the account is known. */
 export const forecast = computed<Forecast | null>(() => {
-  const known = settled.value;
+  const known = figures.value;
   if (known === null) return null;
-  const rest = accrued(known.burn, monthEnd(serverNow.value) - serverNow.value);
+  const now = reading.value?.asOf ?? serverNow.value;
+  const rest = accrued(known.burn, monthEnd(now) - now);
   const missing = rest - balanceNow.value;
   const isShort = missing > 0n && rest > 0n;
   return { total: monthSpendNow.value + rest, missing: isShort ? ((missing + CENT - 1n) / CENT) * CENT : 0n };

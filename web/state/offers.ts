@@ -52,17 +52,30 @@ export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
 
+/** Whether a column was chosen: then nothing else orders the machines. */
+const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
+
 /** The order that the address names; where it names none, by price of a machine, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
-  const asked = query.value.get('sort') ?? '';
-  if (Object.hasOwn(ORDERS, asked)) return asked as OrderName;
+  if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
 
-/** What the API is asked, one after the other. */
-function searches(): readonly { filter: OfferFilter; sort: OfferSort }[] {
-  if (order.value !== BY_CLASS) return [{ filter: filter.value, sort: ORDERS[order.value].api ?? 'PRICE' }];
-  return TIERS.map((tier) => ({ filter: { ...filter.value, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
+/** The searches, one after the other, for machines that meet this. */
+function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
+  if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
+  return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
+}
+
+const countOf = async (wanted: OfferFilter): Promise<number> =>
+  (await send(OfferSearch, { filter: wanted, first: 1 })).offerSearch.totalCount;
+
+/** Machines that run containers come before those that are records only, where there are both. */
+async function unsorted(wanted: OfferFilter): Promise<{ total: number; asked: ReturnType<typeof searches> }> {
+  const [total, running] = await Promise.all([countOf(wanted), countOf({ ...wanted, hasAgent: true })]);
+  const isMixed = running > 0 && running < total;
+  const kinds = isMixed ? [true, false].map((hasAgent) => ({ ...wanted, hasAgent })) : [wanted];
+  return { total, asked: kinds.flatMap(searches) };
 }
 
 interface Found {
@@ -102,12 +115,10 @@ function createOffers() {
     const most = isWhole ? MOST_OFFERS : wanted.value;
     const offers: Offer[] = [];
     try {
-      const asked = searches();
-      let total = 0;
-      if (asked.length > 1) {
-        total = (await send(OfferSearch, { filter: filter.value, first: 1 })).offerSearch.totalCount;
-        if (mine !== question) return;
-      }
+      const counted = isSorted.value ? null : await unsorted(filter.value);
+      if (mine !== question) return;
+      const asked = counted?.asked ?? searches(filter.value);
+      let total = counted?.total ?? 0;
       for (const { filter: wants, sort } of asked) {
         let after: string | null = null;
         let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
@@ -117,7 +128,7 @@ function createOffers() {
           if (mine !== question) return;
           offers.push(...page.edges.map(({ node }) => node));
           after = page.pageInfo.endCursor;
-          if (asked.length === 1) total = page.totalCount;
+          if (counted === null) total = page.totalCount;
         }
       }
       if (isWhole) sortBy(offers, sorted.value);

@@ -2,7 +2,7 @@ import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signal
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Retry } from '../graph/retry.js';
-import { send } from '../graph/send.js';
+import { Refusal, send } from '../graph/send.js';
 import { regained } from './stream.js';
 
 export interface Read<Data> {
@@ -53,6 +53,8 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
       error.value = null;
     } catch (fault) {
       if (mine !== question) return;
+      // The parts that were not refused are shown.
+      if (fault instanceof Refusal && fault.partial !== null) data.value = fault.partial as Data;
       error.value = fault;
       retry.after(fault, () => void ask(variables));
     }

@@ -92,15 +92,23 @@ export function keepFollowing<Data, Variables>(
     current = isWanted ? new AbortController() : null;
     if (current !== null) void run(current.signal);
   };
-  /** Back in a network: no reason to wait for the end of the pause. */
   const restart = () => {
-    if (!isLost || current === null) return;
+    if (current === null) return;
     current.abort();
     current = null;
     look();
   };
+  /** Back in a network: no reason to wait for the end of the pause. */
+  const whenOnline = () => isLost && restart();
+  /** An open stream may take long to notice. A gateway on this computer is still there: that is found out by trying. */
+  const whenOffline = () => {
+    if (current === null) return;
+    tell('lost');
+    restart();
+  };
   document.addEventListener('visibilitychange', look);
-  addEventListener('online', restart);
+  addEventListener('online', whenOnline);
+  addEventListener('offline', whenOffline);
   if (!isAside) streams.value = streams.peek() + 1;
   look();
   return () => {
@@ -109,7 +117,8 @@ export function keepFollowing<Data, Variables>(
     if (streams.peek() === 0) connection.value = 'waiting';
     look();
     document.removeEventListener('visibilitychange', look);
-    removeEventListener('online', restart);
+    removeEventListener('online', whenOnline);
+    removeEventListener('offline', whenOffline);
   };
 }
 

@@ -25,8 +25,8 @@ export interface BestOffer {
 }
 
 /**
- * Most preferred model first, within it most preferred region; then cheapest in the mode (which is cheapest on
- * demand), a free machine before one that an instance must yield, the one that breaks the smallest free block, then in
+ * Most preferred model first, within it most preferred region; then a machine that runs containers before one that is a
+ * record only; then cheapest in the mode (which is cheapest on demand), a free machine before one that an instance must yield, the one that breaks the smallest free block, then in
  * the order of the offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0, mode }: BestOfferRequest): BestOffer {
@@ -50,6 +50,7 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0
       first: (one, other) =>
         gpuRank(one.gpu)! - gpuRank(other.gpu)! ||
         regionRank(one.region)! - regionRank(other.region)! ||
+        Number(other.hasAgent) - Number(one.hasAgent) ||
         BY_PRICE.first(one, other) ||
         Number(one.preemptible) - Number(other.preemptible) ||
         one.breaks - other.breaks,

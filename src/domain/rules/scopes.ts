@@ -29,6 +29,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.pricing': PUBLIC,
   'Query.quote': PUBLIC,
   'Query.regions': PUBLIC,
+  'Query.sendsMail': PUBLIC,
   'Query.templates': PUBLIC,
   'Subscription.offersChanged': PUBLIC,
   'Subscription.pricingChanged': PUBLIC,

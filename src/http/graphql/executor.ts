@@ -10,6 +10,7 @@ import { checkVariables } from './check-variables.js';
 import { createDirectWay } from './direct.js';
 import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import { noteOperation } from './note-operation.js';
+import { atOneSecond } from './one-second.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import type { Results } from './send-result.js';
 import { type Check, useChecks } from './use-checks.js';
@@ -45,7 +46,13 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const { schema, checkAnswer, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
   const compiled = new CompiledOperations(schema);
-  const checks = [checkVariables(schema), checkAnswer, noteOperation(schema), checkRateLimit(limiter, log)];
+  const checks = [
+    checkVariables(schema),
+    checkAnswer,
+    noteOperation(schema),
+    checkRateLimit(limiter, log),
+    atOneSecond,
+  ];
   const contextOf = async ({ req, res }: ServerContext) => createContext(await identify(req), res);
   const plugins: Plugin[] = [
     useIntrospection(introspection),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { deployLink } from '../../../src/agent/try.js';
 import { chooseImage } from '../../../src/agent/try-image.js';
 import { runAgent } from '../../support/hosts/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
@@ -106,6 +107,12 @@ describe('gpu-agent join', () => {
     gone.close();
     const away = await runAgent(['join', `http://127.0.0.1:${port}`, CODE, ...at('four')]).ended;
     expect(away).toMatchObject({ code: 3, stderr: expect.stringContaining('does not answer') });
+  });
+
+  it('links to the console with the machine and the image filled in', () => {
+    expect(deployLink('http://127.0.0.1:4000', 'm-1', 'localhost/acme:1.2')).toBe(
+      'http://127.0.0.1:4000/deploy?machine=m-1&template=localhost%2Facme%3A1.2&deploy-disk=5',
+    );
   });
 
   it('lets one agent run on a data folder', async () => {

@@ -6,6 +6,7 @@ import { ticks, tickText } from '../../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
+import { clockAhead, sentNow, serverNow, tellTime } from '../../../web/state/clock.js';
 import { isMeant } from '../../../web/state/model-search.js';
 
 it.each([
@@ -157,5 +158,33 @@ describe('words of a command', () => {
   it('are read back from the line that they make', () => {
     const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
     expect(splitWords(joinWords(words))).toEqual(words);
+  });
+});
+
+describe('the clock of the page', () => {
+  const now = Math.floor(Date.now() / 1_000);
+  const sentBefore = (seconds: number) => {
+    const { wall, at } = sentNow();
+    return { wall: wall - seconds * 1_000, at: at - seconds * 1_000 };
+  };
+
+  it('takes a slow answer neither for a wrong clock nor for an earlier time', () => {
+    tellTime(now, sentBefore(0));
+    tellTime(now - 15, sentBefore(15));
+    expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
+    // An event may be as late.
+    tellTime(now - 15, null);
+    expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
+  });
+
+  it.each([
+    [-180, 0],
+    [180, 0],
+    [-180, 15],
+  ])('notices that the service is %s s off, from an answer that took %s s', (off, took) => {
+    tellTime(now + off - took, sentBefore(took));
+    expect(Math.sign(clockAhead.value)).toBe(-Math.sign(off));
+    expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);
+    expect(Math.abs(serverNow.value - now - off)).toBeLessThanOrEqual(took + 1);
   });
 });

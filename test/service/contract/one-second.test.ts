@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -39,4 +39,22 @@ it('all figures of an answer are of one second, also in the second of a stop', a
   }
   const rented = await deploy();
   expect([rented.asOf, rented.usage.asOf]).toEqual([rented.balance.asOf, rented.balance.asOf]);
+});
+
+it('the fields of one query agree while the clock goes on', async () => {
+  await renter.graphql(DEPLOY, { id: await service.machine() });
+  const day = new Date(Number(service.clock.now()) * 1_000).toISOString().slice(0, 10);
+  // A second passes at each look at the clock.
+  const looks = vi.spyOn(service.clock, 'now').mockImplementation(() => {
+    service.clock.advance(1);
+    return BigInt(Math.floor(service.clock.nowMs() / 1_000));
+  });
+  const { body } = await renter.graphql(
+    `{ account { asOf balance monthSpend } spendByDay(from: "${day}") { asOf total }
+       statement(from: "${day}T00:00:00Z") { to closingBalance } instances { asOf } }`,
+  );
+  looks.mockRestore();
+  const { account, spendByDay, statement, instances } = body.data;
+  expect([spendByDay.asOf, statement.to, instances[0].asOf]).toEqual([account.asOf, account.asOf, account.asOf]);
+  expect([spendByDay.total, statement.closingBalance]).toEqual([account.monthSpend, account.balance]);
 });

@@ -15,7 +15,7 @@ export const texts: typeof english = {
   sshStep: 'SSH-Schlüssel',
   codeStep: 'Dasselbe ohne diese Seite',
   takeBest: 'Stattdessen die beste passende Maschine nehmen',
-  best: 'Sie bekommen die günstigste passende Maschine in dem Moment, in dem Sie den Knopf drücken.',
+  best: 'Sie bekommen die günstigste passende Maschine in dem Moment, in dem Sie den Knopf drücken. Maschinen, die Container ausführen, gehen vor.',
   model: 'GPU-Modell',
   anyModel: 'beliebig: die günstigste Maschine',
   modelOption: (name, free, price) => `${name}, ${free} frei, ab ${price} USD/h`,
@@ -26,7 +26,9 @@ export const texts: typeof english = {
       {id} in {region}
     </>
   ),
-  demo: 'eine erzeugte Maschine zur Vorführung: Instanzen sind nur Einträge, es läuft nichts',
+  trial: 'Eine Maschine zur Probe: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
+  demo: 'Eine erfundene Maschine zur Vorführung: Sie zu mieten legt einen Eintrag an, und nichts läuft.',
+  record: 'Diese Maschine hat keinen Host-Agent: Sie zu mieten legt einen Eintrag an, und nichts läuft.',
   hardware: (cpu, vcpus, ramGb, down) => `${cpu}, ${vcpus} vCPUs, ${ramGb} GB RAM, ${down} Mbit/s Empfang`,
   disk: 'Speicherplatz, GB',
   diskOf: (freeGb) => `Speicherplatz, GB (die Maschine hat noch ${freeGb})`,

@@ -4,6 +4,9 @@ export const texts: typeof english = {
   titleOf: (screen) => `${screen} · GPU-Vermietung`,
   skip: 'Zum Inhalt springen',
   moment: 'Einen Moment …',
+  notLoaded:
+    'Dieser Teil der Seite konnte nicht geladen werden. Es wird automatisch erneut versucht. Wurde der Dienst aktualisiert, laden Sie die Seite neu.',
+  reload: 'Seite neu laden',
   private: 'Diese Seite zeigt, was Ihnen gehört.',
   nothingTitle: 'Nicht gefunden',
   nothingHere: 'Hier ist nichts',
@@ -24,6 +27,7 @@ export const texts: typeof english = {
   done: 'Was geschehen ist',
   undo: 'Rückgängig',
   dismiss: (what) => `Ausblenden: ${what}`,
+  control: 'Strg',
   close: 'Schließen',
   copy: 'Kopieren',
   copied: 'Kopiert',

@@ -1,8 +1,18 @@
 import type { texts as english } from '../en/launch.js';
 
+const CATEGORIES: Readonly<Record<string, string>> = {
+  'Base systems': 'Grundsysteme',
+  'Images and video': 'Bilder und Videos',
+  'Language models': 'Sprachmodelle',
+  'Notebooks and editors': 'Notebooks und Editoren',
+  Other: 'Sonstige',
+  Training: 'Training',
+};
+
 export const texts: typeof english = {
   template: 'Vorlage',
   yours: (about) => `Ihre · ${about}`,
+  category: (name) => CATEGORIES[name] ?? name,
   ofCategory: (category, vramGb) => `${category} · ${vramGb} GB`,
   ownImage: 'Ein eigenes Image',
   anyRegistry: 'Jede Registry',

@@ -100,12 +100,12 @@ export const texts: typeof english = {
       belegt<span class="hidden"> von einer unterbrechbaren Instanz</span>
     </>
   ),
-  demoTitle: 'Eine erzeugte Maschine, die es nicht gibt',
-  demo: (
-    <>
-      Demo<span class="hidden">nstration</span>
-    </>
-  ),
+  runs: {
+    real: { name: 'echt', title: 'Ihr Host-Agent führt Ihre Container aus' },
+    trial: { name: 'Probe', title: 'Führt Ihre Container aus; ihre GPUs sind simuliert' },
+    demo: { name: 'Demo', title: 'Eine erfundene Maschine: Sie zu mieten legt einen Eintrag an, und nichts läuft' },
+    record: { name: 'nur Eintrag', title: 'Ohne Host-Agent: Sie zu mieten legt einen Eintrag an, und nichts läuft' },
+  },
 
   compareTitle: 'Vergleich',
   compareOne: 'Vergleich: 1 gewählt',

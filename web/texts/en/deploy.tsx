@@ -15,7 +15,7 @@ export const texts = {
   sshStep: 'SSH key',
   codeStep: 'The same without this page',
   takeBest: 'Take the best machine that fits my requirements instead',
-  best: 'You get the machine with the lowest price of those that fit, whichever it is when you press the button.',
+  best: 'You get the cheapest machine that fits when you press the button. Machines that run containers come first.',
   model: 'GPU model',
   anyModel: 'any: the machine with the lowest price',
   modelOption: (name: string, free: number, price: string) => `${name}, ${free} free, from ${price} USD/h`,
@@ -26,7 +26,9 @@ export const texts = {
       {id} in {region}
     </>
   ),
-  demo: 'a generated machine of the demonstration: its instances are records, nothing runs',
+  trial: 'A trial machine: it runs your containers, but its GPUs are simulated.',
+  demo: 'A made-up machine for demonstration: renting it creates a record, and nothing runs.',
+  record: 'This machine has no host agent: renting it creates a record, and nothing runs.',
   hardware: (cpu: string, vcpus: number, ramGb: number, down: string) =>
     `${cpu}, ${vcpus} vCPUs, ${ramGb} GB of memory, ${down} Mbit/s in`,
   disk: 'Disk, GB',

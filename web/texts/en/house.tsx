@@ -6,6 +6,9 @@ export const texts = {
   titleOf: (screen: string) => `${screen} · GPU rental`,
   skip: 'Skip to the content',
   moment: 'One moment …',
+  notLoaded:
+    'This part of the page could not be loaded. It is tried again automatically. If the service was upgraded, reload the page.',
+  reload: 'Reload the page',
   private: 'This screen shows what is yours.',
   nothingTitle: 'Nothing here',
   nothingHere: 'There is nothing here',
@@ -27,6 +30,7 @@ export const texts = {
   done: 'What was done',
   undo: 'Undo',
   dismiss: (what: string) => `Dismiss: ${what}`,
+  control: 'Ctrl',
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',

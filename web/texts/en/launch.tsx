@@ -2,6 +2,8 @@ export const texts = {
   // The gallery.
   template: 'Template',
   yours: (about: string) => `Yours · ${about}`,
+  /** Of the service's own templates; an operator may have others. */
+  category: (name: string) => name,
   ofCategory: (category: string, vramGb: number) => `${category} · ${vramGb} GB`,
   ownImage: 'An image of your own',
   anyRegistry: 'Any registry',

@@ -100,12 +100,13 @@ export const texts = {
       held<span class="hidden"> by an interruptible instance</span>
     </>
   ),
-  demoTitle: 'A generated machine that does not exist',
-  demo: (
-    <>
-      demo<span class="hidden">nstration</span>
-    </>
-  ),
+  /** Whether a machine runs what is rented on it. */
+  runs: {
+    real: { name: 'real', title: 'Its host agent runs your containers' },
+    trial: { name: 'trial', title: 'Runs your containers; its GPUs are simulated' },
+    demo: { name: 'demo', title: 'A made-up machine: renting it creates a record, and nothing runs' },
+    record: { name: 'record only', title: 'It has no host agent: renting it creates a record, and nothing runs' },
+  },
 
   // A comparison.
   compareTitle: 'Compare',

@@ -1,0 +1,16 @@
+import type { PluginContext } from './plugin.js';
+import type { Check } from './use-checks.js';
+
+/**
+ * Gives all fields of a query the same second, so that its amounts agree: balance, spend and statement of one answer add up.
+ * Comes after `noteOperation`. Public queries read no account.
+ */
+export const atOneSecond: Check = ({ contextValue }) => {
+  const context = contextValue as PluginContext;
+  const { kind, cost } = context.req.state.operation!;
+  if (kind !== 'query' || cost === 0) return null;
+  const { clock } = context.deps;
+  const second = clock.now();
+  context.deps = { ...context.deps, clock: { now: () => second, nowMs: () => clock.nowMs() } };
+  return null;
+};
