@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/(deadline|package-root|nearest-name)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/(deadline|package-root|nearest-name|name-lookup|untrusted/)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,19 +29,19 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root|nearest-name)',
+      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root|nearest-name|name-lookup|untrusted/)',
       'domain imports rules, the database and the protocol of host agents',
     ),
     only(
       'payments-know-rules',
       '^src/payments/',
-      '^src/payments/|^src/domain/(rules/|top-ups/processor)',
+      '^src/(payments|untrusted)/|^src/domain/(rules/|top-ups/processor)',
       'an adapter is the port that the domain asks for, in the words of the rules',
     ),
     only(
       'webhooks-know-rules',
       '^src/(webhooks|mail)/',
-      '^src/(webhooks|mail)/|^src/domain/(rules/|webhooks/receiver)',
+      '^src/(webhooks|mail)/|^src/name-lookup|^src/domain/(rules/|webhooks/receiver)',
       'an adapter is the port that the domain asks for, in the words of the rules',
     ),
     only(
@@ -97,7 +97,7 @@ module.exports = {
     only(
       'http-composes',
       '^src/http/',
-      '^src/(http|rest|schema|domain)/|^src/database/faults|^src/agent/protocol',
+      '^src/(http|rest|schema|domain|untrusted)/|^src/database/faults|^src/agent/protocol',
       'http composes the surfaces',
     ),
     only(
@@ -122,7 +122,7 @@ module.exports = {
     only(
       'access-composes',
       '^src/access/',
-      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/(deadline|quoted)',
+      '^src/(access|domain|untrusted)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/(deadline|quoted)',
       'ways into instances: they use the domain and the tunnels that host agents dial',
     ),
     only(
@@ -149,7 +149,7 @@ module.exports = {
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/agent/|^src/(package-root|log-output|visible|deadline|quoted)',
+      '^src/(agent|untrusted)/|^src/(package-root|log-output|visible|deadline|quoted)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

@@ -6,6 +6,7 @@ import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgr
 import { isUnavailable, unavailableReason } from './database/faults.js';
 import { type Log, openLog } from './log.js';
 import { MetricsPortUnusable } from './metrics/serve.js';
+import { installNameLookup } from './name-lookup.js';
 import { systemClock } from './system-clock.js';
 
 /** A shutdown may take this long; then the process exits as it is. */
@@ -19,6 +20,7 @@ const LOGGED_WITHIN_MS = 1_000;
 
 async function start(): Promise<void> {
   loadEnvFile();
+  installNameLookup();
   const config = readConfig(process.env);
   const output = openLog(config.logLevel);
   const { log, writeRequest, dropped } = output;

@@ -1,14 +1,14 @@
 import { firstEvent } from './ssh/first-event.js';
 import type { Tunnel } from './tunnels.js';
 
-/** What comes together with the line counts too: more than a tunnel gives at once. */
-const MAX_BYTES = 1_048_576;
+/** Maximum length of the line. */
+const MAX_BYTES = 4_096;
 
 /** The first line of what a command prints, without its end, and what came with it. Throws where there is none. */
 export async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
   let read: Buffer = Buffer.alloc(0);
-  while (!read.includes(10)) {
-    if (read.length > MAX_BYTES) throw new Error('its first line does not end');
+  while (!read.subarray(0, MAX_BYTES).includes(10)) {
+    if (read.length >= MAX_BYTES) throw new Error('its first line does not end');
     const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) read = Buffer.concat([read, chunk]);
     else if (tunnel.readableEnded || tunnel.destroyed) throw new Error('no shell');

@@ -46,6 +46,8 @@ const SURE_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from the agent's dialling: an engine that gets a hundred commands at once is slow. */
 const OPENS_WITHIN_MS = 60_000;
+/** Bounds of an agent's control messages in one tunnel; it needs three. */
+const AGENT_CONTROLS = { max: 32, maxBytes: 8_192 };
 
 export type RefusalReason =
   | 'unknown'
@@ -111,6 +113,8 @@ export class Tunnels {
     clientTracking: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
+    // A host may send thousands of frames in one packet: other work has its turn after each.
+    allowSynchronousEvents: false,
   });
   readonly #unsubscribe: () => void;
   readonly #watch: ReachWatch<Open>;
@@ -313,7 +317,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
     ws: ConstructorParameters<typeof TunnelSocket>[0],
     readonly id: string,
   ) {
-    super(ws, agentControl);
+    super(ws, agentControl, AGENT_CONTROLS);
     this.on('control', (message: AgentControl) => {
       if (message.type !== 'exit' && message.type !== 'taken') return;
       if (message.type === 'exit') this.exitCode = message.code;

@@ -133,6 +133,13 @@ const MAX_SPARE_FRAMES = 32;
 
 type Control = GatewayControl | AgentControl;
 
+/** Bounds of the control messages that one side receives; beyond them the tunnel is cut. */
+interface ControlBounds {
+  max: number;
+  /** Maximum size of each. */
+  maxBytes: number;
+}
+
 /**
  * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the
  * agent writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the
@@ -148,13 +155,17 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   readonly #shape: z.ZodType<Received>;
   readonly #pinging: NodeJS.Timeout;
   #receivedAt = Date.now();
+  readonly #controlBounds: ControlBounds | null;
+  #controls = 0;
   /** Channels whose reader is behind. */
   readonly #full = new Set<Duplex>();
 
-  constructor(ws: WebSocket, shape: z.ZodType<Received>) {
+  /** `controlBounds` is null if the other side is trusted, as the gateway is by its agents. */
+  constructor(ws: WebSocket, shape: z.ZodType<Received>, controlBounds: ControlBounds | null = null) {
     super({ readableHighWaterMark: BUFFERED_BYTES, writableHighWaterMark: BUFFERED_BYTES });
     this.#ws = ws;
     this.#shape = shape;
+    this.#controlBounds = controlBounds;
     this.stderr = new Duplex({
       readableHighWaterMark: BUFFERED_BYTES,
       read: () => this.#drained(this.stderr),
@@ -275,6 +286,12 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   }
 
   #takeControl(data: Buffer): void {
+    this.#controls += 1;
+    const bounds = this.#controlBounds;
+    if (bounds !== null && (this.#controls > bounds.max || data.length > bounds.maxBytes)) {
+      this.destroy(new Error('the other side sends too many or too large messages'));
+      return;
+    }
     const read = this.#shape.safeParse(parse(data.toString('utf8')));
     // Either side may be newer than the other.
     if (!read.success) return;

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { DomainError } from '../domain/rules/errors.js';
+import { checkJson, JsonTooLarge, parseJson } from '../untrusted/json.js';
 
 /** Applies to the decompressed body too. */
 const BODY_LIMIT = '100kb';
@@ -26,6 +27,7 @@ export function createJsonReader(): JsonReader {
     verify: (_request, _response, bytes, encoding) => {
       // The parser would replace bytes that are not UTF-8 instead of refusing them.
       if (encoding !== 'utf-8' || !isUtf8(bytes)) throw new Error('not UTF-8');
+      checkJson(bytes);
     },
   });
   return (request, response, next) => {
@@ -54,7 +56,7 @@ function readAtOnce(request: IncomingMessage): boolean {
   if (bytes === null) return false;
   try {
     if (bytes.length !== length || !isUtf8(bytes)) throw new Error('not the whole body, or not UTF-8');
-    request.body = JSON.parse(bytes.toString());
+    request.body = parseJson(bytes);
     return true;
   } catch {
     request.unshift(bytes);
@@ -64,6 +66,7 @@ function readAtOnce(request: IncomingMessage): boolean {
 
 /** The reader's refusals in the service's own words; null for any other error. */
 export function bodyFault(error: unknown): DomainError | null {
+  if (error instanceof JsonTooLarge) return new DomainError('invalid_json', error.message);
   const { status } = (error ?? {}) as { status?: unknown };
   if (typeof status !== 'number' || status >= 500) return null;
   if (status === 413) return new DomainError('payload_too_large', `the body may be ${BODY_LIMIT} at most`);

@@ -1,4 +1,5 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
+import { parseJson } from '../untrusted/json.js';
 
 /** Of one request, until its answer is read. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
@@ -40,7 +41,7 @@ export function createAsk(baseUrl: string, headers: Record<string, string>, more
         redirect: 'error',
         signal: AbortSignal.timeout(PROCESSOR_TIMEOUT_MS),
       });
-      return { status: response.status, body: JSON.parse(await readBounded(response)) };
+      return { status: response.status, body: parseJson(await readBounded(response)) };
     } catch (cause) {
       if (cause instanceof ProcessorUnavailable) throw cause;
       throw new ProcessorUnavailable(`${method} ${path}: ${reasonOf(cause)}`, { cause });
@@ -50,7 +51,7 @@ export function createAsk(baseUrl: string, headers: Record<string, string>, more
   };
 }
 
-async function readBounded(response: Response): Promise<string> {
+async function readBounded(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // Node's streams can be walked through, which the types of the browsers' don't say.
@@ -59,7 +60,7 @@ async function readBounded(response: Response): Promise<string> {
     if (bytes > MAX_ANSWER_BYTES) throw new ProcessorUnavailable('the processor answers more than 1 MB');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parseJson } from '../untrusted/json.js';
 
 export type Json = Record<string, unknown>;
 
@@ -10,7 +11,7 @@ export function isObject(value: unknown): value is Json {
 export function readObject(bytes: Buffer): Json | null {
   if (!isUtf8(bytes)) return null;
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value = parseJson(bytes);
     return isObject(value) ? value : null;
   } catch {
     return null;

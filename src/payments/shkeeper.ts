@@ -71,7 +71,8 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
     const answer = await ask(path, body && { method: 'POST', body });
     if (!isObject(answer.body)) throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, no object`);
     if (answer.body.status === 'success') return answer.body;
-    const message = String(answer.body.message ?? '').slice(0, MAX_NAME);
+    const { message: said } = answer.body;
+    const message = typeof said === 'string' ? said.slice(0, MAX_NAME) : '';
     if (/payment gateway is unavailable/.test(message)) throw new ProcessorRefusal(message);
     throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, ${message}`);
   };

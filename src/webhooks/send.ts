@@ -1,33 +1,28 @@
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
+import { createNameLookup, type LookupAll } from '../name-lookup.js';
 
 /** For the whole exchange, with name and connection. */
 const WITHIN_MS = 5_000;
 const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
-type Lookup = (
-  host: string,
-  options: { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 export interface SenderOptions {
   /** Networks that are reached although they are not public. */
   allowed: readonly string[];
-  /** How names are looked up: as the system does. */
-  lookup?: Lookup;
+  /** Defaults to the hosts file and DNS, never the system's resolver, whose threads renters' names could occupy. */
+  lookup?: LookupAll;
 }
 
 /**
  * Sends one event. The address is judged when the connection is made, by the very answer of the name that it is made to, so a name that
  * changes its address helps nobody. Redirects are not followed: they are answers like any other.
  */
-export function createSender({ allowed, lookup = systemLookup }: SenderOptions): SendWebhook {
+export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {
     lookup(host, { all: true }, (error, found) => {
       if (error !== null) return done(error, '', 4);

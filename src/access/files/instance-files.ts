@@ -5,6 +5,8 @@ import { deadline } from '../../deadline.js';
 import type { FileContent, FilePlace, Folder, InstanceFiles, Upload } from '../../domain/instance-files.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { checkNewPath, checkPath } from '../../domain/rules/file-path.js';
+import { ByteQueue } from '../../untrusted/byte-queue.js';
+import { LastBytes, lastLine } from '../../untrusted/last-line.js';
 import { firstLine } from '../first-line.js';
 import { refusalOf } from '../open-logs.js';
 import { firstEvent } from '../ssh/first-event.js';
@@ -13,7 +15,7 @@ import { listingScript, MAX_LISTING_BYTES, readListing } from './listing.js';
 
 /** For commands that move no file. */
 const COMMAND_MS = 60_000;
-const MAX_WORDS = 300;
+const MAX_NAME = 300;
 const RETRY_AFTER_SECONDS = 5;
 
 /** How scripts end when they refuse. The code is sure to arrive; of its last output Podman 4.3 may lose some. */
@@ -173,16 +175,14 @@ async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: Abo
     const tunnel = await open(tunnels, place, script, limit.signal);
     const words = lastWords(tunnel);
     tunnel.end();
-    const output: Buffer[] = [];
-    let size = 0;
+    const output = new ByteQueue();
     tunnel.on('data', (chunk: Buffer) => {
       output.push(chunk);
-      size += chunk.length;
-      if (size > MAX_LISTING_BYTES) tunnel.destroy();
+      if (output.length > MAX_LISTING_BYTES) tunnel.destroy();
     });
     await closed(tunnel);
     if (tunnel.exitCode !== 0) throw refusal(tunnel, place, words());
-    return Buffer.concat(output);
+    return output.take();
   } finally {
     limit.clear();
   }
@@ -221,15 +221,13 @@ function nameIt(path: Buffer): string {
 
 /** The end of what a command said on its standard error, for its refusal. */
 function lastWords(tunnel: Tunnel): () => string {
-  let words = '';
-  tunnel.stderr.on('data', (chunk: Buffer) => {
-    words = (words + chunk.toString('utf8')).slice(-MAX_WORDS);
-  });
-  return () => words.trim().split('\n').at(-1) ?? '';
+  const words = new LastBytes();
+  tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
+  return () => lastLine(words.bytes);
 }
 
 function refusal({ exitCode }: Tunnel, { path }: FilePlace, words: string): DomainError {
-  const name = path.toString('utf8').slice(-MAX_WORDS);
+  const name = path.toString('utf8').slice(-MAX_NAME);
   if (exitCode === undefined)
     return new DomainError('unavailable', 'the connection to the machine was cut off', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -1,6 +1,7 @@
 import { type FileEntry, type FileKind, type Folder, MAX_ENTRIES } from '../../domain/instance-files.js';
-import type { Attributes } from '../ssh/sftp-packets.js';
-import { readAttributes, STAT } from '../ssh/sftp-shell.js';
+import { turn } from '../../untrusted/turn.js';
+import type { Attributes, Entry } from '../ssh/sftp-packets.js';
+import { entriesOf, STAT } from '../ssh/sftp-shell.js';
 
 /** Of what is printed of a folder, and of where its links lead: names of usual length for all entries of an answer. */
 const MAX_LISTED_BYTES = 2_097_152;
@@ -28,15 +29,20 @@ printf '%s' '${mark}links'
 ${each('-type l', `-L -c '${mark} ${STAT} %n'`)} | head -c ${MAX_LINKS_BYTES}`;
 }
 
+/** Maximum lines read of one listing. Malformed lines count too, so it exceeds the maximum of entries. */
+const MAX_LINES = 2 * MAX_ENTRIES;
+/** Lines read before other work has its turn. */
+const LINES_AT_ONCE = 1_000;
+
 /** What the script has printed. */
-export function readListing(output: Buffer, mark: string): Folder {
-  const [listed = '', links = ''] = output.toString('latin1').split(`${mark}links`);
-  const isCut = listed.length >= MAX_LISTED_BYTES;
-  const found = linesOf(listed, mark, isCut);
-  const targets = new Map(
-    linesOf(links, mark, links.length >= MAX_LINKS_BYTES).map(([name, of]) => [name, kindOf(of)]),
-  );
-  const entries = found.slice(0, MAX_ENTRIES).map(([name, of]): FileEntry => {
+export async function readListing(output: Buffer, mark: string): Promise<Folder> {
+  const end = output.indexOf(`${mark}links`);
+  const listed = end < 0 ? output : output.subarray(0, end);
+  const links = end < 0 ? output.subarray(0, 0) : output.subarray(end);
+  const found = await linesOf(listed, mark, listed.length >= MAX_LISTED_BYTES);
+  const kinds = (await linesOf(links, mark, links.length >= MAX_LINKS_BYTES)).entries;
+  const targets = new Map(kinds.map(({ name, attributes }) => [name, kindOf(attributes)]));
+  const entries = found.entries.slice(0, MAX_ENTRIES).map(({ name, attributes: of }): FileEntry => {
     const isLink = kindOf(of) === 'link';
     const target = targets.get(name);
     return {
@@ -44,23 +50,24 @@ export function readListing(output: Buffer, mark: string): Folder {
       kind: !isLink ? kindOf(of) : target === 'file' || target === 'folder' ? target : 'link',
       isLink,
       size: of.size ?? 0n,
-      modifiedAt: BigInt(Math.trunc(of.times?.modified ?? 0)),
+      modifiedAt: BigInt(of.times?.modified ?? 0),
     };
   });
-  return { entries, isWhole: !isCut && found.length <= MAX_ENTRIES };
+  return { entries, isWhole: found.isWhole && found.entries.length <= MAX_ENTRIES };
 }
 
-/** What `stat` prints and a name, in numbers that can be: the programs of an image print what they like. */
-const LINE = /^([\da-f]{1,8}(?: \d{1,20}){4} -?\d{1,20}) \.\/([^/]{1,255})\n$/;
-
 /** Names, as one character for each byte, with what they are. */
-function linesOf(text: string, mark: string, isCut: boolean): [name: string, of: Attributes][] {
-  const lines = text.split(`${mark} `).slice(1);
-  if (isCut) lines.pop();
-  return lines.flatMap((line) => {
-    const [, numbers, name] = LINE.exec(line) ?? [];
-    return numbers === undefined ? [] : [[name!, readAttributes(numbers)]];
-  });
+async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ entries: Entry[]; isWhole: boolean }> {
+  const entries: Entry[] = [];
+  let lines = 0;
+  for (const entry of entriesOf(output, mark, 'latin1')) {
+    lines += 1;
+    if (lines > MAX_LINES) return { entries, isWhole: false };
+    // The last line of a cut listing has no end, so it is malformed.
+    if (entry !== null) entries.push(entry);
+    if (lines % LINES_AT_ONCE === 0) await turn();
+  }
+  return { entries, isWhole: !isCut };
 }
 
 function kindOf({ mode = 0 }: Attributes): FileKind {

@@ -28,6 +28,10 @@ export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exc
 const ATTR = { size: 1, owner: 2, permissions: 4, times: 8 } as const;
 /** A client may send 32 kB of data with a request; OpenSSH's own bound is 256 kB. */
 export const MAX_PACKET_BYTES = 262_144;
+/** Maximum length of an error message. */
+const MAX_MESSAGE = 300;
+/** Times of version 3 are seconds in 32 bits. */
+const MAX_TIME = 2 ** 32 - 1;
 
 /** Times in seconds since 1970. */
 export interface Attributes {
@@ -106,7 +110,7 @@ export const answers = {
       ...Object.entries(extensions).flatMap(([name, value]) => [text(name), text(value)]),
     ),
   status: (id: number, status: number, message: string): Buffer =>
-    packet(ANSWER.status, number(id), number(status), text(message), text('')),
+    packet(ANSWER.status, number(id), number(status), text(message.slice(0, MAX_MESSAGE)), text('')),
   handle: (id: number, handle: number): Buffer => packet(ANSWER.handle, number(id), data(number(handle))),
   data: (id: number, bytes: Buffer): Buffer => packet(ANSWER.data, number(id), data(bytes)),
   names: (id: number, entries: readonly Entry[]): Buffer =>
@@ -151,8 +155,12 @@ function attributes({ size, owner, mode, times }: Attributes): Buffer {
     ...(size === undefined ? [] : [length]),
     ...(owner === undefined ? [] : [number(owner.uid), number(owner.gid)]),
     ...(mode === undefined ? [] : [number(mode)]),
-    ...(times === undefined ? [] : [number(times.accessed), number(times.modified)]),
+    ...(times === undefined ? [] : [number(timeOf(times.accessed)), number(timeOf(times.modified))]),
   ]);
+}
+
+function timeOf(seconds: number): number {
+  return Math.min(Math.max(seconds, 0), MAX_TIME);
 }
 
 const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd', 6: 'b', 8: '-', 10: 'l', 12: 's' };
@@ -161,7 +169,7 @@ const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd',
 function longName({ name, attributes: { mode = 0, size = 0n, owner, times } }: Entry): string {
   const letters = [...'rwxrwxrwx'].map((letter, bit) => (mode & (1 << (8 - bit)) ? letter : '-')).join('');
   const type = TYPE_LETTERS[mode >> 12] ?? '-';
-  const when = new Date((times?.modified ?? 0) * 1_000).toISOString().slice(0, 16).replace('T', ' ');
+  const when = new Date(timeOf(times?.modified ?? 0) * 1_000).toISOString().slice(0, 16).replace('T', ' ');
   const { uid = 0, gid = 0 } = owner ?? {};
   return `${type}${letters} 1 ${String(uid).padEnd(8)} ${String(gid).padEnd(8)} ${String(size).padStart(8)} ${when} ${name}`;
 }

@@ -1,15 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { quoted } from '../../quoted.js';
+import { ByteQueue } from '../../untrusted/byte-queue.js';
+import { lastLine } from '../../untrusted/last-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
 /** Most output of one command: names and attributes of a large folder. */
-const MAX_OUTPUT_BYTES = 33_554_432;
+const MAX_LISTING_BYTES = 33_554_432;
+/** Most output of any other command: a path, attributes, or why it failed. */
+const MAX_OUTPUT_BYTES = 65_536;
 const COMMAND_MS = 60_000;
 /** More than a mark and the code after it. */
 const TAIL_BYTES = 64;
 /** What `readAttributes` reads, for `stat -c`. */
 export const STAT = '%f %s %u %g %X %Y';
+/** The only output of `stat` that is accepted: an image may bring any program of that name. */
+const STAT_LINE = /^([\da-f]{1,8}) (\d{1,20}) (\d{1,10}) (\d{1,10}) (-?\d{1,20}) (-?\d{1,20})$/;
+const MAX_SIZE = 2n ** 64n - 1n;
+const MAX_ID = 2 ** 32 - 1;
+/** Maximum length of a line of a listing without its mark: six numbers and a name of 255 bytes. */
+const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
   if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path has no zero bytes');
@@ -24,10 +34,8 @@ export class SftpShell {
   readonly #tunnel: Tunnel;
   /** Ends what each command prints. Nobody inside knows it before. */
   readonly #mark = Buffer.from(`[${randomBytes(16).toString('hex')}]`);
-  #output: Buffer[] = [];
-  #size = 0;
-  #tail: Buffer = Buffer.alloc(0);
-  #waiting: { resolve(done: { output: Buffer; code: number }): void; reject(error: Error): void } | null = null;
+  readonly #output = new ByteQueue();
+  #waiting: Waiting | null = null;
   #fault: Error | null = null;
 
   /** Of a shell that reads commands. */
@@ -39,10 +47,13 @@ export class SftpShell {
   }
 
   /** Runs one command; never two at once. Refuses with what it printed when it fails. */
-  async run(command: string, keepsErrors = true): Promise<Buffer> {
-    const { output, code } = await this.#ask(command, keepsErrors);
+  async run(
+    command: string,
+    { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
+  ): Promise<Buffer> {
+    const { output, code } = await this.#ask(command, keepsErrors, maxBytes);
     if (code === 0) return output;
-    const words = output.toString('utf8').trim().split('\n').at(-1) ?? '';
+    const words = lastLine(output);
     if (/no such file|not found|nonexistent/i.test(words)) throw new SftpFault(STATUS.noSuchFile, words);
     if (/permission denied|not permitted/i.test(words)) throw new SftpFault(STATUS.denied, words);
     throw new SftpFault(STATUS.failure, words || `it failed with ${code}`);
@@ -50,35 +61,32 @@ export class SftpShell {
 
   async stat(path: string, follows: boolean): Promise<Attributes> {
     const output = await this.run(`stat ${follows ? '-L ' : ''}-c '${STAT}' -- ${quote(path)}`);
-    return readAttributes(output.toString('utf8').trim());
+    const attributes = readAttributes(output.toString('latin1').trim());
+    if (attributes === null) throw new SftpFault(STATUS.failure, 'the image’s stat prints no attributes');
+    return attributes;
   }
 
   /** All entries of a folder, itself and the one above first. */
-  async list(path: string): Promise<Entry[]> {
+  async list(path: string): Promise<Listing> {
     const mark = randomBytes(8).toString('hex');
     const output = await this.run(
       `cd -- ${quote(path)} && { for f in . .. * .[!.]* ..?*; do
 if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 stat -c '${mark} ${STAT} %n' -- 2>/dev/null; cd - >/dev/null; }`,
+      { maxBytes: MAX_LISTING_BYTES },
     );
-    return output
-      .toString('utf8')
-      .split(`${mark} `)
-      .slice(1)
-      .map((line) => {
-        const [, numbers = '', name = ''] = /^((?:\S+ ){5}\S+) \.\/([\s\S]*)\n$/.exec(line) ?? [];
-        return { name, attributes: readAttributes(numbers) };
-      });
+    return { bytes: output.length, entries: entriesOf(output, mark) };
   }
 
   end(): void {
     this.#tunnel.destroy();
   }
 
-  #ask(command: string, keepsErrors: boolean): Promise<{ output: Buffer; code: number }> {
+  #ask(command: string, keepsErrors: boolean, maxBytes: number): Promise<{ output: Buffer; code: number }> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => this.end(), COMMAND_MS);
       this.#waiting = {
+        maxBytes,
         resolve: (done) => {
           clearTimeout(late);
           resolve(done);
@@ -94,27 +102,24 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
   }
 
   #take(chunk: Buffer): void {
+    const waiting = this.#waiting;
+    // Output between two commands belongs to neither.
+    if (waiting === null) return;
     this.#output.push(chunk);
-    this.#size += chunk.length;
-    if (this.#size > MAX_OUTPUT_BYTES) {
+    if (this.#output.length > waiting.maxBytes + TAIL_BYTES) {
       this.#fail(new SftpFault(STATUS.failure, 'it prints too much'));
       this.end();
       return;
     }
-    // The mark may come in several pieces.
-    this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), chunk]);
-    if (this.#tail.indexOf(this.#mark) < 0) return;
-    const all = Buffer.concat(this.#output);
-    const at = all.lastIndexOf(this.#mark);
-    const code = /^(\d+)\n$/.exec(all.subarray(at + this.#mark.length).toString('latin1'))?.[1];
-    this.#output = [all];
+    // A command has ended when its output ends with the mark and the exit code.
+    const tail = this.#output.peek().subarray(-TAIL_BYTES);
+    const at = tail.lastIndexOf(this.#mark);
+    if (at < 0) return;
+    const code = /^(\d{1,3})\n$/.exec(tail.subarray(at + this.#mark.length).toString('latin1'))?.[1];
     if (code === undefined) return;
-    this.#output = [];
-    this.#size = 0;
-    this.#tail = Buffer.alloc(0);
-    const waiting = this.#waiting;
+    const output = this.#output.take().subarray(0, at - tail.length);
     this.#waiting = null;
-    waiting?.resolve({ output: all.subarray(0, at), code: Number(code) });
+    waiting.resolve({ output, code: Number(code) });
   }
 
   #fail(error: Error): void {
@@ -124,12 +129,56 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
   }
 }
 
-export function readAttributes(line: string): Attributes {
-  const [mode = '0', size = '0', uid, gid, accessed, modified] = line.split(' ');
+interface Waiting {
+  maxBytes: number;
+  resolve(done: { output: Buffer; code: number }): void;
+  reject(error: Error): void;
+}
+
+/** A folder as `stat` printed it. */
+export interface Listing {
+  /** Memory that it takes until it is read. */
+  bytes: number;
+  /** One for each line; null for a malformed line. */
+  entries: Iterator<Entry | null, undefined>;
+}
+
+/** Reads the lines, each beginning with the mark, one at a time on demand: there may be a million. */
+export function* entriesOf(
+  output: Buffer,
+  mark: string,
+  encoding: 'utf8' | 'latin1' = 'utf8',
+): Generator<Entry | null, undefined> {
+  const begin = Buffer.from(`${mark} `);
+  let from = output.indexOf(begin);
+  while (from >= 0) {
+    const next = output.indexOf(begin, from + begin.length);
+    const line = output.subarray(from + begin.length, next < 0 ? output.length : next);
+    yield line.length > MAX_LINE_BYTES ? null : readEntry(line, encoding);
+    from = next;
+  }
+  return undefined;
+}
+
+function readEntry(line: Buffer, encoding: 'utf8' | 'latin1'): Entry | null {
+  const at = line.indexOf(' ./');
+  const attributes = at < 0 ? null : readAttributes(line.subarray(0, at).toString('latin1'));
+  const name = line.subarray(at + 3, -1);
+  const isName = name.length > 0 && name.length <= 255 && !name.includes('/') && line.at(-1) === 10;
+  return attributes === null || !isName ? null : { name: name.toString(encoding), attributes };
+}
+
+/** Returns null for malformed output. */
+export function readAttributes(line: string): (Attributes & { size: bigint; mode: number }) | null {
+  const [, mode, digits, uid, gid, accessed, modified] = STAT_LINE.exec(line) ?? [];
+  if (mode === undefined) return null;
+  const size = BigInt(digits!);
+  const owner = { uid: Number(uid), gid: Number(gid) };
+  if (size > MAX_SIZE || Math.max(owner.uid, owner.gid) > MAX_ID) return null;
   return {
     mode: Number.parseInt(mode, 16),
-    size: BigInt(size),
-    owner: { uid: Number(uid), gid: Number(gid) },
+    size,
+    owner,
     times: { accessed: Number(accessed), modified: Number(modified) },
   };
 }

@@ -1,6 +1,9 @@
 import { posix } from 'node:path';
 import type { ServerChannel } from 'ssh2';
 import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import { ByteQueue } from '../../untrusted/byte-queue.js';
+import { LastBytes, lastLine } from '../../untrusted/last-line.js';
+import { turn } from '../../untrusted/turn.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Connected, withTunnel } from './command.js';
@@ -17,7 +20,7 @@ import {
   SftpFault,
   STATUS,
 } from './sftp-packets.js';
-import { quote, SftpShell } from './sftp-shell.js';
+import { type Listing, quote, SftpShell } from './sftp-shell.js';
 
 /**
  * Prints S and starts the image's own server where it has one; else prints N and starts a shell that reads commands.
@@ -27,6 +30,10 @@ const MAX_HANDLES = 64;
 /** A file of at most this many bytes is read at once. */
 const SMALL_BYTES = 262_144n;
 const NAMES_AT_ONCE = 100;
+/** Lines of a folder read before other work has its turn. */
+const LINES_AT_ONCE = 500;
+/** Maximum size of the folders and small files that one connection keeps open. */
+const MAX_KEPT_BYTES = 33_554_432;
 
 /** SFTP, and scp with it: by the image's own server, else by one of ours that uses a shell inside. */
 export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
@@ -54,7 +61,7 @@ function shellCommand(command: string): ExecTarget {
 
 interface Folder {
   kind: 'folder';
-  entries: Entry[];
+  listing: Listing;
 }
 
 interface OpenFile {
@@ -63,7 +70,7 @@ interface OpenFile {
   flags: number;
   /** Null unless it is small, and once it was read. */
   small: Buffer | null;
-  reader: { tunnel: Tunnel; at: bigint; left: Buffer } | null;
+  reader: { tunnel: Tunnel; at: bigint; left: ByteQueue } | null;
   writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
 }
 
@@ -85,16 +92,15 @@ class SftpServer {
 
   async serve(channel: ServerChannel): Promise<void> {
     this.#home = (await this.#shell.run('pwd')).toString('utf8').trim();
-    let pending: Buffer = Buffer.alloc(0);
+    const pending = new ByteQueue();
     // The channel still has to receive the exit code.
     for await (const chunk of channel.iterator({ destroyOnReturn: false })) {
-      pending = pending.length === 0 ? (chunk as Buffer) : Buffer.concat([pending, chunk as Buffer]);
+      pending.push(chunk as Buffer);
       while (pending.length >= 4) {
-        const length = pending.readUInt32BE(0);
+        const length = pending.peek().readUInt32BE(0);
         if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'no SFTP packet');
         if (pending.length < 4 + length) break;
-        const packet = new Packet(pending.subarray(4, 4 + length));
-        pending = pending.subarray(4 + length);
+        const packet = new Packet(pending.take(4 + length).subarray(4));
         await this.#send(channel, await this.#answer(packet));
       }
     }
@@ -172,13 +178,15 @@ class SftpServer {
         await this.#write(this.#file(packet), packet.long(), packet.data());
         return done();
       case REQUEST.opendir: {
-        const entries = await this.#shell.list(path());
-        return answers.handle(id, this.#keep({ kind: 'folder', entries }));
+        const listing = await this.#shell.list(path());
+        if (this.#keptBytes() + listing.bytes > MAX_KEPT_BYTES)
+          throw new SftpFault(STATUS.failure, 'the open folders and files are too large; close one first');
+        return answers.handle(id, this.#keep({ kind: 'folder', listing }));
       }
       case REQUEST.readdir: {
         const folder = this.#handles.get(packet.data().readUInt32BE(0));
         if (folder?.kind !== 'folder') throw new SftpFault(STATUS.failure, 'no such handle');
-        const entries = folder.entries.splice(0, NAMES_AT_ONCE);
+        const entries = await nextEntries(folder.listing);
         return entries.length > 0 ? answers.names(id, entries) : answers.status(id, STATUS.eof, 'no more');
       }
       case REQUEST.remove: {
@@ -233,6 +241,14 @@ class SftpServer {
     return this.#lastHandle;
   }
 
+  /** Bytes of folders and small files that are open. */
+  #keptBytes(): number {
+    let bytes = 0;
+    for (const handle of this.#handles.values())
+      bytes += handle.kind === 'folder' ? handle.listing.bytes : (handle.small?.length ?? 0);
+    return bytes;
+  }
+
   #file(packet: Packet): OpenFile {
     const handle = this.#handles.get(packet.data().readUInt32BE(0));
     if (handle?.kind !== 'file') throw new SftpFault(STATUS.failure, 'no such handle');
@@ -269,7 +285,10 @@ class SftpServer {
     if (file.small === null && file.reader === null) {
       const { size = 0n } = await this.#shell.stat(file.path, true);
       if (size <= SMALL_BYTES)
-        file.small = await this.#shell.run(`head -c ${SMALL_BYTES * 2n} ${quote(file.path)}`, false);
+        file.small = await this.#shell.run(`head -c ${SMALL_BYTES * 2n} ${quote(file.path)}`, {
+          keepsErrors: false,
+          maxBytes: Number(SMALL_BYTES * 2n),
+        });
     }
     if (file.small !== null) return file.small.subarray(Number(offset), Number(offset) + length);
     if (file.reader === null || offset !== file.reader.at) {
@@ -281,7 +300,7 @@ class SftpServer {
       const tunnel = await this.#tunnel(from);
       tunnel.stderr.resume();
       tunnel.on('error', () => {});
-      file.reader = { tunnel, at: offset, left: Buffer.alloc(0) };
+      file.reader = { tunnel, at: offset, left: new ByteQueue() };
     }
     const bytes = await take(file.reader, length);
     file.reader.at += BigInt(bytes.length);
@@ -352,30 +371,37 @@ class SftpServer {
 
 /** Null when the command that writes has written all; else why not. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
-  let words = '';
+  const words = new LastBytes();
   tunnel.on('error', () => {});
   tunnel.resume();
-  tunnel.stderr.on('data', (chunk: Buffer) => {
-    words = (words + chunk).slice(-500);
-  });
+  tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
   return new Promise((resolve) => {
-    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : words.trim().split('\n').at(-1) || 'it failed'));
+    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(words.bytes) || 'it failed'));
   });
 }
 
+/** Returns the next names of a folder; none at its end. */
+async function nextEntries({ entries }: Listing): Promise<Entry[]> {
+  const found: Entry[] = [];
+  for (let lines = 1; found.length < NAMES_AT_ONCE; lines += 1) {
+    const { value, done } = entries.next();
+    if (done === true) break;
+    if (value !== null) found.push(value);
+    if (lines % LINES_AT_ONCE === 0) await turn();
+  }
+  return found;
+}
+
 /** Reads exactly `length` bytes; fewer only at the end. */
-async function take(reader: { tunnel: Tunnel; left: Buffer }, length: number): Promise<Buffer> {
-  const { tunnel } = reader;
-  while (reader.left.length < length) {
+async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, length: number): Promise<Buffer> {
+  while (left.length < length) {
     const chunk = tunnel.read() as Buffer | null;
-    if (chunk !== null) reader.left = reader.left.length === 0 ? chunk : Buffer.concat([reader.left, chunk]);
+    if (chunk !== null) left.push(chunk);
     else if (tunnel.readableEnded) break;
     else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
     else await firstEvent(tunnel, 'readable', 'end', 'close');
   }
-  const bytes = reader.left.subarray(0, length);
-  reader.left = reader.left.subarray(bytes.length);
-  return bytes;
+  return left.take(length);
 }
 
 function octal(mode: number): string {

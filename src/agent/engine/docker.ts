@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
+import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { Limiter } from '../limiter.js';
 import { MAX_PORTS } from '../protocol.js';
 import { Demux } from './demux.js';
@@ -498,19 +499,16 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | null> {
 
 /** Resolves at the end of the stream; a line that is not JSON is passed over. */
 async function readLines(stream: Readable, onLine: (line: unknown) => void): Promise<void> {
-  let rest = '';
+  const lines = new LineSplitter(MAX_LINE);
   try {
-    for await (const chunk of stream) {
-      rest += chunk;
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE) throw new EngineFault('refused', 'the engine sent a line without an end');
-      for (const line of lines) {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      for (const line of lines.push(chunk)) {
         const read = parse(line);
         if (read !== undefined) onLine(read);
       }
+      if (lines.isOverlong) throw new EngineFault('refused', 'the engine sent a line without an end');
     }
-    const last = parse(rest);
+    const last = parse(lines.rest());
     if (last !== undefined) onLine(last);
   } catch (error) {
     if (error instanceof EngineFault) throw error;

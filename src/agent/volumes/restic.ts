@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { output } from '../shell.js';
 import { GUARDED_SCRIPT } from './guarded.js';
 
@@ -15,6 +15,8 @@ const RESTORES_SPARSE = [0, 15];
 /** After SIGINT, on which it takes its lock out of the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
+/** Maximum length of a line before secrets are removed from it. */
+const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
 /** Inside of its root: where it has the volume for a backup, and below what a snapshot is restored. */
@@ -174,13 +176,16 @@ function lastLines(
   onLine: (line: string) => void = () => {},
 ): string[] {
   const lines: string[] = [];
-  createInterface({ input: stream }).on('line', (text) => {
-    const line = clean(text);
+  const splitter = new LineSplitter(MAX_READ_LINE_BYTES);
+  const take = (text: string) => {
+    const line = clean(text.trimEnd());
     if (line.trim() === '') return;
     lines.push(line);
     if (lines.length > MAX_LINES) lines.shift();
     onLine(line);
-  });
+  };
+  stream.on('data', (piece: Buffer) => splitter.push(piece).forEach(take));
+  stream.once('end', () => take(splitter.rest()));
   return lines;
 }
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
+import { installNameLookup } from '../../name-lookup.js';
 import { csvRecords } from '../csv.js';
 import { DomainError } from '../rules/errors.js';
 import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
@@ -21,4 +22,6 @@ async function read(): Promise<SourceRead> {
   }
 }
 
+// Each thread has its own.
+installNameLookup();
 parentPort!.postMessage(await read());

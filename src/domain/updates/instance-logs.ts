@@ -1,5 +1,7 @@
-import { StringDecoder } from 'node:string_decoder';
 import { deadline } from '../../deadline.js';
+import { ByteQueue } from '../../untrusted/byte-queue.js';
+import { LineSplitter } from '../../untrusted/line-splitter.js';
+import { turn } from '../../untrusted/turn.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
@@ -11,13 +13,14 @@ import type { Stream, Subscriber } from './subscriptions.js';
 
 /** Characters of one answer: of more the last are kept. */
 const MAX_ANSWER = 1_000_000;
-/** Lines and characters that wait for a slow reader; then the container's lines wait in the engine's file. */
-const MAX_WAITING_LINES = 500;
+/** Maximum bytes that wait for a slow reader; further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
+/** Bytes split into lines before other work has its turn. */
+const READ_AT_ONCE = 32_768;
 const MAX_LINES = 1_000;
 const READ_WITHIN_MS = 20_000;
-/** With its mark and time. */
-const MAX_RAW_LINE = MAX_LOG_LINE + 64;
+/** Maximum length of a line with its mark and time, in UTF-8. */
+const MAX_RAW_LINE_BYTES = 4 * MAX_LOG_LINE + 64;
 const RETRY_AFTER_SECONDS = 5;
 
 export interface LogsInput {
@@ -197,20 +200,22 @@ function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Pr
   return openLogs(wanted, signal);
 }
 
-/** Splits the source into lines. Stops reading while too many wait. */
+/** Splits the source into lines, a part at a time. Stops reading while too much waits. */
 class LineQueue {
   readonly #source: LogSource;
-  readonly #decoder = new StringDecoder('utf8');
-  #rest = '';
-  #waiting: LogLine[] = [];
-  #size = 0;
+  readonly #lines = new LineSplitter(MAX_RAW_LINE_BYTES);
+  readonly #waiting = new ByteQueue();
   #isOver = false;
   #fault: Error | null = null;
   #wake: () => void = () => {};
 
   constructor(source: LogSource, signal: AbortSignal) {
     this.#source = source;
-    source.on('data', (chunk: Buffer) => this.#take(chunk));
+    source.on('data', (chunk: Buffer) => {
+      this.#waiting.push(chunk);
+      if (this.#waiting.length >= MAX_WAITING) source.pause();
+      this.#wake();
+    });
     source.once('end', () => {
       this.#isOver = true;
       this.#wake();
@@ -222,36 +227,25 @@ class LineQueue {
     if (signal.aborted) abort();
   }
 
-  /** What has come since the last call, oldest first; null at the end. */
+  /** Returns the next lines, oldest first; null at the end. */
   async next(): Promise<LogLine[] | null> {
-    while (this.#waiting.length === 0 && !this.#isOver && this.#fault === null) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+    for (;;) {
+      if (this.#waiting.length > 0) {
+        const lines = this.#lines.push(this.#waiting.take(READ_AT_ONCE)).flatMap((text) => readLogLine(text) ?? []);
+        if (this.#waiting.length === 0) this.#source.resume();
+        // The host decides how much there is to read.
+        await turn();
+        if (lines.length > 0) return lines;
+      } else if (this.#fault !== null) throw this.#fault;
+      else if (this.#isOver) {
+        this.#source.destroy();
+        return null;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
     }
-    if (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      this.#size = 0;
-      this.#source.resume();
-      return batch;
-    }
-    if (this.#fault !== null) throw this.#fault;
-    this.#source.destroy();
-    return null;
-  }
-
-  #take(chunk: Buffer): void {
-    const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
-    this.#rest = lines.pop()!.slice(0, MAX_RAW_LINE);
-    for (const text of lines) {
-      const line = readLogLine(text);
-      if (line === null) continue;
-      this.#waiting.push(line);
-      this.#size += line.text.length;
-    }
-    if (this.#waiting.length >= MAX_WAITING_LINES || this.#size >= MAX_WAITING) this.#source.pause();
-    this.#wake();
   }
 
   #fail(message: string): void {

@@ -20,8 +20,11 @@ import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 const LOOK_EVERY_MS = 500;
 const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
-/** Webhooks that a gateway sends to at once, and of one account. */
+/** Maximum webhooks that a gateway sends to concurrently. */
 const MAX_AT_ONCE = 32;
+/** Maximum of those whose last event failed: they take longest, and must leave most places to the others. */
+const MAX_FAILING = 12;
+/** Maximum webhooks of one account that all gateways send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
 /** Events that are under way to one webhook, each of another subject. */
 const MAX_OF_WEBHOOK = 4;
@@ -52,20 +55,25 @@ interface Delivery {
   firstAt: Instant | null;
 }
 
+/** Deliveries in flight from this gateway, by webhook. */
+type UnderWay = Map<string, { work: Promise<void>; isFailing: boolean }>;
+
 /** Sends what waits, in the background, beside every other gateway. */
 export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  const webhooks = new Map<string, Promise<void>>();
-  const mails = new Map<string, Promise<void>>();
-  const look = async (under: Map<string, Promise<void>>, most: number, isMail: boolean) => {
+  const webhooks: UnderWay = new Map();
+  const mails: UnderWay = new Map();
+  const look = async (under: UnderWay, most: number, isMail: boolean) => {
     const now = deps.clock.now();
     if (under.size >= most) return now;
     const sendAt = await nextSendAt(deps, isMail, now);
     if (sendAt === null || sendAt > now) return sendAt;
-    for (const target of await claim(deps, most - under.size, isMail, now)) {
+    const failing = [...under.values()].filter(({ isFailing }) => isFailing).length;
+    const room = { all: most - under.size, failing: isMail ? most : MAX_FAILING - failing };
+    for (const target of await claim(deps, room, isMail, now)) {
       const work = sendTo(deps, target)
         .catch(onFault)
         .finally(() => under.delete(target.id));
-      under.set(target.id, work);
+      under.set(target.id, { work, isFailing: target.failures > 0 });
     }
     // There may be more of what was found.
     return now;
@@ -81,17 +89,22 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
   return {
     stop: async () => {
       await Promise.all(sweeps.map(({ stop }) => stop()));
-      await Promise.all([...webhooks.values(), ...mails.values()]);
+      await Promise.all([...webhooks.values(), ...mails.values()].map(({ work }) => work));
     },
   };
 }
 
 /** Takes webhooks, or mail addresses, for which something is due, for this gateway alone until the lease ends. */
-async function claim({ db }: Deps, room: number, isMail: boolean, now: Instant): Promise<Target[]> {
+async function claim(
+  { db }: Deps,
+  room: { all: number; failing: number },
+  isMail: boolean,
+  now: Instant,
+): Promise<Target[]> {
   const { rows } = await db.pool.query<Target>({
     name: 'claim-webhooks',
     text: CLAIM,
-    values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room, isMail],
+    values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room.all, isMail, room.failing],
   });
   return rows;
 }
@@ -243,16 +256,26 @@ async function clear(deps: Deps): Promise<void> {
   }
 }
 
-/** Those that have waited longest first; few of one account, so that nobody's receivers take all places. */
+/**
+ * Claims the webhooks that have waited longest, and few of one account, including those that another gateway sends to.
+ * Webhooks that fail get only some of the places: receivers that never answer must not take all.
+ */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (
     select id from webhook where id in (
       select id from (
-        select id, wait_until, row_number() over (partition by account_id order by wait_until nulls first, id) as place
-        from webhook where is_mail = $4 and paused_at is null and coalesce(wait_until <= $1::timestamptz, true)
-          and coalesce(leased_until <= $1::timestamptz, true)
-          and exists (select from webhook_delivery where webhook_id = webhook.id and is_pending and next_at <= $1::timestamptz)
-      ) due where place <= ${MAX_OF_ACCOUNT} order by wait_until nulls first limit $3)
+        select id, wait_until, failures, row_number() over (partition by failures > 0 order by wait_until nulls first, id) as lane
+        from (
+          select id, wait_until, failures, account_id,
+            row_number() over (partition by account_id order by wait_until nulls first, id) as place
+          from webhook where is_mail = $4 and paused_at is null and coalesce(wait_until <= $1::timestamptz, true)
+            and coalesce(leased_until <= $1::timestamptz, true)
+            and exists (select from webhook_delivery where webhook_id = webhook.id and is_pending and next_at <= $1::timestamptz)
+        ) due where place + (
+          select count(*) from webhook held
+          where held.account_id = due.account_id and held.is_mail = $4 and held.leased_until > $1::timestamptz
+        ) <= ${MAX_OF_ACCOUNT}
+      ) fair where failures = 0 or lane <= $5::int order by wait_until nulls first limit $3)
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 

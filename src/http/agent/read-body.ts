@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../domain/rules/errors.js';
+import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
+
+/** Maximum values of a body: far more than the largest report has. */
+const MAX_VALUES = 250_000;
 
 /** The JSON value of a body, in UTF-8, of texts that the database can hold. Refuses one that is longer than `maxBytes`. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
@@ -8,12 +12,17 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     throw new DomainError('invalid_request', 'a content encoding is not taken');
   const bytes = await readBytes(request, maxBytes);
   if (!isUtf8(bytes)) throw notJson();
+  const value = parsed(bytes);
+  // In JSON in UTF-8, zero bytes and halves of surrogate pairs occur only as escapes.
+  if (bytes.includes('\\u') && !isStorable(value)) throw notJson();
+  return value;
+}
+
+function parsed(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString(), (_name, value) => {
-      if (typeof value === 'string' && (value.includes('\0') || !isWellFormed(value))) throw notJson();
-      return value;
-    });
-  } catch {
+    return parseJson(bytes, { maxValues: MAX_VALUES });
+  } catch (error) {
+    if (error instanceof JsonTooLarge) throw new DomainError('invalid_json', error.message);
     throw notJson();
   }
 }
@@ -31,9 +40,11 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** No half of a surrogate pair. */
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
+/** Whether the database can hold each of its texts. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && !/\p{Surrogate}/u.test(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.values(value).every(isStorable);
 }
 
 function notJson(): DomainError {

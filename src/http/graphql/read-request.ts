@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
 import { parseQuery } from '../parse-query.js';
 import { preferredType } from '../preferred-type.js';
 import { createJsonReader } from '../read-json.js';
@@ -116,9 +117,10 @@ function fromQueryString(url: string): Record<string, unknown> {
 
 function fromJson(name: string, text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw refusal(`${name} is not JSON`, { status: BAD_REQUEST, code: 'invalid_json' });
+    return parseJson(Buffer.from(text));
+  } catch (error) {
+    const why = error instanceof JsonTooLarge ? error.message : 'it is not JSON';
+    throw refusal(`${name}: ${why}`, { status: BAD_REQUEST, code: 'invalid_json' });
   }
 }
 

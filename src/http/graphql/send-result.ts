@@ -1,7 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { type FetchAPI, getSSEProcessor, processRegularResult } from 'graphql-yoga';
 import { STATUS_OF } from '../../domain/rules/errors.js';
@@ -9,6 +6,9 @@ import { sendJson } from '../send-json.js';
 import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
 
 const BAD_REQUEST = 400;
+/** Interval of the comments that keep a connection from being closed as idle. */
+const PING_EVERY_MS = 5_000;
+const PING = ':\n\n';
 
 /** Errors are masked by now. */
 export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
@@ -23,13 +23,14 @@ export function createSendResult(
   fetchAPI: FetchAPI,
 ): (response: ServerResponse, type: string, result: Results) => Promise<void> {
   const toEvents = getSSEProcessor();
+  const eventsAPI = { ...fetchAPI, ReadableStream: onDemand(fetchAPI.ReadableStream) };
   return async (response, type, result) => {
     if (isPlain(result) && type !== STREAM_ANSWER) return sendJson(response, 200, contentType(type), textOf(result));
     // Yoga's processors take streams too, which their type leaves out.
     const processed = result as ExecutionResult;
     if (type === STREAM_ANSWER) {
       const status = streamStatus(response.req.method, result);
-      return sendEvents(response, await toEvents(processed, fetchAPI, type), status);
+      return sendEvents(response, await toEvents(processed, eventsAPI, type), status);
     }
     return sendWithStatus(response, processRegularResult(processed, fetchAPI, type));
   };
@@ -59,7 +60,17 @@ async function sendWithStatus(response: ServerResponse, answer: Response): Promi
   sendJson(response, answer.status, type!, await answer.text());
 }
 
-/** Ends when either side does: a client that goes away cancels the subscription. */
+/** Returns streams that make no event in advance: it would be old when it is sent. */
+function onDemand(Streams: typeof ReadableStream): typeof ReadableStream {
+  const make = (source: UnderlyingDefaultSource) => new Streams(source, { highWaterMark: 0 });
+  return new Proxy(Streams, { construct: (_streams, [source]) => make(source) });
+}
+
+/**
+ * Ends when either side does: a client that disconnects cancels the subscription. The next event is made when the system
+ * has accepted the previous one. For a client that does not read, one event waits here, and all changes in the meantime
+ * become one later event.
+ */
 async function sendEvents(
   response: ServerResponse,
   answer: Response,
@@ -68,7 +79,35 @@ async function sendEvents(
   const { 'content-encoding': _notACoding, ...headers } = Object.fromEntries(answer.headers);
   // Proxies must not collect events before they pass them on.
   response.writeHead(statusOf(answer.status), { ...headers, 'X-Accel-Buffering': 'no' });
-  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => {});
+  const reader = answer.body!.getReader();
+  const pinging = setInterval(() => response.writableLength === 0 && response.write(PING), PING_EVERY_MS);
+  const stop = () => {
+    clearInterval(pinging);
+    reader.cancel().catch(() => {});
+  };
+  response.once('close', stop);
+  // A client may have disconnected while its subscription was opened.
+  if (response.destroyed) stop();
+  try {
+    for (let next = await reader.read(); !next.done && !response.destroyed; next = await reader.read())
+      await written(response, next.value);
+    clearInterval(pinging);
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+/** Resolves when the system has accepted the bytes, or the client has disconnected. */
+function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+    if (response.destroyed) resolve();
+    response.write(bytes, () => {
+      response.off('close', resolve);
+      resolve();
+    });
+  });
 }
 
 /**

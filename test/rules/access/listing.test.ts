@@ -5,8 +5,8 @@ const MARK = '[0123456789abcdef0123456789abcdef]';
 const read = (...lines: string[]) =>
   readListing(Buffer.from(`${lines.map((line) => `${MARK} ${line}\n`).join('')}${MARK}links`, 'latin1'), MARK);
 
-it('passes over what no stat prints: the image chooses what stat is', () => {
-  const { entries } = read(
+it('passes over what no stat prints: the image chooses what stat is', async () => {
+  const { entries } = await read(
     '81a4 7 0 0 1 -5 ./good',
     '81a4 many 0 0 1 2 ./no-number',
     '81a4 7 0 0 1 NaN ./no-time',

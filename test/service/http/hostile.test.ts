@@ -645,3 +645,41 @@ it('a head that never ends is cut off by the gateway as it is run', async () => 
   expectEnvelope(answer, 408, 'invalid_request');
   expect(answer.elapsedMs).toBeLessThan(45_000);
 });
+
+describe('JSON that nests too deeply', () => {
+  const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
+  const query = '{ pricing { count } }';
+
+  it('is refused wherever JSON is taken, with the bound', async () => {
+    const { address } = service;
+    const body = JSON.stringify({ query });
+    const asks: [string, RequestInit][] = [
+      ...['extensions', 'variables'].map((name): [string, RequestInit] => [
+        '/graphql',
+        { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"${name}":{"a":${deep}},`) },
+      ]),
+      // In pieces, and so not read at once.
+      [
+        '/graphql',
+        { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"extensions":${deep}${' '.repeat(40_000)},`) },
+      ],
+      ...['extensions', 'variables'].map((name): [string, RequestInit] => [
+        `/graphql?query=${encodeURIComponent(query)}&${name}=${encodeURIComponent(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`)}`,
+        {},
+      ]),
+      [
+        '/v1/instances',
+        { method: 'POST', headers: { authorization: `Bearer ${renter.key}` }, body: `{"machine_id":${deep}}` },
+      ],
+      ['/console/session', { method: 'POST', headers: { origin: address, ...JSON_TYPE }, body: `{"key":${deep}}` }],
+      ['/agent/v1/join', { method: 'POST', body: `{"code":${deep}}` }],
+    ];
+    for (const [path, init] of asks) {
+      const answer = await fetch(`${address}${path}`, init);
+      const text = await answer.text();
+      expect({ path: path.slice(0, 60), status: answer.status, text }).toMatchObject({ status: 400 });
+      expect(text).toContain('the JSON may nest at most 64 levels');
+      expect(text).toContain('invalid_json');
+    }
+  });
+});

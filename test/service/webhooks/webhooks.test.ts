@@ -403,6 +403,29 @@ describe('what is not sent', () => {
     expect([asked.length, target.received.length]).toEqual([3, 1]);
   });
 
+  it('never takes more than two places for one account, however many webhooks it has', async () => {
+    const [busy, other] = [await here.renter('50'), await here.renter('50')];
+    let [open, most] = [0, 0];
+    const silent = await receiver((_event, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      response.once('close', () => {
+        open -= 1;
+      });
+      return 'silent';
+    });
+    for (let n = 0; n < 6; n += 1) await hook(busy, `${silent.url}/${n}`, ['balance.credited']);
+    const prompt = await receiver();
+    await hook(other, prompt.url, ['balance.credited']);
+    await creditAccount(here.deps, busy.accountId, { amountMicro: 1_000_000n });
+    await expect.poll(() => silent.received.length, PATIENCE).toBeGreaterThan(1);
+    await creditAccount(here.deps, other.accountId, { amountMicro: 1_000_000n });
+    await expect.poll(() => prompt.received.length, PATIENCE).toBe(1);
+    // Sent to in turn, within five seconds each.
+    await expect.poll(() => silent.received.length, PATIENCE).toBeGreaterThan(2);
+    expect(most).toBe(2);
+  });
+
   it('reads 64 kB of an answer, and waits 5 s for all of it', async () => {
     let sent = 0;
     const flood = await receiver((_event, response) => {

@@ -1,0 +1,247 @@
+import dns, { type LookupAddress, type LookupOptions, Resolver } from 'node:dns';
+import { readFileSync, statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { isIP } from 'node:net';
+
+/** Time limit for one name, including the candidates of the search list. */
+const WITHIN_MS = 4_000;
+/** A server that does not answer within this time is queried once more. */
+const TRY_MS = 1_200;
+const TRIES = 2;
+/** How long the addresses of one family wait for those of the other. */
+const OTHER_FAMILY_MS = 300;
+/** Maximum names that are looked up concurrently. */
+const MAX_NAMES = 256;
+/** Maximum names that the system looks up concurrently. Each occupies a thread of libuv's pool, which admits two. */
+const MAX_SYSTEM = 2;
+/** Maximum domains of the search list, see resolv.conf(5). */
+const MAX_SEARCH = 6;
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+/** As `dns.lookup` with `all`. */
+export type LookupAll = (
+  host: string,
+  options: { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface NameLookupOptions {
+  /** Instead of those of resolv.conf. */
+  servers?: readonly string[];
+  hostsFile?: string;
+  resolvConf?: string;
+  /** Fallback for names that DNS does not have, such as those of mDNS; null for no fallback. */
+  system?: LookupAll | null;
+  withinMs?: number;
+}
+
+const systemLookup: LookupAll = dns.lookup;
+
+/**
+ * Looks names up by /etc/hosts and DNS, with the search list of resolv.conf, and outside libuv's thread pool. A name whose
+ * servers never answer delays nothing else and fails with EAI_AGAIN. `dns.lookup` would occupy a thread until the system
+ * times out, and can't be cancelled.
+ */
+export function createNameLookup({
+  servers,
+  hostsFile = '/etc/hosts',
+  resolvConf = '/etc/resolv.conf',
+  system = null,
+  withinMs = WITHIN_MS,
+}: NameLookupOptions = {}): LookupAll {
+  const hosts = new KeptFile(hostsFile, readHosts);
+  const search = new KeptFile(resolvConf, readSearch);
+  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  let ofSystem = 0;
+
+  const find = async (host: string): Promise<LookupAddress[]> => {
+    const name = host.toLowerCase().replace(/\.$/, '');
+    const known = hosts.read()?.get(name);
+    if (known !== undefined) return known;
+    if (name === 'localhost' || name.endsWith('.localhost')) return [...LOOPBACK];
+    const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES });
+    if (servers !== undefined) resolver.setServers(servers);
+    const late = setTimeout(() => resolver.cancel(), withinMs);
+    try {
+      for (const candidate of candidatesOf(host.toLowerCase(), search.read() ?? { domains: [], ndots: 1 })) {
+        const found = await resolve(resolver, candidate);
+        if (found.length > 0) return found;
+      }
+    } catch (error) {
+      // Without a DNS server, the system may have other sources.
+      const isSilent = SILENT.has((error as NodeJS.ErrnoException).code ?? '');
+      if (system === null || isSilent) throw fault('EAI_AGAIN', host);
+    } finally {
+      clearTimeout(late);
+      resolver.cancel();
+    }
+    if (system === null) throw fault('ENOTFOUND', host);
+    if (ofSystem >= MAX_SYSTEM) throw fault('EAI_AGAIN', host);
+    ofSystem += 1;
+    return new Promise<LookupAddress[]>((resolve, reject) => {
+      system(host, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
+    }).finally(() => {
+      ofSystem -= 1;
+    });
+  };
+
+  return (host, _options, done) => {
+    let found = underWay.get(host);
+    if (found === undefined) {
+      if (underWay.size >= MAX_NAMES) return void process.nextTick(done, fault('EAI_AGAIN', host), []);
+      found = find(host).finally(() => underWay.delete(host));
+      underWay.set(host, found);
+    }
+    // An error that the callback throws is not one of the lookup.
+    found.then(
+      (addresses) => process.nextTick(done, null, addresses),
+      (error) => process.nextTick(done, error, []),
+    );
+  };
+}
+
+/** Replaces `dns.lookup` for every connection of this thread, regardless of the library that opens it. */
+export function installNameLookup(): void {
+  const lookup = createNameLookup({ system: systemLookup });
+  const installed = (
+    host: string,
+    given: LookupOptions | number | ((...found: unknown[]) => void),
+    then?: (...found: unknown[]) => void,
+  ): void => {
+    const options = typeof given === 'object' ? given : typeof given === 'number' ? { family: given } : {};
+    const done = (typeof given === 'function' ? given : then)!;
+    const family = isIP(host ?? '');
+    if (!host || family !== 0) {
+      // An address needs no lookup.
+      (systemLookup as (...args: unknown[]) => void)(host, options, done);
+      return;
+    }
+    lookup(host, { all: true }, (error, found) => {
+      if (error !== null) return done(error);
+      const wanted = found.filter((each) => !options.family || each.family === familyOf(options.family));
+      const [first] = wanted;
+      if (first === undefined) done(fault('ENOTFOUND', host));
+      else if (options.all) done(null, wanted);
+      else done(null, first.address, first.family);
+    });
+  };
+  dns.lookup = Object.assign(installed, { __promisify__: dns.lookup.__promisify__ }) as unknown as typeof dns.lookup;
+  syncBuiltinESMExports();
+}
+
+function familyOf(family: NonNullable<LookupOptions['family']>): number {
+  return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family;
+}
+
+/** Returns the addresses of both families, IPv4 first; none for an unknown name. Rejects if no server answers. */
+async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[]> {
+  const of = (family: 4 | 6) =>
+    new Promise<LookupAddress[]>((take, reject) => {
+      const done = (error: NodeJS.ErrnoException | null, addresses: string[]) => {
+        if (error === null) take(addresses.map((address) => ({ address, family })));
+        else if (MISSING.has(error.code ?? '')) take([]);
+        else reject(error);
+      };
+      if (family === 4) resolver.resolve4(name, done);
+      else resolver.resolve6(name, done);
+    });
+  const families = [of(4), of(6)];
+  const enough = families.map(async (family) => {
+    if ((await family).length > 0) await new Promise((wait) => setTimeout(wait, OTHER_FAMILY_MS));
+    else await Promise.all(families);
+  });
+  const settled: (LookupAddress[] | undefined)[] = [];
+  families.forEach((family, index) => {
+    family.then(
+      (addresses) => {
+        settled[index] = addresses;
+      },
+      () => {},
+    );
+  });
+  const all = Promise.all(families);
+  all.catch(() => {});
+  // One family may fail while the other has addresses.
+  await Promise.any([all, ...enough]).catch(({ errors }: AggregateError) => {
+    throw errors[0];
+  });
+  return settled.flatMap((addresses) => addresses ?? []);
+}
+
+const MISSING = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+/** Errors of servers that do not answer: the system would wait for the same ones. */
+const SILENT = new Set(['ETIMEOUT', 'ECANCELLED']);
+
+/** Returns the candidates for a name, in the order of resolv.conf(5). */
+function candidatesOf(name: string, { domains, ndots }: Search): string[] {
+  if (name.endsWith('.')) return [name.slice(0, -1)];
+  const longer = domains.map((domain) => `${name}.${domain}`);
+  return name.split('.').length - 1 >= ndots ? [name, ...longer] : [...longer, name];
+}
+
+interface Search {
+  domains: string[];
+  ndots: number;
+}
+
+/** The last `search` or `domain` counts, as does the last `ndots`. */
+function readSearch(text: string): Search {
+  const search: Search = { domains: [], ndots: 1 };
+  for (const line of text.split('\n')) {
+    const [word, ...rest] = line
+      .replace(/[#;].*/, '')
+      .trim()
+      .toLowerCase()
+      .split(/\s+/);
+    if (word === 'search' || word === 'domain')
+      search.domains = rest
+        .map((domain) => domain.replace(/\.$/, ''))
+        .filter(Boolean)
+        .slice(0, MAX_SEARCH);
+    const ndots = word === 'options' && rest.map((option) => /^ndots:(\d{1,2})$/.exec(option)?.[1]).findLast(Boolean);
+    if (ndots) search.ndots = Number(ndots);
+  }
+  return search;
+}
+
+function readHosts(text: string): Map<string, LookupAddress[]> {
+  const found = new Map<string, LookupAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names) found.set(name, [...(found.get(name) ?? []), { address, family }]);
+  }
+  return found;
+}
+
+/** Content of a small file, read again when the file has changed. Null if the file is missing. */
+class KeptFile<T> {
+  readonly #path: string;
+  readonly #parse: (text: string) => T;
+  #kept: { version: string; content: T } | null = null;
+
+  constructor(path: string, parse: (text: string) => T) {
+    this.#path = path;
+    this.#parse = parse;
+  }
+
+  read(): T | null {
+    try {
+      const { mtimeMs, size, ino } = statSync(this.#path);
+      const version = `${mtimeMs} ${size} ${ino}`;
+      if (this.#kept?.version !== version)
+        this.#kept = { version, content: this.#parse(readFileSync(this.#path, 'utf8')) };
+      return this.#kept.content;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function fault(code: 'ENOTFOUND' | 'EAI_AGAIN', hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo', hostname });
+}

@@ -1,0 +1,19 @@
+/** Bytes from the end of a program's output that are searched for its last line. */
+const MAX_BYTES = 4_096;
+const MAX_CHARACTERS = 300;
+
+/** Keeps the end of a program's output while it arrives. */
+export class LastBytes {
+  bytes: Buffer = Buffer.alloc(0);
+
+  push(piece: Buffer): void {
+    const kept = this.bytes.subarray(-Math.max(0, MAX_BYTES - piece.length));
+    this.bytes = piece.length >= MAX_BYTES ? Buffer.from(piece.subarray(-MAX_BYTES)) : Buffer.concat([kept, piece]);
+  }
+}
+
+/** Returns the last line of a program's output, short enough for a message; empty if there is no output. */
+export function lastLine(printed: Buffer): string {
+  const words = printed.subarray(-MAX_BYTES).toString('utf8').trim();
+  return words.slice(words.lastIndexOf('\n') + 1).slice(-MAX_CHARACTERS);
+}

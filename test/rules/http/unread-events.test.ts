@@ -1,0 +1,41 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, it } from 'vitest';
+import { createSendResult } from '../../../src/http/graphql/send-result.js';
+
+const EVENT_BYTES = 262_144;
+const send = createSendResult({ Response, ReadableStream, TextEncoder } as never);
+let made = 0;
+let response: ServerResponse;
+
+async function* state() {
+  for (;;) {
+    made += 1;
+    yield { data: { made, rest: 'x'.repeat(EVENT_BYTES) } };
+  }
+}
+const server = createServer((_request, answer) => {
+  response = answer;
+  void send(answer, 'text/event-stream', state() as never);
+});
+afterAll(() => server.closeAllConnections());
+
+it('makes an event when the one before was taken: one waits for a client that does not read', async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const isStill = async () => {
+    const before = made;
+    await sleep(100);
+    return made > 0 && made === before;
+  };
+  await expect.poll(isStill, { timeout: 10_000, interval: 1 }).toBe(true);
+  const { socket } = response;
+  const taken = socket!.bytesWritten - socket!.writableLength;
+  expect(made * EVENT_BYTES - taken).toBeLessThanOrEqual(EVENT_BYTES);
+  // Its end ends the source.
+  client.destroy();
+  await expect.poll(() => response.destroyed, { timeout: 5_000 }).toBe(true);
+  server.close();
+});
