@@ -10,6 +10,7 @@ import { volumePassword } from '../../src/domain/volumes/password.js';
 import { createVolume } from '../../src/domain/volumes/volumes.js';
 import { startGateway, type TestGateway } from './gateway.js';
 import type { Exit } from './process.js';
+import { emptyRepository } from './restic-repository.js';
 
 export const SECRETS_KEY = 'ab'.repeat(32);
 
@@ -71,6 +72,19 @@ export function ask(
     ...(init as RequestInit),
     headers: { ...authorization, ...init.headers },
   });
+}
+
+/** Makes the repository of a volume, as `restic init` does, but with a key that is cheap to derive. */
+export async function makeRepository(
+  gateway: { address: string },
+  secret: string,
+  { id, password }: { id: string; password: string },
+): Promise<void> {
+  for (const { kind, name, bytes } of emptyRepository(password).objects) {
+    const path = kind === 'config' ? `${id}/config` : `${id}/${kind}/${name}`;
+    const { status } = await ask(gateway, secret, 'POST', path, { body: bytes });
+    if (status !== 200) throw new Error(`the gateway answers ${status} to ${kind} of a new repository`);
+  }
 }
 
 /** The name of an object of these bytes. */

@@ -46,6 +46,8 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     id = `i-${String(tests).padStart(8, '0')}`;
     volume = `v-${String(tests).padStart(8, '0')}`;
     store.leases.set(volume, 1);
+    // The first test is about a volume that has none yet.
+    if (tests > 1) store.make(volume);
     store.snapshotSeconds = 3_600;
     store.isAway = false;
     store.forgetAsked();

@@ -8,6 +8,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { needsRoot } from '../../support/tools.js';
 import {
   ask,
+  makeRepository,
   nameOf,
   newVolume,
   repositoryUrl,
@@ -70,7 +71,7 @@ describe('FUSE', needsRoot('restic', 'fusermount3', 'umount'), () => {
     const bytes = randomBytes(3_000_000);
     await mkdir(join(dir, 'files'));
     await writeFile(join(dir, 'files', 'file'), bytes);
-    await resticDone(repository, 'init');
+    await makeRepository(gateway, renter.key, { id, password });
     await resticDone(repository, 'backup', join(dir, 'files'));
     const at = join(dir, 'at');
     await mkdir(at);

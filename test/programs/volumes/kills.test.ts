@@ -8,7 +8,14 @@ import { createTestDatabase } from '../../support/database.js';
 import { isLong, killsOf } from '../../support/long.js';
 import { cleanUp, startProcess } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
-import { newVolume, repositoryUrl, resticDone, SECRETS_KEY, startVolumeGateway } from '../../support/volumes.js';
+import {
+  makeRepository,
+  newVolume,
+  repositoryUrl,
+  resticDone,
+  SECRETS_KEY,
+  startVolumeGateway,
+} from '../../support/volumes.js';
 
 const KILLS = killsOf(30);
 afterAll(cleanUp);
@@ -29,7 +36,7 @@ describe('a gateway that is killed while a snapshot is made', needs('restic'), (
     for (let kill = 0; kill <= KILLS; kill += 1) {
       const gateway = await startProcess(env);
       const repository = { url: repositoryUrl(gateway, renter.key, id), password };
-      if (kill === 0) await resticDone(repository, 'init');
+      if (kill === 0) await makeRepository(gateway, renter.key, { id, password });
       await resticDone(repository, 'unlock', '--remove-all');
       const listed = JSON.parse(await resticDone(repository, 'snapshots', '--json')) as { id: string }[];
       expect(listed.map((each) => each.id)).toEqual(expect.arrayContaining(acknowledged));

@@ -8,6 +8,7 @@ import { needs } from '../../support/tools.js';
 import {
   ask,
   endLease,
+  makeRepository,
   newVolume,
   type Repository,
   repositoryUrl,
@@ -53,7 +54,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     const token = await takeLease(gateway, volume.id);
     const held: Repository = { url: repositoryUrl(gateway, token, volume.id), password: volume.password };
     const owner: Repository = { url: repositoryUrl(gateway, renter.key, volume.id), password: volume.password };
-    await resticDone(held, 'init');
+    await makeRepository(gateway, token, volume);
     for (const tag of ['one', 'two']) await resticDone(held, 'backup', '--tag', tag, files);
     const listed = JSON.parse(await resticDone(owner, '--no-lock', 'snapshots', '--json')) as { id: string }[];
     expect(listed).toHaveLength(2);

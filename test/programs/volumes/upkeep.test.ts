@@ -13,6 +13,7 @@ import { needs } from '../../support/tools.js';
 import {
   ask,
   endLease,
+  makeRepository,
   nameOf,
   newVolume,
   type Repository,
@@ -176,7 +177,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
 async function repositoryOf(): Promise<{ id: string; repository: Repository }> {
   const { id, password } = await newVolume(gateway, renter.accountId);
   const repository = { url: repositoryUrl(gateway, renter.key, id), password };
-  await resticDone(repository, 'init');
+  await makeRepository(gateway, renter.key, { id, password });
   return { id, repository };
 }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { DesiredInstance, VolumeAccess } from '../../../src/agent/protocol.js';
 import { freePort } from '../free-port.js';
+import { emptyRepository } from '../restic-repository.js';
 import { find } from '../tools.js';
 import { until } from '../until.js';
 
@@ -46,6 +47,14 @@ export class ResticStore {
       );
     await until('the store answers', answers, 20_000);
     return store;
+  }
+
+  /** Makes the volume's repository, as its first snapshot would with a key that takes restic half a second per call. */
+  make(id: string): void {
+    for (const folder of ['keys', 'data', 'locks', 'snapshots', 'index'])
+      mkdirSync(join(this.dir, id, folder), { recursive: true });
+    for (const { kind, name, bytes } of emptyRepository(PASSWORD).objects)
+      writeFileSync(join(this.dir, id, kind, name), bytes);
   }
 
   forgetAsked(): void {

@@ -1,0 +1,47 @@
+import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto';
+
+/** Bytes before and after each ciphertext of a restic repository. */
+const NONCE_BYTES = 16;
+const MAC_BYTES = 16;
+/** Of Poly1305: its modulus, and what it clears of the second half of the key. */
+const PRIME = (1n << 130n) - 5n;
+const CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffffn;
+const LOW_128 = (1n << 128n) - 1n;
+
+/** A key of restic: for AES-256 in counter mode, and the two halves for Poly1305-AES. */
+export interface ResticKey {
+  encrypt: Buffer;
+  k: Buffer;
+  r: Buffer;
+}
+
+/** Splits the 64 bytes that scrypt derives of a password. */
+export function keyOf(derived: Buffer): ResticKey {
+  return { encrypt: derived.subarray(0, 32), k: derived.subarray(32, 48), r: derived.subarray(48, 64) };
+}
+
+/** Returns what a small object of a repository holds, or null where this key didn't seal it. */
+export function openObject({ encrypt, k, r }: ResticKey, sealed: Buffer): Buffer | null {
+  if (sealed.length < NONCE_BYTES + MAC_BYTES) return null;
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const text = sealed.subarray(NONCE_BYTES, -MAC_BYTES);
+  if (!timingSafeEqual(macOf({ encrypt, k, r }, nonce, text), sealed.subarray(-MAC_BYTES))) return null;
+  return createDecipheriv('aes-256-ctr', encrypt, nonce).update(text);
+}
+
+/** Poly1305-AES of a ciphertext. */
+export function macOf({ k, r }: ResticKey, nonce: Buffer, text: Buffer): Buffer {
+  const pad = createCipheriv('aes-128-ecb', k, null).setAutoPadding(false).update(nonce);
+  const factor = littleEndian(r) & CLAMP;
+  let sum = 0n;
+  for (let from = 0; from < text.length; from += 16) {
+    const block = text.subarray(from, from + 16);
+    sum = ((sum + littleEndian(block) + (1n << BigInt(8 * block.length))) * factor) % PRIME;
+  }
+  const mac = (sum + littleEndian(pad)) & LOW_128;
+  return Buffer.from(mac.toString(16).padStart(2 * MAC_BYTES, '0'), 'hex').reverse();
+}
+
+function littleEndian(bytes: Buffer): bigint {
+  return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+}
