@@ -81,6 +81,8 @@ export type Deps = Readonly<{
   volumeStore: VolumeStore;
   /** For writes to it within a transaction. */
   volumeWrites: Slots;
+  /** For keys of repositories, which take long to derive. */
+  volumeKeys: Slots;
   /** Null where there is none: then nothing of volumes is pruned or checked. */
   restic: RunRestic | null;
   /** Receives what happens in use cases. */
@@ -100,6 +102,7 @@ export type Deps = Readonly<{
 /** Each has a connection to the database, of the 20 that a process has. */
 const VOLUMES_WRITTEN_AT_ONCE = 6;
 const MAX_VOLUMES_UNWRITTEN = 2_000;
+const MAX_KEYS_UNVERIFIED = 20;
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
@@ -155,6 +158,7 @@ export function createDeps(
     events,
     sealingKeys,
     volumeStore,
+    volumeKeys: new Slots({ atOnce: 1, maxWaiting: MAX_KEYS_UNVERIFIED }),
     volumeWrites: new Slots({ atOnce: VOLUMES_WRITTEN_AT_ONCE, maxWaiting: MAX_VOLUMES_UNWRITTEN }),
     restic,
     sendWebhook,

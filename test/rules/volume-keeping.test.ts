@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { droppedSnapshots } from '../../src/domain/rules/volume-keeping.js';
 
-const at = (time: string) => ({ id: time, atMs: Date.parse(`${time}Z`) });
+const at = (time: string) => ({ id: time, atMs: Date.parse(`${time}Z`), lease: null as bigint | null });
 const dropped = (times: string[], leaseSince: string | null = null) =>
   droppedSnapshots(times.map(at), leaseSince === null ? null : at(leaseSince).atMs).map(({ id }) => id);
 
@@ -31,4 +31,14 @@ test('the last from before the present lease is kept, whatever was written since
   const times = ['2026-03-01T10:05:00', '2026-03-01T10:10:00', '2026-03-01T10:20:00', '2026-03-01T10:30:00'];
   expect(dropped(times, '2026-03-01T10:15:00')).toEqual(['2026-03-01T10:20:00', '2026-03-01T10:05:00']);
   expect(dropped(times)).toHaveLength(3);
+});
+
+test('keeps the last of each of the newest 7 writers, however many snapshots of a host came since', () => {
+  const own = at('2026-03-01T10:05:00');
+  const times = ['10:10', '10:20', '10:30', '10:40', '10:50', '11:10', '11:20', '11:30', '11:40'];
+  const held = times.map((time, index) => ({ ...at(`2026-03-01T${time}:00`), lease: index < 5 ? 1n : 2n }));
+  const after = at('2026-03-01T11:50:00');
+  expect(droppedSnapshots([own, ...held, after], null).map(({ id }) => id)).toEqual(
+    ['11:30', '11:20', '11:10', '10:40', '10:30', '10:20', '10:10'].map((time) => `2026-03-01T${time}:00`),
+  );
 });

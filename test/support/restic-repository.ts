@@ -54,5 +54,74 @@ export function seal(key: ResticKey, content: object | Buffer): Buffer {
 }
 
 export function object(kind: 'keys' | 'index' | 'data' | 'snapshots', bytes: Buffer): MadeObject {
-  return { kind, name: createHash('sha256').update(bytes).digest('hex'), bytes };
+  return { kind, name: hashOf(bytes), bytes };
+}
+
+/** A blob as a pack holds it, and what header and index call it: all the same where nobody lies. */
+export interface PackedBlob {
+  type: 'data' | 'tree';
+  content: Buffer;
+  headerId?: string;
+  indexId?: string;
+}
+
+/** A pack of these blobs, and the entry of an index that names it. */
+export function packOf(master: ResticKey, blobs: readonly PackedBlob[]) {
+  const sealed = blobs.map(({ content }) => seal(master, content));
+  const ids = blobs.map(({ content }) => hashOf(content));
+  const header = blobs.map(({ type, headerId }, index) => {
+    const entry = Buffer.alloc(37);
+    entry.writeUInt8(type === 'data' ? 0 : 1);
+    entry.writeUInt32LE(sealed[index]!.length, 1);
+    Buffer.from(headerId ?? ids[index]!, 'hex').copy(entry, 5);
+    return entry;
+  });
+  const head = seal(master, Buffer.concat(header));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(head.length);
+  const pack = object('data', Buffer.concat([...sealed, head, length]));
+  let end = 0;
+  const entries = blobs.map(({ type, indexId }, index) => {
+    const offset = end;
+    end += sealed[index]!.length;
+    return { id: indexId ?? ids[index]!, type, offset, length: sealed[index]!.length };
+  });
+  return { pack, entry: { id: pack.name, blobs: entries } };
+}
+
+/**
+ * What a host that lies uploads: a snapshot of one small file that is sound, and an index that names its pack as a holder of
+ * these data blobs too, which restic's prune then prefers. `header`: what the pack's own header calls them.
+ */
+export function lyingObjects(master: ResticKey, held: readonly string[], header: 'lies' | 'is true'): MadeObject[] {
+  const file = randomBytes(100);
+  const time = '2026-01-01T00:00:00Z';
+  const node = {
+    name: 'file',
+    type: 'file',
+    mode: 420,
+    mtime: time,
+    atime: time,
+    ctime: time,
+    uid: 0,
+    gid: 0,
+    size: 100,
+  };
+  const tree = Buffer.from(`${JSON.stringify({ nodes: [{ ...node, content: [hashOf(file)] }] })}\n`);
+  const worthless = held.map((indexId): PackedBlob => {
+    return { type: 'data', content: randomBytes(10), indexId, ...(header === 'lies' && { headerId: indexId }) };
+  });
+  const data = packOf(master, [{ type: 'data', content: file }, ...worthless]);
+  const trees = packOf(master, [{ type: 'tree', content: tree }]);
+  const snapshot = { time, tree: hashOf(tree), paths: ['/mnt'], hostname: 'volume', username: 'root' };
+  return [
+    data.pack,
+    trees.pack,
+    object('index', seal(master, { packs: [data.entry, trees.entry] })),
+    object('snapshots', seal(master, snapshot)),
+  ];
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

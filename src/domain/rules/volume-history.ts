@@ -4,7 +4,7 @@ const BYTES_PER_GB = 1_073_741_824;
 const BLOCK_BYTES = 4_096;
 /** Of one object. restic's own reach 128 MB. */
 export const MAX_OBJECT_BYTES = 536_870_912;
-/** That a repository has at once: keeping leaves 32, and a host that lies fills no table. */
+/** That a repository has at once: keeping leaves 39, and a host that lies fills no table. */
 export const MAX_SNAPSHOTS = 1_000;
 
 /**

@@ -2,16 +2,20 @@ const MS_PER_HOUR = 3_600_000;
 const MS_PER_DAY = 24 * MS_PER_HOUR;
 export const KEPT_HOURS = 24;
 export const KEPT_DAYS = 7;
+export const KEPT_WRITERS = 7;
 
 export interface KeptSnapshot {
   id: string;
   /** When the gateway had all of it, in milliseconds since 1970. */
   atMs: number;
+  /** The lease that wrote it; null for the owner's own. */
+  lease: bigint | null;
 }
 
 /**
  * The snapshots that are dropped. Kept are the last of each of the newest 24 hours and of the newest 7 days (UTC) that have
- * one, and the last from before the present lease (`leaseSinceMs`, null: none holds it): whatever its host does, that stays.
+ * one, the last of each of the newest 7 writers, which are leases and the owner between two of them, and the last from before
+ * the current lease (`leaseSinceMs`, null: none holds it). So snapshots of a host that lies displace no older writer's last one.
  */
 export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceMs: number | null): KeptSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);
@@ -19,6 +23,7 @@ export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceM
   const kept = new Set([
     ...lastOfEach(newestFirst, MS_PER_HOUR, KEPT_HOURS),
     ...lastOfEach(newestFirst, MS_PER_DAY, KEPT_DAYS),
+    ...newestFirst.filter(({ lease }, index) => lease !== newestFirst[index - 1]?.lease).slice(0, KEPT_WRITERS),
     ...(before === undefined ? [] : [before]),
   ]);
   return newestFirst.filter((snapshot) => !kept.has(snapshot));

@@ -10,6 +10,8 @@ import { endOverLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
 import type { ObjectName } from './store.js';
 
+const PRUNE_RETRY_SECONDS = 5;
+
 /** A volume's row, as far as it says who may do what with its repository. */
 export interface VolumeFacts {
   id: string;
@@ -24,6 +26,8 @@ export interface VolumeFacts {
   leaseNonce: string | null;
   /** While the gateway works on the repository. */
   upkeepNonce: string | null;
+  /** All index objects that this work sees, and then it writes nothing; empty: it sees the whole repository. */
+  upkeepIndexes: string[];
   deleted: boolean;
 }
 
@@ -31,7 +35,7 @@ export interface VolumeFacts {
 export type RepositoryAccess = { volume: VolumeFacts } & (
   | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
   | { kind: 'owner'; caller: Caller }
-  | { kind: 'upkeep'; nonce: string }
+  | { kind: 'upkeep'; nonce: string; indexes: readonly string[] }
 );
 
 export interface Credentials {
@@ -44,6 +48,7 @@ export interface Credentials {
 
 const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored_bytes as "storedBytes", lease,
   lease_instance_id as "leaseInstanceId", lease_nonce as "leaseNonce", upkeep_nonce as "upkeepNonce",
+  upkeep_indexes as "upkeepIndexes",
   deleted_at is not null as deleted`;
 
 /**
@@ -61,11 +66,11 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
   const [found] = rows;
   if (found === undefined || found.secret === null || found.deleted) throw notNewest();
   const { secret, ...volume } = found;
-  const { lease, leaseNonce, leaseInstanceId, upkeepNonce } = volume;
+  const { lease, leaseNonce, leaseInstanceId, upkeepNonce, upkeepIndexes: indexes } = volume;
   if (leaseNonce !== null && isLeaseToken(secret, { id: volumeId, lease, nonce: leaseNonce }, password))
     return { kind: 'lease', volume, lease, nonce: leaseNonce, instanceId: leaseInstanceId! };
   if (upkeepNonce !== null && isUpkeepToken(secret, volumeId, upkeepNonce, password))
-    return { kind: 'upkeep', volume, nonce: upkeepNonce };
+    return { kind: 'upkeep', volume, nonce: upkeepNonce, indexes };
   throw notNewest();
 }
 
@@ -102,11 +107,21 @@ export function checkMayWrite(access: RepositoryAccess): void {
   if (access.kind === 'lease') {
     if (volume.lease !== access.lease || volume.leaseNonce !== access.nonce) throw notNewest();
   } else if (access.kind === 'upkeep') {
-    if (volume.upkeepNonce !== access.nonce) throw notNewest();
+    if (volume.upkeepNonce !== access.nonce || access.indexes.length > 0) throw notNewest();
   } else {
     checkScope(access.caller.scopes, 'write to the repository of a volume');
     if (volume.leaseInstanceId !== null) throw volumeInUse(volume.id, volume.leaseInstanceId);
   }
+}
+
+/**
+ * Refuses with unavailable what a host adds while the gateway prunes: prune would delete packs that no index names yet, and take
+ * an index that nothing has verified at its word. restic tries again.
+ */
+export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
+  if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;
+  const message = `old snapshots of volume ${volume.id} are being deleted; try again`;
+  throw new DomainError('unavailable', message, { retryAfterSeconds: PRUNE_RETRY_SECONDS });
 }
 
 /** A lease adds, and takes nothing away but locks: what was saved before it stays, whatever its host does. */

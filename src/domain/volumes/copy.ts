@@ -21,7 +21,7 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
     await volumeStore.copy(from, id, 'data');
     await volumeStore.copy(from, id, 'index');
     const now = await indexOf(deps, from);
-    if (now === index) break;
+    if (now.join() === index.join()) break;
     if (pass === MAX_PASSES) throw new Error(`volume ${from} changes all the time: it is copied later`);
     index = now;
   }
@@ -36,13 +36,18 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
      on conflict do nothing`,
     [id, head, formatInstant(clock.now()), from],
   );
+  await db.pool.query(
+    `insert into volume_index (volume_id, name, state) select $1, name, state from volume_index
+     where volume_id = $2 and name = any($3::text[]) on conflict do nothing`,
+    [id, from, index],
+  );
   await db.pool.query('update volume set copied_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
   deps.events.volumeKept('copied');
 }
 
 /** Changes whenever something was added or pruned. */
-async function indexOf({ volumeStore }: Deps, id: string): Promise<string> {
+async function indexOf({ volumeStore }: Deps, id: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(id, 'index')) names.push(name);
-  return names.sort().join();
+  return names.sort();
 }

@@ -201,7 +201,10 @@ const TELL_SQL = `
     'machine', coalesce(holder.host_id, holder.machine_id))::text)
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
-/** What the holder before may not have saved is lost: its lease is over. */
+/**
+ * What the holder before may not have saved is lost: its lease is over. A prune of the gateway's ends here, and goes on later: the
+ * instance's host would wait for it while its renter pays.
+ */
 const TAKE_SQL = `
   with taken as (
     select * from unnest($4::text[], $5::text[], $6::text[], $7::text[]) as taken (id, path, size, nonce)
@@ -213,7 +216,8 @@ const TAKE_SQL = `
     on conflict (instance_id, volume_id) do update set size_gb = excluded.size_gb, message = null, lost_since = null
   )
   update volume set lease = lease + 1, lease_instance_id = $1, lease_host_id = $2, lease_since = $3::timestamptz,
-    lease_nonce = nonce, lease_opened = false
+    lease_nonce = nonce, lease_opened = false,
+    upkeep_nonce = case when cardinality(upkeep_indexes) > 0 then upkeep_nonce end
   from taken where volume.id = taken.id`;
 
 const END_OVER_SQL = `

@@ -1,24 +1,75 @@
-import { inTransaction } from '../../database/transaction.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 
-/** Locks of leases that are over, and of pieces of the gateway's own work that are. */
-const DEAD = `select volume_lock.name from volume_lock join volume on volume.id = volume_id where volume_id = $1
-  and ((volume_lock.lease is not null and (lease_instance_id is null or volume_lock.lease <> volume.lease))
-    or (upkeep is not null and upkeep is distinct from upkeep_nonce))`;
+/** restic writes a lock anew every five minutes while it runs, and takes one of this age for left behind. */
+const STALE_MS = 1_800_000;
+
+interface Writer {
+  name: string;
+  lease: bigint | null;
+  upkeep: string | null;
+}
+
+interface Holder {
+  lease: bigint;
+  leaseInstanceId: string | null;
+  upkeepNonce: string | null;
+}
 
 /**
- * Removes the locks of whoever can write no more: restic itself would wait for half an hour. Those of the owner's own restic
- * are left to it.
+ * Removes the locks of clients that can write no more, and those that were left behind: restic itself would wait for them. While
+ * a lease holds the volume, these are also the owner's, who deletes nothing in that time and can't renew a lock.
  */
 export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<void> {
-  const { rows } = await deps.db.pool.query<{ name: string }>({ name: 'dead-locks', text: DEAD, values: [volumeId] });
-  if (rows.length === 0) return;
+  if ((await deadLocks(deps, deps.db.pool, volumeId)).length === 0) return;
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
-    const { rows: dead } = await transaction.query<{ name: string }>(DEAD, [volumeId]);
-    for (const { name } of dead) {
+    for (const name of await deadLocks(deps, transaction, volumeId)) {
       await deps.volumeStore.delete(volumeId, { kind: 'locks', name });
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [volumeId, name]);
     }
   });
+}
+
+/** Whether another client than the gateway itself works on the repository. */
+export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
+  await removeDeadLocks(deps, volumeId);
+  for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
+  return false;
+}
+
+async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
+  const written: { name: string; modifiedAtMs: number }[] = [];
+  for await (const lock of deps.volumeStore.list(volumeId, 'locks')) written.push(lock);
+  if (written.length === 0) return [];
+  const { rows: holders } = await reader.query<Holder>({
+    name: 'holder-of-volume',
+    text: `select lease, lease_instance_id as "leaseInstanceId", upkeep_nonce as "upkeepNonce" from volume where id = $1`,
+    values: [volumeId],
+  });
+  const { rows: writers } = await reader.query<Writer>({
+    name: 'locks-of-volume',
+    text: 'select name, lease, upkeep from volume_lock where volume_id = $1',
+    values: [volumeId],
+  });
+  const [holder] = holders;
+  if (holder === undefined) return [];
+  const isStale = (modifiedAtMs: number) => modifiedAtMs < Date.now() - STALE_MS;
+  return written
+    .filter(
+      ({ name, modifiedAtMs }) =>
+        isStale(modifiedAtMs) ||
+        isDead(
+          writers.find((each) => each.name === name),
+          holder,
+        ),
+    )
+    .map(({ name }) => name);
+}
+
+/** One that no row tells of is the owner's. */
+function isDead(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
+  if (writer?.upkeep != null) return writer.upkeep !== upkeepNonce;
+  if (writer?.lease != null) return leaseInstanceId === null || writer.lease !== lease;
+  return leaseInstanceId !== null;
 }

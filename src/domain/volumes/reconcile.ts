@@ -1,7 +1,7 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
 import { storedSize } from '../rules/volume-history.js';
+import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
 /** What store and database say of one volume, where they differ. */
@@ -46,10 +46,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
     // Written or deleted meanwhile.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;
-    await transaction.query(
-      'update volume_snapshot set dropped_at = $3::timestamptz where volume_id = $1 and id = any($2::text[]) and dropped_at is null',
-      [volumeId, still.missing, formatInstant(deps.clock.now())],
-    );
+    await dropSnapshots(deps, transaction, volumeId, still.missing);
     for (const { id, modifiedAtMs } of still.unknown)
       await transaction.query(
         `insert into volume_snapshot (volume_id, id, at) values ($1, $2, to_timestamp($3::double precision / 1000))

@@ -5,12 +5,25 @@ import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
-import { checkMayBegin, checkMayDelete, lockForWrite, type RepositoryAccess, type VolumeFacts } from './access.js';
+import {
+  checkMayAdd,
+  checkMayBegin,
+  checkMayDelete,
+  lockForWrite,
+  type RepositoryAccess,
+  type VolumeFacts,
+} from './access.js';
+import { noteDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
+import { checkIsSound, forgetIndex, noteIndex } from './indexes.js';
+import { checkKey, checkKeyRemains, MAX_KEY_BYTES } from './keys.js';
 import { removeDeadLocks } from './locks.js';
-import { forgetSnapshot, noteSnapshot } from './snapshots.js';
+import { dropSnapshots, noteSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
+/** Maximum locks of a repository, and bytes of one; restic's have 200. */
+const MAX_LOCKS = 100;
+const MAX_LOCK_BYTES = 16_384;
 /** Whatever else lies in a folder is no object. */
 const HASH = /^[0-9a-f]{64}$/;
 
@@ -27,12 +40,14 @@ export async function putObject(
   length: number | null,
 ): Promise<void> {
   await checkMayBegin(deps, access);
-  if (length !== null && length > MAX_OBJECT_BYTES) throw tooLarge();
-  checkRoom(deps, access, access.volume, storedSize(length ?? 0));
+  checkMayAdd(access);
+  if (length !== null && length > maxBytes(object)) throw tooLarge(object);
+  checkRoom(deps, access, object, access.volume, storedSize(length ?? 0));
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
     // The bytes may have taken hours.
+    if (object.kind === 'keys') await checkKey(deps, access.volume, object, checked.kept);
     if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
     await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
   } finally {
@@ -58,25 +73,34 @@ export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: Obj
   return deps.volumeStore.size(volume.id, object);
 }
 
-/** In no order. Locks of whoever writes no more are gone before. */
+/** In no order. Locks of clients that write no more are gone before. */
 export async function* listObjects(
   deps: Deps,
-  { volume }: RepositoryAccess,
+  access: RepositoryAccess,
   kind: ObjectKind,
 ): AsyncIterable<ListedObject> {
+  const { volume } = access;
   if (kind === 'locks') await removeDeadLocks(deps, volume.id);
-  for await (const object of deps.volumeStore.list(volume.id, kind)) if (HASH.test(object.name)) yield object;
+  const only = access.kind === 'upkeep' && access.indexes.length > 0 ? access.indexes : null;
+  if (only !== null && kind === 'snapshots') return;
+  for await (const object of deps.volumeStore.list(volume.id, kind)) {
+    if (HASH.test(object.name) && (kind !== 'index' || only === null || only.includes(object.name))) yield object;
+  }
 }
 
 /** False without one. Refuses as `putObject`. */
 export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
+  if (object.kind === 'keys') await checkKeyRemains(deps, access.volume, object);
   const { id } = access.volume;
   return writing(deps, async (transaction) => {
     await lockForWrite(transaction, access);
+    await checkIsSound(deps, transaction, access, object);
     const size = await deps.volumeStore.delete(id, object);
-    if (object.kind === 'snapshots') await forgetSnapshot(deps, transaction, id, object.name);
+    if (size !== null) await noteDeletion(deps, transaction, access, object);
+    if (object.kind === 'snapshots') await dropSnapshots(deps, transaction, id, [object.name]);
+    if (object.kind === 'index') await forgetIndex(transaction, id, object.name);
     if (object.kind === 'locks')
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [id, object.name]);
     if (size !== null) await count(transaction, id, -storedSize(size));
@@ -98,9 +122,11 @@ async function commit(
   size: number,
 ): Promise<void> {
   const volume = await lockForWrite(transaction, access);
-  checkRoom(deps, access, volume, storedSize(size));
+  checkMayAdd({ ...access, volume });
+  checkRoom(deps, access, object, volume, storedSize(size));
   await checkIsNew(deps, access, object);
   if (object.kind === 'snapshots') await noteSnapshot(deps, transaction, volume.id, object.name, access);
+  if (object.kind === 'index') await noteIndex(transaction, access, object.name);
   if (object.kind === 'locks') await noteLock(transaction, access, object.name);
   const published = await received.publish();
   if (published.outcome === 'kept') return;
@@ -123,7 +149,17 @@ async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object
       throw new DomainError('forbidden', 'the repository has a key, and an instance adds no other');
 }
 
+/** Refuses with action_failed where the repository has many: none of them needs room. */
 async function noteLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
+  const { rows } = await transaction.query<{ count: number }>(
+    'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
+    [access.volume.id, name],
+  );
+  if (rows[0]!.count >= MAX_LOCKS)
+    throw new DomainError(
+      'action_failed',
+      `volume ${access.volume.id} has ${MAX_LOCKS} locks: run \`restic unlock\` first`,
+    );
   const lease = access.kind === 'lease' ? access.lease : null;
   const upkeep = access.kind === 'upkeep' ? access.nonce : null;
   await transaction.query(
@@ -137,8 +173,15 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
   await transaction.query('update volume set stored_bytes = greatest(stored_bytes + $2, 0) where id = $1', [id, bytes]);
 }
 
-/** What the gateway does itself makes room, and needs some for it. */
-function checkRoom({ settings }: Deps, { kind }: RepositoryAccess, volume: VolumeFacts, more: bigint): void {
+/** What the gateway does itself makes room, and needs some for it. A volume that is full must still be restored, under a lock. */
+function checkRoom(
+  { settings }: Deps,
+  { kind }: RepositoryAccess,
+  object: ObjectName,
+  volume: VolumeFacts,
+  more: bigint,
+): void {
+  if (object.kind === 'locks') return;
   const limit = historyLimit(volume.sizeGb, settings.volumeHistoryFactor);
   if (volume.storedBytes + more <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
@@ -147,14 +190,19 @@ function checkRoom({ settings }: Deps, { kind }: RepositoryAccess, volume: Volum
   );
 }
 
-function tooLarge(): DomainError {
-  return new DomainError('payload_too_large', `an object may be ${MAX_OBJECT_BYTES} bytes at most`);
+function maxBytes({ kind }: ObjectName): number {
+  return kind === 'keys' ? MAX_KEY_BYTES : kind === 'locks' ? MAX_LOCK_BYTES : MAX_OBJECT_BYTES;
+}
+
+function tooLarge(object: ObjectName): DomainError {
+  return new DomainError('payload_too_large', `an object of this kind may be ${maxBytes(object)} bytes at most`);
 }
 
 /** Bytes as they pass: their number and, at their end, whether they are those that the object's name says. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;
+  readonly #kept: Buffer[] = [];
   size = 0;
 
   constructor(object: ObjectName, bytes: AsyncIterable<Buffer>) {
@@ -162,12 +210,18 @@ class CheckedBytes implements AsyncIterable<Buffer> {
     this.#bytes = bytes;
   }
 
+  /** All bytes of a key, which are few. */
+  get kept(): Buffer {
+    return Buffer.concat(this.#kept);
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<Buffer> {
     const hash = createHash('sha256');
     for await (const piece of this.#bytes) {
       this.size += piece.length;
-      if (this.size > MAX_OBJECT_BYTES) throw tooLarge();
+      if (this.size > maxBytes(this.#object)) throw tooLarge(this.#object);
       hash.update(piece);
+      if (this.#object.kind === 'keys') this.#kept.push(piece);
       yield piece;
     }
     if (this.#object.kind !== 'config' && hash.digest('hex') !== this.#object.name)

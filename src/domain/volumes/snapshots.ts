@@ -37,15 +37,25 @@ export async function noteSnapshot(
   );
 }
 
-/** Its object is deleted in this transaction. */
-export async function forgetSnapshot(
+/**
+ * Drops the rows of snapshots whose objects are gone, in a transaction that has the volume's row locked. Of each lease the newest
+ * row stays: it says until when the lease's work was stored.
+ */
+export async function dropSnapshots(
   { clock }: Deps,
-  transaction: Transaction,
+  reader: Pick<Transaction, 'query'>,
   volumeId: string,
-  id: string,
+  ids: readonly string[],
 ): Promise<void> {
-  await transaction.query(
-    'update volume_snapshot set dropped_at = $3::timestamptz where volume_id = $1 and id = $2 and dropped_at is null',
-    [volumeId, id, formatInstant(clock.now())],
+  if (ids.length === 0) return;
+  await reader.query(
+    'update volume_snapshot set dropped_at = $3::timestamptz where volume_id = $1 and id = any($2::text[]) and dropped_at is null',
+    [volumeId, ids, formatInstant(clock.now())],
+  );
+  await reader.query(
+    `delete from volume_snapshot old where volume_id = $1 and dropped_at is not null and exists (
+       select from volume_snapshot newer where newer.volume_id = old.volume_id and newer.lease is not distinct from old.lease
+         and newer.at > old.at)`,
+    [volumeId],
   );
 }

@@ -8,10 +8,13 @@ import { droppedSnapshots, type KeptSnapshot } from '../rules/volume-keeping.js'
 import { upkeepToken } from '../rules/volume-lease.js';
 import { compareStore, type StoreComparison } from './check.js';
 import { copyRepository } from './copy.js';
+import { settleIndexes, unverifiedIndexes } from './indexes.js';
 import { leaseSecret } from './lease-secret.js';
-import { removeDeadLocks } from './locks.js';
+import { isLocked, removeDeadLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
+import type { ResticExit } from './restic.js';
+import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
 /** Held by the gateway that does it. */
@@ -26,6 +29,10 @@ const AGAIN_SECONDS = 600n;
 const KEEP_MS = 120_000;
 const KEEP_MS_PER_GB = 10_000;
 const LONGEST_KEEP_MS = 1_800_000;
+/** Deriving the key takes restic half a second per call. */
+const VERIFIED_TOGETHER = 8;
+/** As its check ends where it found something, and not where it could not do its work. */
+const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
 /** What arrives for so long was left by a gateway that died. */
 const ABANDONED_MS = 86_400_000;
 
@@ -47,6 +54,8 @@ interface KeptVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
+  /** Something that a host wrote is not verified. */
+  isDoubted: boolean;
   leaseSinceMs: number | null;
 }
 
@@ -98,7 +107,9 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
     // Of a gateway that died: what it left running writes no more.
-    await deps.db.pool.query('update volume set upkeep_nonce = null where upkeep_nonce is not null');
+    await deps.db.pool.query(
+      `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
+    );
     const due = formatInstant(deps.clock.now() - KEEP_EVERY_SECONDS);
     await eachOf(deps, DUE, [due], signal, options, (id) => keep(deps, id, { ...options, signal }));
   });
@@ -107,8 +118,10 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
+/** What a host wrote is verified soon after its lease: until then its owner can't prune. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
-  and (kept_at is null or kept_at <= $1::timestamptz)
+  and (kept_at is null or kept_at <= $1::timestamptz or (keep_failed_at is null and lease_instance_id is null
+    and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
 
@@ -137,11 +150,17 @@ async function eachOf(
 async function erase(deps: Deps, id: string): Promise<void> {
   await deps.volumeStore.erase(id);
   await deps.db.pool.query('delete from volume_lock where volume_id = $1', [id]);
-  const at = formatInstant(deps.clock.now());
-  await deps.db.pool.query(
-    'update volume_snapshot set dropped_at = $2::timestamptz where volume_id = $1 and dropped_at is null',
-    [id, at],
+  await deps.db.pool.query('delete from volume_index where volume_id = $1', [id]);
+  const { rows } = await deps.db.pool.query<{ id: string }>('select id from volume_snapshot where volume_id = $1', [
+    id,
+  ]);
+  await dropSnapshots(
+    deps,
+    deps.db.pool,
+    id,
+    rows.map((row) => row.id),
   );
+  const at = formatInstant(deps.clock.now());
   await deps.db.pool.query('update volume set erased_at = $2::timestamptz, stored_bytes = 0 where id = $1', [id, at]);
   deps.events.volumeKept('erased');
 }
@@ -152,56 +171,121 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
     if (!isThere)
       throw new Error('the store has nothing of this volume: it is older than the database, or another one');
     await deps.volumeStore.forgetArriving(id, Date.now() - ABANDONED_MS);
-    await prune(deps, await keptVolume(deps, id), options);
+    const isDone = await prune(deps, await keptVolume(deps, id), options);
     await recount(deps, id);
-    await noteKept(deps, id, deps.clock.now(), false);
+    if (isDone) await noteKept(deps, id, deps.clock.now(), null);
+    else await noteLater(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    await noteKept(deps, id, deps.clock.now() - KEEP_EVERY_SECONDS + AGAIN_SECONDS, true);
+    await noteKept(deps, id, againAt(deps), error as Error);
     throw error;
   }
 }
 
-/** With the gateway's own restic, as a client of its own server, whose token ends with this piece of work. */
-async function prune(deps: Deps, volume: KeptVolume, { address, signal }: UpkeepOptions): Promise<void> {
-  const { restic } = deps;
-  const { rows } = await deps.db.pool.query<{ id: string; atMs: number }>(
-    `select id, (extract(epoch from at) * 1000)::double precision as "atMs" from volume_snapshot
+/** What the owner of a repository can change about it. */
+class RepositoryFault extends Error {}
+
+/**
+ * Deletes the snapshots that are not kept, and what only they need. False where another client works on the repository, or an
+ * instance takes the volume: then it is tried again later.
+ */
+async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
+  const { rows } = await deps.db.pool.query<KeptSnapshot>(
+    `select id, (extract(epoch from at) * 1000)::double precision as "atMs", lease from volume_snapshot
      where volume_id = $1 and dropped_at is null`,
     [volume.id],
   );
-  const dropped: KeptSnapshot[] = droppedSnapshots(rows, volume.leaseSinceMs);
+  const dropped = droppedSnapshots(rows, volume.leaseSinceMs);
   const isCopy = volume.copyOf !== null && volume.isFirst;
-  if (restic === null || (dropped.length === 0 && !isCopy)) return;
+  const isDue = dropped.length > 0 || isCopy;
+  if (deps.restic === null || (!isDue && !volume.isDoubted)) return true;
+  await verifyIndexes(deps, volume, options);
+  if (!isDue) return true;
+  if (await isLocked(deps, volume.id)) return false;
+  const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
+  const work = await asUpkeep(deps, volume, options, [], async (run) => {
+    // A host adds nothing from here on: what it added since they were verified is verified the next time.
+    if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
+    return run(args);
+  });
+  if (work.result === null || (work.isTaken && work.result.code !== 0)) return false;
+  if (work.result.code !== 0) throw new Error(`restic ${args[0]}: ${lastLine(work.result.output)}`);
+  deps.events.volumeKept('pruned');
+  return true;
+}
+
+/**
+ * Compares each index that was not compared before with the packs that it names, every byte of them: restic's own check, which
+ * sees no other index and no snapshot. So each byte is read once after it was written, and not again. Rejects where an index
+ * names something that its pack doesn't hold: its packs may not stand for those that others need.
+ */
+async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<void> {
+  const names = await unverifiedIndexes(deps, volume.id);
+  const failed: string[] = [];
+  const check = async (some: readonly string[]) => {
+    const { result } = await asUpkeep(deps, volume, options, some, (run) => run(['check', '--no-lock', '--read-data']));
+    if (result.code === 0) return settleIndexes(deps, volume.id, some, 'VERIFIED');
+    if (!IS_VERDICT.test(result.output)) throw new Error(`restic check: ${lastLine(result.output)}`);
+    if (some.length > 1) for (const name of some) await check([name]);
+    else failed.push(...some);
+  };
+  for (let from = 0; from < names.length; from += VERIFIED_TOGETHER)
+    await check(names.slice(from, from + VERIFIED_TOGETHER));
+  if (failed.length === 0) return;
+  await settleIndexes(deps, volume.id, failed, 'FAILED');
+  throw new RepositoryFault(
+    `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshot is deleted until it is removed`,
+  );
+}
+
+type Run = (args: readonly string[]) => Promise<ResticExit>;
+
+/**
+ * Works with the gateway's own restic, as a client of its own server, whose token ends with this piece of work. `indexes`: all
+ * that it sees, read-only; none: the whole repository. `isTaken`: an instance took the volume, which ended the work.
+ */
+async function asUpkeep<T>(
+  deps: Deps,
+  volume: KeptVolume,
+  { address, signal }: UpkeepOptions,
+  indexes: readonly string[],
+  work: (run: Run) => Promise<T>,
+): Promise<{ result: T; isTaken: boolean }> {
+  const restic = deps.restic!;
   const nonce = randomBytes(16).toString('hex');
   const [password, secret] = await Promise.all([passwordOf(deps, volume), leaseSecret(deps)]);
   const { protocol, host } = new URL(address);
   const token = upkeepToken(secret, volume.id, nonce);
   const url = `rest:${protocol}//upkeep:${token}@${host}/volumes/${volume.id}/`;
-  const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
-  await deps.db.pool.query('update volume set upkeep_nonce = $2 where id = $1 and deleted_at is null', [
-    volume.id,
-    nonce,
-  ]);
+  await deps.db.pool.query(
+    'update volume set upkeep_nonce = $2, upkeep_indexes = $3 where id = $1 and deleted_at is null',
+    [volume.id, nonce, indexes],
+  );
   const limit = deadline(Math.min(KEEP_MS + volume.sizeGb * KEEP_MS_PER_GB, LONGEST_KEEP_MS), signal);
+  let result: T;
+  let isTaken = false;
   try {
-    const { code, output } = await restic({ url, password }, args, limit.signal);
-    if (code !== 0) throw new Error(`restic ${args[0]}: ${lastLine(output.replaceAll(token, '…'))}`);
-    deps.events.volumeKept('pruned');
+    result = await work(async (args) => {
+      const { code, output } = await restic({ url, password }, args, limit.signal);
+      return { code, output: output.replaceAll(token, '…') };
+    });
   } finally {
     limit.clear();
-    await deps.db.pool.query('update volume set upkeep_nonce = null where id = $1 and upkeep_nonce = $2', [
-      volume.id,
-      nonce,
-    ]);
+    const { rowCount } = await deps.db.pool.query(
+      `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where id = $1 and upkeep_nonce = $2`,
+      [volume.id, nonce],
+    );
+    isTaken = rowCount === 0;
     await removeDeadLocks(deps, volume.id);
   }
+  return { result, isTaken };
 }
 
 async function keptVolume({ db }: Deps, id: string): Promise<KeptVolume> {
   const { rows } = await db.pool.query<KeptVolume>(
     `select id, account_id as "accountId", size_gb as "sizeGb", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
        copy_of as "copyOf", kept_at is null as "isFirst",
+       exists (select from volume_index where volume_id = volume.id and state <> 'VERIFIED') as "isDoubted",
        case when lease_instance_id is null then null
          else (extract(epoch from lease_since) * 1000)::double precision end as "leaseSinceMs"
      from volume where id = $1`,
@@ -210,12 +294,30 @@ async function keptVolume({ db }: Deps, id: string): Promise<KeptVolume> {
   return rows[0]!;
 }
 
-async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, hasFailed: boolean): Promise<void> {
+async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, fault: Error | null): Promise<void> {
   await db.pool.query(
-    `update volume set kept_at = $2::timestamptz,
+    `update volume set kept_at = $2::timestamptz, keep_fault = $5,
        keep_failed_at = case when $3 then coalesce(keep_failed_at, $4::timestamptz) end where id = $1`,
-    [id, formatInstant(keptAt), hasFailed, formatInstant(clock.now())],
+    [
+      id,
+      formatInstant(keptAt),
+      fault !== null,
+      formatInstant(clock.now()),
+      fault instanceof RepositoryFault ? fault.message : null,
+    ],
   );
+}
+
+/** Whether it failed before is left as it is. */
+async function noteLater(deps: Deps, id: string): Promise<void> {
+  await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
+    id,
+    formatInstant(againAt(deps)),
+  ]);
+}
+
+function againAt({ clock }: Deps): bigint {
+  return clock.now() - KEEP_EVERY_SECONDS + AGAIN_SECONDS;
 }
 
 /** What restic says last is why it ended. */

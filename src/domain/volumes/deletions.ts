@@ -1,0 +1,43 @@
+import type { Transaction } from '../../database/transaction.js';
+import { ActivityNote } from '../activity-note.js';
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+import type { RepositoryAccess } from './access.js';
+import type { ObjectName } from './store.js';
+
+/** restic deletes many packs at once: one entry per volume, key and hour tells of them. */
+const TOGETHER_SECONDS = 3_600n;
+
+/**
+ * Writes what an owner's key deletes of a volume's history into the account's activity, in the transaction that deletes it: each
+ * snapshot and key as `deleteVolumeSnapshot` and `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
+ */
+export async function noteDeletion(
+  { clock }: Deps,
+  transaction: Transaction,
+  access: RepositoryAccess,
+  object: ObjectName,
+): Promise<void> {
+  if (access.kind !== 'owner' || object.kind === 'locks') return;
+  const { volume, caller } = access;
+  const at = clock.now();
+  const operation =
+    object.kind === 'snapshots' ? 'deleteVolumeSnapshot' : object.kind === 'keys' ? 'deleteVolumeKey' : 'pruneVolume';
+  if (operation === 'pruneVolume' && (await isKnown(transaction, access.caller, volume.id, at))) return;
+  const targets = [volume.id, ...(object.kind === 'snapshots' || object.kind === 'keys' ? [object.name] : [])];
+  new ActivityNote(caller, operation, targets).writeWith(transaction, at);
+}
+
+async function isKnown(
+  transaction: Transaction,
+  { accountId, keyId }: { accountId: string; keyId: string },
+  volumeId: string,
+  at: bigint,
+): Promise<boolean> {
+  const { rows } = await transaction.query(
+    `select 1 from activity where account_id = $1 and at > $2::timestamptz and key_id = $3 and operation = 'pruneVolume'
+       and code is null and $4 = any(targets) limit 1`,
+    [accountId, formatInstant(at - TOGETHER_SECONDS), keyId, volumeId],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,92 @@
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import type { RepositoryAccess } from './access.js';
+import type { ObjectName } from './store.js';
+
+/**
+ * An index object says which pack holds which blob, and restic's prune deletes packs on its word. A host has the repository's
+ * password, so it can write one that lies. The gateway compares each index with the packs that it names before anything is
+ * deleted on its word. Prune writes indexes anew, so one that an owner's restic wrote while it read a doubted one is doubted too.
+ */
+type Reader = Pick<Transaction, 'query'>;
+
+/** An index object whose bytes arrive in this transaction, which has the volume's row locked. */
+export async function noteIndex(transaction: Reader, { kind, volume }: RepositoryAccess, name: string): Promise<void> {
+  const state = kind === 'upkeep' ? 'VERIFIED' : 'DOUBTED';
+  await transaction.query(
+    `insert into volume_index (volume_id, name, state) select $1, $2, $3::"VolumeIndexState"
+     where not $4 or exists (select from volume_index where volume_id = $1 and state <> 'VERIFIED')
+     on conflict do nothing`,
+    [volume.id, name, state, kind === 'owner'],
+  );
+}
+
+/** Its object is deleted in this transaction. */
+export async function forgetIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
+  await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
+}
+
+/**
+ * Refuses with action_failed what an owner's restic deletes while an index is doubted: it may do so on that one's word. An index
+ * that lies may be deleted, and so may everything where the gateway has no restic to verify with.
+ */
+export async function checkIsSound(
+  { restic }: Deps,
+  reader: Reader,
+  { kind, volume }: RepositoryAccess,
+  object: ObjectName,
+): Promise<void> {
+  if (kind !== 'owner' || restic === null || (object.kind !== 'data' && object.kind !== 'index')) return;
+  const { rows } = await reader.query<{ name: string; state: 'DOUBTED' | 'FAILED' }>(
+    `select name, state from volume_index where volume_id = $1 and state <> 'VERIFIED' order by state = 'FAILED' desc`,
+    [volume.id],
+  );
+  const [first] = rows;
+  if (first === undefined || rows.some(({ name, state }) => state === 'FAILED' && isNamed(object, name))) return;
+  const message =
+    first.state === 'DOUBTED'
+      ? `what an instance wrote to volume ${volume.id} is being verified; try again in a few minutes`
+      : `index ${first.name} of volume ${volume.id} doesn't match its packs: delete that index first`;
+  throw new DomainError('action_failed', message);
+}
+
+/** Names of index objects in the store that are not verified. What is known of others that are gone is forgotten. */
+export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
+  const found = new Set<string>();
+  for await (const { name } of deps.volumeStore.list(volumeId, 'index')) found.add(name);
+  const { rows } = await deps.db.pool.query<{ name: string; state: string }>(
+    'select name, state from volume_index where volume_id = $1',
+    [volumeId],
+  );
+  for (const { name, state } of rows) {
+    if (state === 'VERIFIED') found.delete(name);
+    else if (!found.has(name)) await forgetIfGone(deps, volumeId, name);
+  }
+  return [...found].sort();
+}
+
+async function forgetIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
+      await forgetIndex(transaction, volumeId, name);
+  });
+}
+
+export async function settleIndexes(
+  { db }: Deps,
+  volumeId: string,
+  names: readonly string[],
+  state: 'VERIFIED' | 'FAILED',
+): Promise<void> {
+  await db.pool.query(
+    `insert into volume_index (volume_id, name, state) select $1, name, $3::"VolumeIndexState" from unnest($2::text[]) as name
+     on conflict (volume_id, name) do update set state = excluded.state`,
+    [volumeId, names, state],
+  );
+}
+
+function isNamed(object: ObjectName, name: string): boolean {
+  return object.kind === 'index' && object.name === name;
+}

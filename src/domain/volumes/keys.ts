@@ -1,0 +1,105 @@
+import { scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { keyOf, openObject, type ResticKey } from '../rules/restic-key.js';
+import type { VolumeFacts } from './access.js';
+import { volumePassword } from './password.js';
+import type { ObjectName } from './store.js';
+
+/** restic tries a bounded number of keys; every key of a volume opens with the same password. */
+const MAX_KEYS = 8;
+/** restic's have 450. */
+export const MAX_KEY_BYTES = 16_384;
+const MAX_CONFIG_BYTES = 65_536;
+/** Of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
+const MAX_BLOCKS = 2 ** 20;
+const MAX_WORK = 2 ** 23;
+const KEY_BYTES = 64;
+
+const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
+
+const base64 = z.base64().transform((text) => Buffer.from(text, 'base64'));
+const keyFile = z
+  .object({
+    kdf: z.literal('scrypt'),
+    N: z.number().int().min(2),
+    r: z.number().int().min(1),
+    p: z.number().int().min(1),
+    salt: base64,
+    data: base64,
+  })
+  .refine(({ N, r, p }) => Math.log2(N) % 1 === 0 && N * r <= MAX_BLOCKS && N * r * p <= MAX_WORK);
+const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
+
+/**
+ * Refuses with action_failed a key that doesn't open the repository with the volume's own password: no instance could restore
+ * it. That is what `restic key passwd`, and `restic init` with another password, upload.
+ */
+export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
+  const names = await keysOf(deps, volume.id);
+  if (names.length >= MAX_KEYS && object.kind === 'keys' && !names.includes(object.name))
+    throw new DomainError('action_failed', `volume ${volume.id} has ${MAX_KEYS} keys, the maximum; remove one first`);
+  if (await opens(deps, volume, bytes)) return;
+  throw new DomainError(
+    'action_failed',
+    `a key of volume ${volume.id} must open it with the volume's own password, as \`gpu volume password ${volume.id}\` prints it`,
+  );
+}
+
+/** Refuses with action_failed to delete the last key that opens the repository with the volume's own password. */
+export async function checkKeyRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<void> {
+  for (const name of await keysOf(deps, volume.id)) {
+    if (object.kind === 'keys' && object.name === name) continue;
+    const bytes = await readSmall(deps, volume.id, { kind: 'keys', name }, MAX_KEY_BYTES);
+    if (bytes !== null && (await opens(deps, volume, bytes))) return;
+  }
+  throw new DomainError('action_failed', `no other key opens volume ${volume.id} with its own password`);
+}
+
+async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<boolean> {
+  const master = await masterOf(deps, await volumePassword(deps, volume.accountId, volume.id), bytes);
+  if (master === null) return false;
+  const config = await readSmall(deps, volume.id, { kind: 'config' }, MAX_CONFIG_BYTES);
+  return config === null || openObject(master, config) !== null;
+}
+
+/** Null where the file is none, takes too long to open, or opens with another password. */
+async function masterOf({ volumeKeys }: Deps, password: string, bytes: Buffer): Promise<ResticKey | null> {
+  const file = keyFile.safeParse(parse(bytes)).data;
+  if (file === undefined) return null;
+  const { N, r, p, salt, data } = file;
+  const options = { N, r, p, maxmem: 256 * MAX_BLOCKS };
+  const derived = await volumeKeys.run(() => derive(password, salt, KEY_BYTES, options));
+  const opened = openObject(keyOf(derived), data);
+  const master = masterKey.safeParse(opened === null ? null : parse(opened)).data;
+  if (master === undefined) return null;
+  const { encrypt, mac } = master;
+  const isWhole = encrypt.length === 32 && mac.k.length === 16 && mac.r.length === 16;
+  return isWhole ? { encrypt, ...mac } : null;
+}
+
+async function keysOf({ volumeStore }: Deps, volumeId: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of volumeStore.list(volumeId, 'keys')) names.push(name);
+  return names;
+}
+
+async function readSmall(deps: Deps, volumeId: string, object: ObjectName, max: number): Promise<Buffer | null> {
+  const size = await deps.volumeStore.size(volumeId, object);
+  if (size === null || size > max) return null;
+  const stream = await deps.volumeStore.read(volumeId, object, null);
+  if (stream === null) return null;
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
