@@ -9,7 +9,7 @@ import { type ImageContext, ImageFailed, InstanceImage, MAX_RESTART_PAUSE_MS } f
 import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from './protocol.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
-import { type InstanceVolumes, VolumesFailed } from './volumes/instance-volumes.js';
+import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';
 
 /** What a task needs from its machine. */
 export interface TaskContext extends ImageContext {
@@ -60,6 +60,8 @@ const MAX_ENGINE_AWAY_MS = 600_000;
 const MAX_CREATING_MS = 600_000;
 /** Before secrets are asked for again, of a gateway that was out of reach. */
 const SECRETS_PAUSE_MS = 2_000;
+/** A gateway that is out of reach for longer fails the start. */
+const MAX_SECRETS_MS = 600_000;
 const START_TRIES = 3;
 const MAX_MESSAGE = 1_000;
 
@@ -81,6 +83,8 @@ interface Attempt {
   hasRun: boolean;
   /** Null while the gateway was not asked for them. */
   secrets: StartSecrets | null;
+  /** When they were first asked for in vain. */
+  secretsSince: number | null;
 }
 
 /** Brings one instance to its desired state, one step after another, never two at once. */
@@ -213,9 +217,10 @@ export class InstanceTask {
     const away = error instanceof EngineFault && error.kind === 'away';
     if (!away) {
       this.context.trouble(this.id, error.message);
-      this.#observe({ message: 'the machine has a problem with this instance; its agent tries again' });
+      const words = 'the machine has a problem with this instance; its agent tries again';
+      this.#observe({ message: error instanceof VolumesWait ? error.message : words });
     }
-    if (away && this.#isGivenUp(error)) return;
+    if (this.#isGivenUp(error)) return;
     const pause = pauseMs(this.#troubles, away ? MAX_AWAY_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
     this.#troubles += 1;
     await this.context.clock.sleep(pause, signal);
@@ -223,17 +228,19 @@ export class InstanceTask {
   }
 
   /**
-   * An engine that does not answer fails the start in the end. Before anything of the renter's image was used that is the
-   * host's fault; afterwards an image may have caused it.
+   * What keeps going wrong fails the start in the end, such as an engine that doesn't answer: its renter pays meanwhile. Before
+   * anything of the renter's image was used that is the host's fault; afterwards an image may have caused it. Volumes have bounds
+   * of their own.
    */
   #isGivenUp(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
-    if (this.want !== 'running' || hasRun || this.#failed !== null) return false;
+    if (this.want !== 'running' || hasRun || this.#failed !== null || error instanceof VolumesWait) return false;
     const pullMs = this.context.pullLimits.seconds * 1_000;
     const limit = isHostTried ? (pulledAt === null ? pullMs : MAX_CREATING_MS) : MAX_ENGINE_AWAY_MS;
     if (this.context.clock.now() - (pulledAt ?? begunAt) < limit) return false;
     this.#failed = this.#desired!.start;
-    const message = "the engine of the machine doesn't answer";
+    const isAway = error instanceof EngineFault && error.kind === 'away';
+    const message = isAway ? "the engine of the machine doesn't answer" : "the machine can't start this instance";
     this.context.trouble(this.id, error.message);
     this.#observe({ phase: 'FAILED', message, fault: isHostTried ? 'image' : 'host' });
     return true;
@@ -508,9 +515,12 @@ export class InstanceTask {
         this.#attempt.secrets = await this.context.secretsOf(desired);
       } catch (error) {
         if (!(error instanceof GatewayFault)) throw error;
-        if (error.kind === 'refused') await this.#fail(desired, error.message, 'image');
-        else await this.context.clock.sleep(SECRETS_PAUSE_MS, signal);
-        this.#again = error.kind !== 'refused';
+        const { clock } = this.context;
+        this.#attempt.secretsSince ??= clock.now();
+        const isLate = clock.now() - this.#attempt.secretsSince >= MAX_SECRETS_MS;
+        if (error.kind === 'refused' || isLate) await this.#fail(desired, error.message, 'image');
+        else await clock.sleep(SECRETS_PAUSE_MS, signal);
+        this.#again = error.kind !== 'refused' && !isLate;
         return false;
       }
     }
@@ -597,6 +607,7 @@ export class InstanceTask {
       pulledAt: null,
       hasRun: false,
       secrets: null,
+      secretsSince: null,
     };
   }
 }

@@ -15,6 +15,11 @@ const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
 const IS_AWAY =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
+/** Another restic works on the repository. The message has numbers of processes in it. */
+const IS_LOCKED = /already locked|unable to create lock/i;
+/** No later try reads these: checked first, since their messages may hold any word. */
+const IS_UNREADABLE =
+  /wrong password|no key found|(config|key)[^:]* (cannot|could not|can't) be (loaded|opened|read)|unable to open (config|repository)|ciphertext verification failed|invalid data returned|no (matching )?ID found|unsupported repository version|wrong data returned|tree .* not found/i;
 const SNAPSHOT_PATH = /^(\/[^/\p{Cc}]+)+$/u;
 
 export interface HostVolumesParts {
@@ -70,7 +75,7 @@ export class HostVolume {
     instance: string,
     open: OpenVolume,
     sizeGb: number,
-    onBytes: (bytes: number) => void,
+    watch: RestoreWatch,
     signal: AbortSignal,
   ): Promise<void> {
     const record = await this.#usable();
@@ -89,7 +94,7 @@ export class HostVolume {
     if (!isOver) await this.parts.files.erase(this.id);
     await this.mount(sizeGb);
     if (wanted !== null)
-      await this.#restore(new Repository(this.parts.gatewayUrl, open), wanted, isOver, onBytes, signal);
+      await this.#restore(new Repository(this.parts.gatewayUrl, open), wanted, isOver, watch, signal);
     await this.parts.files.sync(this.id);
     await this.parts.records.write(this.id, { ...next, state: 'whole' });
   }
@@ -164,20 +169,17 @@ export class HostVolume {
     repository: Repository,
     snapshot: string,
     isOver: boolean,
-    onBytes: (bytes: number) => void,
+    { onBytes, onProblem }: RestoreWatch,
     signal: AbortSignal,
   ): Promise<void> {
     const { restic } = this.parts;
-    const at = await this.#restoredAt(repository, snapshot, signal);
+    const at = await this.#restoredAt(repository, snapshot, onProblem, signal);
     const options = [...(restic?.restoresSparse ? ['--sparse'] : []), ...(isOver ? ['--delete'] : [])];
     const args = ['restore', snapshot, '--target', RESTORE_ROOT, ...options];
     const watching = new AbortController();
     const watch = this.#watchBytes(onBytes, watching.signal);
     try {
-      await this.#done(repository, { args, at }, signal);
-    } catch (error) {
-      if (error instanceof VolumeFault && error.kind === 'failed') throw new VolumeFault('unreadable', error.message);
-      throw error;
+      await this.#done(repository, { args, at, onProblem }, signal).catch(asUnreadable);
     } finally {
       watching.abort();
       await watch;
@@ -185,10 +187,17 @@ export class HostVolume {
   }
 
   /** The folder of a snapshot's one path becomes the volume; of several, the folder of all. */
-  async #restoredAt(repository: Repository, snapshot: string, signal: AbortSignal): Promise<string> {
-    const { stdout } = await this.#done(repository, { args: ['snapshots', '--json', snapshot] }, signal);
-    const [found] = JSON.parse(stdout.join('')) as { paths?: string[] }[];
-    const [path = '', ...more] = found?.paths ?? [];
+  async #restoredAt(
+    repository: Repository,
+    snapshot: string,
+    onProblem: OnProblem,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const args = ['snapshots', '--json', snapshot];
+    const { stdout } = await this.#done(repository, { args, onProblem }, signal).catch(asUnreadable);
+    const paths = pathsOf(parse(stdout.join('')));
+    if (paths === null) throw new VolumeFault('unreadable', `snapshot ${snapshot.slice(0, 8)} can't be read`);
+    const [path = '', ...more] = paths;
     const isPlain = SNAPSHOT_PATH.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
     return more.length === 0 && isPlain ? RESTORE_ROOT + path : RESTORE_ROOT;
   }
@@ -236,13 +245,31 @@ export class HostVolume {
     } catch (error) {
       return error as VolumeFault;
     }
-    const words = wordsOf(stderr.at(-1) ?? `restic ended with ${code}`);
+    const words = wordsOf(stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic ended with ${code}`);
     const all = stderr.join('\n');
     if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more room than the volume has');
     if (STORE_IS_FULL.test(all))
       return new VolumeFault('away', 'its store takes no more: too much of it is kept there (507)');
-    return new VolumeFault(IS_AWAY.test(all) ? 'away' : 'failed', words);
+    if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', words);
+    return new VolumeFault(IS_LOCKED.test(all) || IS_AWAY.test(all) ? 'away' : 'failed', words);
   }
+}
+
+/** What a restore reports: bytes that came onto the file system, and what restic says while it tries again. */
+export interface RestoreWatch {
+  onBytes(bytes: number): void;
+  onProblem: OnProblem;
+}
+
+function asUnreadable(error: unknown): never {
+  if (error instanceof VolumeFault && error.kind === 'failed') throw new VolumeFault('unreadable', error.message);
+  throw error;
+}
+
+/** Of restic's one snapshot; null where it has none, or a host wrote what is none. */
+function pathsOf(read: unknown): string[] | null {
+  const paths = Array.isArray(read) ? (read[0] as { paths?: unknown } | null | undefined)?.paths : null;
+  return Array.isArray(paths) && paths.every((path) => typeof path === 'string') ? paths : null;
 }
 
 type OnProblem = (message: string) => void;

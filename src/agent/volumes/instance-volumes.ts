@@ -5,6 +5,7 @@ import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../protocol.
 import type { HostVolume, Taken } from './host-volume.js';
 import { type OpenVolume, VolumeFault } from './repository.js';
 
+type OnProgress = (bytes: { pulledBytes: number; totalBytes: number } | null) => void;
 type WantedVolume = NonNullable<DesiredInstance['volumes']>[number];
 
 /** A start that its volumes fail for good. `image`: nothing is given back, since its renter may have caused it. */
@@ -16,6 +17,9 @@ export class VolumesFailed extends Error {
     super(message);
   }
 }
+
+/** Something is in the way of a start that may go away: it is tried again, within bounds that are kept here. */
+export class VolumesWait extends Error {}
 
 /** A folder of the host and where the container has it. */
 export interface VolumeMount {
@@ -43,8 +47,13 @@ export interface InstanceVolumesContext {
 
 /** Pauses between tries while something does not answer. */
 const MAX_PAUSE_MS = 30_000;
-/** A snapshot that can't be read fails the start after so many tries. */
+/** Tries after which a snapshot that can't be read fails the start. */
 const RESTORE_TRIES = 3;
+/** Restores that a store broke off before the start fails: each begins again. */
+const BROKEN_TRIES = 6;
+/** How long a start waits for a store, a lock or another instance before it fails, since its renter pays meanwhile. */
+const MAX_WAIT_MS = 600_000;
+const LOOK_EVERY_MS = 1_000;
 /** A try that took so long counts as all of them: restic itself has tried again and again. */
 const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
@@ -60,6 +69,9 @@ export class InstanceVolumes {
   #watches: Promise<unknown> = Promise.resolve();
   #saving: { start: number; ending: AbortController; done: Promise<void> } | null = null;
   #unreadable = 0;
+  #broken = 0;
+  /** When the start began to wait; null while it gets on. */
+  #waitsSince: number | null = null;
 
   constructor(
     readonly instanceId: string,
@@ -68,13 +80,25 @@ export class InstanceVolumes {
 
   /**
    * Resolves when the file system of each is mounted and holds what it ought to. Rejects with VolumesFailed where it never
-   * will in this start, and with what is in the way otherwise.
+   * will in this start, and with VolumesWait while something is in the way, for a bounded time.
    */
-  async bring(
-    desired: DesiredInstance,
-    onProgress: (bytes: { pulledBytes: number; totalBytes: number } | null) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#bring(desired, onProgress, signal);
+      if (signal.aborted) return;
+      this.#unreadable = 0;
+      this.#broken = 0;
+      this.#waitsSince = null;
+    } catch (error) {
+      if (signal.aborted || error instanceof VolumesFailed) throw error;
+      const { message } = error as Error;
+      this.#waitsSince ??= this.context.clock.now();
+      if (this.#isWaitOver()) throw this.#tooLong(message);
+      throw new VolumesWait(message);
+    }
+  }
+
+  async #bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const wanted = desired.volumes ?? [];
     // A container that ended by itself in this start has them still.
     if (wanted.length === 0 || this.#watching?.start === desired.start) return;
@@ -100,12 +124,62 @@ export class InstanceVolumes {
         const pulledBytes = before + Math.min(bytes, found.restore?.sizeBytes ?? bytes);
         onProgress({ pulledBytes, totalBytes: Math.max(totalBytes, pulledBytes) });
       };
-      const bring = () => this.context.volume(each.id).bring(this.instanceId, found, each.sizeGb, onBytes, signal);
-      await this.#guarded(each.id, () => this.context.restores.run(bring, signal));
+      await this.#guarded(each.id, () => this.#restore(each, found, onBytes, signal));
       if (signal.aborted) return;
       before += found.restore?.sizeBytes ?? 0;
     }
-    this.#unreadable = 0;
+  }
+
+  /** restic itself tries again for a quarter of an hour: one that gets nowhere is ended when the start has waited long enough. */
+  async #restore(
+    { id, sizeGb }: WantedVolume,
+    open: OpenVolume,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, restores } = this.context;
+    const late = new AbortController();
+    const over = new AbortController();
+    let most = 0;
+    let problem = 'its store does not answer';
+    const watch = {
+      onBytes: (bytes: number) => {
+        if (bytes > most) this.#waitsSince = null;
+        most = Math.max(most, bytes);
+        onBytes(bytes);
+      },
+      onProblem: (message: string) => {
+        this.#waitsSince ??= clock.now();
+        problem = message;
+      },
+    };
+    const looks = (async () => {
+      while (!over.signal.aborted && !late.signal.aborted) {
+        if (this.#isWaitOver()) late.abort();
+        else await clock.sleep(LOOK_EVERY_MS, over.signal);
+      }
+    })();
+    const ended = AbortSignal.any([signal, late.signal]);
+    try {
+      await restores.run(() => this.context.volume(id).bring(this.instanceId, open, sizeGb, watch, ended), signal);
+    } catch (error) {
+      if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} is not restored: ${problem}`);
+      if (most > 0 && error instanceof VolumeFault && error.kind === 'away') this.#broken += 1;
+      throw error;
+    } finally {
+      over.abort();
+      await looks;
+    }
+  }
+
+  #isWaitOver(): boolean {
+    return this.#waitsSince !== null && this.context.clock.now() - this.#waitsSince >= MAX_WAIT_MS;
+  }
+
+  /** Its owner can lock or damage a repository: nothing is given back. */
+  #tooLong(message: string): VolumesFailed {
+    this.#waitsSince = null;
+    return new VolumesFailed(`${message}; waited ${MAX_WAIT_MS / 60_000} minutes`, 'image');
   }
 
   /** For the engine: in the order in which they are mounted. */
@@ -224,7 +298,7 @@ export class InstanceVolumes {
         faults.push(`volume ${each.id} is not saved yet: ${message}`);
       }
     }
-    if (faults.length > 0) throw new Error(faults.join('; '));
+    if (faults.length > 0) throw new VolumesWait(faults.join('; '));
   }
 
   async #saveOne(desired: DesiredInstance, { id, lease }: WantedVolume, signal: AbortSignal): Promise<void> {
@@ -314,16 +388,21 @@ export class InstanceVolumes {
     try {
       return await job();
     } catch (error) {
-      if (!(error instanceof VolumeFault)) throw error;
+      if (error instanceof VolumesFailed) throw error;
       this.#open = null;
-      const message = `volume ${id} is not restored: ${error.message}`;
-      if (error.kind === 'full') throw new VolumesFailed(message, 'image');
+      // What is no fault of the store's is one of the host's own files, whose paths are not for the renter.
+      const kind = error instanceof VolumeFault ? error.kind : 'host';
+      if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
+      const words = error instanceof VolumeFault ? error.message : "the machine can't store its files";
+      const message = `volume ${id} is not restored: ${words}`;
+      if (kind === 'full') throw new VolumesFailed(message, 'image');
       const isLong = this.context.clock.now() - began >= LONG_TRY_MS;
-      if (error.kind === 'host' || error.kind === 'unreadable') this.#unreadable += isLong ? RESTORE_TRIES : 1;
-      if (this.#unreadable < RESTORE_TRIES) throw new Error(message);
+      if (kind === 'host' || kind === 'unreadable') this.#unreadable += isLong ? RESTORE_TRIES : 1;
+      if (this.#unreadable < RESTORE_TRIES && this.#broken < BROKEN_TRIES) throw new Error(message);
       this.#unreadable = 0;
+      this.#broken = 0;
       // Its owner can damage a repository: nothing is given back for one.
-      throw new VolumesFailed(message, error.kind === 'host' ? 'host' : 'image');
+      throw new VolumesFailed(message, kind === 'host' ? 'host' : 'image');
     }
   }
 

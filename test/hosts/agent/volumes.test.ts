@@ -282,6 +282,19 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('one\n');
   });
 
+  itsOwn('fails the start for a repository whose key has another password', async () => {
+    await run(1);
+    await stop(1);
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    store.leases.set(volume, 2);
+    store.changePassword(volume);
+    const began = Date.now();
+    gateway.wish([desired('running', 2, { start: 2 })]);
+    const { message, fault } = await gateway.phase(id, 'FAILED', WITHIN_MS);
+    expect([fault, message]).toEqual(['image', expect.stringContaining('wrong password')]);
+    expect(Date.now() - began).toBeLessThan(WITHIN_MS);
+  });
+
   itsOwn(
     'waits for a store that is away, and fails for a snapshot that can’t be read, at its renter’s cost',
     async () => {

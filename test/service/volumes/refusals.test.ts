@@ -7,10 +7,13 @@ import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
 import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
+import { keyOf } from '../../../src/domain/rules/restic-key.js';
 import type { Renter } from '../../support/gateway.js';
+import { keyFile, masterOf } from '../../support/restic-repository.js';
 import {
   ask,
   endLease,
+  makeRepository,
   nameOf,
   newVolume,
   startVolumeGateway,
@@ -28,11 +31,12 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 let id: string;
+let password: string;
 let token: string;
 const bytes = randomBytes(3_000);
 const name = nameOf(bytes);
 beforeEach(async () => {
-  id = (await newVolume(gateway, renter.accountId)).id;
+  ({ id, password } = await newVolume(gateway, renter.accountId));
   token = await takeLease(gateway, id);
 });
 
@@ -113,15 +117,47 @@ describe('whoever may not', () => {
     expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
     expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
     expect((await ask(gateway, token, 'DELETE', config)).status).toBe(403);
-    expect((await put(token, 'keys', bytes)).status).toBe(200);
+    const master = keyOf(randomBytes(64));
+    const key = keyFile(password, master);
+    const made = await newVolume(gateway, renter.accountId);
+    const held = await takeLease(gateway, made.id);
+    const putKey = (file: Buffer) => ask(gateway, held, 'POST', `${made.id}/keys/${nameOf(file)}`, { body: file });
+    const own = keyFile(made.password, master);
+    expect((await putKey(own)).status).toBe(200);
     // Sent again, since the answer was lost.
-    expect((await put(token, 'keys', bytes)).status).toBe(200);
-    expect((await put(token, 'keys', randomBytes(450))).status).toBe(403);
+    expect((await putKey(own)).status).toBe(200);
+    expect((await putKey(keyFile(made.password, master))).status).toBe(403);
+    // The config of this one is none that the key opens.
+    expect((await put(token, 'keys', key)).status).toBe(409);
     for (const kind of ['data', 'snapshots', 'index', 'locks'] as const)
       expect((await put(token, kind, bytes)).status).toBe(200);
     for (const kind of ['data', 'keys', 'snapshots', 'index'] as const)
       expect((await ask(gateway, token, 'DELETE', `${id}/${kind}/${name}`)).status).toBe(403);
     expect((await ask(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
+  });
+
+  test('a key that no instance could open the volume with, and the removal of the last that can', async () => {
+    await endLease(gateway, id);
+    await makeRepository(gateway, renter.key, { id, password });
+    const [first] = await (await ask(gateway, renter.key, 'GET', `${id}/keys/`)).json();
+    const master = masterOf(
+      Buffer.from(await (await ask(gateway, renter.key, 'GET', `${id}/keys/${first}`)).arrayBuffer()),
+      password,
+    );
+    // As `restic key passwd` and `restic init` with another password upload them, another repository's, and what takes too long.
+    const costly = { N: 2 ** 20, r: 8, p: 2 };
+    const foreign = [keyFile('another', master), keyFile(password, keyOf(randomBytes(64))), bytes];
+    for (const file of [...foreign, withCost(keyFile(password, master), costly)]) {
+      const refused = await put(renter.key, 'keys', file);
+      expect([refused.status, (await refused.json()).error.message]).toEqual([409, expect.stringContaining('password')]);
+    }
+    expect((await put(renter.key, 'keys', randomBytes(20_000))).status).toBe(413);
+    const last = await ask(gateway, renter.key, 'DELETE', `${id}/keys/${first}`);
+    expect([last.status, (await last.json()).error.message]).toEqual([409, expect.stringContaining('no other key')]);
+    const second = keyFile(password, master);
+    expect((await put(renter.key, 'keys', second)).status).toBe(200);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/keys/${first}`)).status).toBe(200);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/keys/${nameOf(second)}`)).status).toBe(409);
   });
 
   test.each([
@@ -252,4 +288,8 @@ async function blocked(): Promise<number> {
      where wait_event_type = 'Lock' and datname = current_database() and query like '%volume%'`,
   );
   return rows[0].count;
+}
+
+function withCost(file: Buffer, cost: object): Buffer {
+  return Buffer.from(JSON.stringify({ ...JSON.parse(file.toString()), ...cost }));
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { DesiredInstance, VolumeAccess } from '../../../src/agent/protocol.js';
 import { freePort } from '../free-port.js';
-import { emptyRepository } from '../restic-repository.js';
+import { emptyRepository, keyFile, masterOf, object } from '../restic-repository.js';
 import { find } from '../tools.js';
 import { until } from '../until.js';
 
@@ -55,6 +55,15 @@ export class ResticStore {
       mkdirSync(join(this.dir, id, folder), { recursive: true });
     for (const { kind, name, bytes } of emptyRepository(PASSWORD).objects)
       writeFileSync(join(this.dir, id, kind, name), bytes);
+  }
+
+  /** As `restic key passwd` does. */
+  changePassword(id: string): void {
+    const folder = join(this.dir, id, 'keys');
+    const [old] = readdirSync(folder);
+    const { name, bytes } = object('keys', keyFile('another', masterOf(readFileSync(join(folder, old!)), PASSWORD)));
+    rmSync(join(folder, old!));
+    writeFileSync(join(folder, name), bytes);
   }
 
   forgetAsked(): void {

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Renter } from '../../support/gateway.js';
+import {
+  ask,
+  endLease,
+  nameOf,
+  newVolume,
+  startVolumeGateway,
+  takeLease,
+  type VolumeGateway,
+} from '../../support/volumes.js';
+
+let gateway: VolumeGateway;
+let renter: Renter;
+let id: string;
+beforeAll(async () => {
+  gateway = await startVolumeGateway();
+  renter = await gateway.renter();
+});
+afterAll(() => gateway.close());
+beforeEach(async () => {
+  ({ id } = await newVolume(gateway, renter.accountId));
+});
+
+describe('what an owner deletes of a history', () => {
+  test('is in the activity: each snapshot, and packs once', async () => {
+    const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
+    const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
+    for (const path of [`snapshots/${names.snapshots}`, `index/${names.index}`, ...packs.map((name) => `data/${name}`)])
+      expect((await ask(gateway, renter.key, 'DELETE', `${id}/${path}`)).status).toBe(200);
+    const { rows } = await gateway.deps.db.pool.query(
+      'select operation, targets from activity where account_id = $1 and $2 = any(targets) order by id',
+      [renter.accountId, id],
+    );
+    expect(rows).toEqual([
+      { operation: 'deleteVolumeSnapshot', targets: [id, names.snapshots] },
+      { operation: 'pruneVolume', targets: [id] },
+    ]);
+  });
+
+  test('leaves one row of a lease, however many snapshots it had', async () => {
+    const token = await takeLease(gateway, id);
+    const made = [await put(token, 'snapshots'), await put(token, 'snapshots')];
+    await endLease(gateway, id);
+    for (let count = 0; count < 20; count += 1) made.push(await put(renter.key, 'snapshots'));
+    const rows = async () => {
+      const query = 'select lease from volume_snapshot where volume_id = $1 order by at';
+      return (await gateway.deps.db.pool.query(query, [id])).rows.map(({ lease }) => lease);
+    };
+    expect(await rows()).toHaveLength(22);
+    for (const name of made) await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${name}`);
+    expect(await rows()).toEqual([1n, null]);
+  });
+});
+
+describe('a lock that was left behind', () => {
+  const locks = async (secret: string) => (await ask(gateway, secret, 'GET', `${id}/locks/`)).json();
+
+  test("of the owner's is gone as an instance takes the volume", async () => {
+    const lock = await put(renter.key, 'locks');
+    expect(await locks(renter.key)).toEqual([lock]);
+    const token = await takeLease(gateway, id);
+    const own = await put(token, 'locks');
+    expect(await locks(token)).toEqual([own]);
+  });
+
+  test('is gone after half an hour, whoever left it', async () => {
+    const lock = await put(renter.key, 'locks');
+    const path = join(gateway.dataDir, 'volumes', id, 'locks', lock);
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+    await utimes(path, minutesAgo(29), minutesAgo(29));
+    expect(await locks(renter.key)).toEqual([lock]);
+    await utimes(path, minutesAgo(31), minutesAgo(31));
+    expect(await locks(renter.key)).toEqual([]);
+  });
+
+  test('needs no room: a volume that is full can be restored', async () => {
+    const token = await takeLease(gateway, id);
+    await gateway.deps.db.pool.query('update volume set stored_bytes = 1000000000000 where id = $1', [id]);
+    await put(token, 'locks');
+  });
+});
+
+async function put(secret: string, kind: string): Promise<string> {
+  const body = randomBytes(100);
+  expect((await ask(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body })).status).toBe(200);
+  return nameOf(body);
+}
