@@ -105,6 +105,7 @@ function asJson(volume: VolumeView) {
     newest_at: timeOrNull(volume.newestAt),
     held_by: volume.heldBy,
     keep_failed_at: timeOrNull(volume.keepFailedAt),
+    keep_fault: volume.keepFault,
     deleted_at: timeOrNull(volume.deletedAt),
   };
 }

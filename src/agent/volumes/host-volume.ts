@@ -245,7 +245,9 @@ export class HostVolume {
     } catch (error) {
       return error as VolumeFault;
     }
-    const words = wordsOf(stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic ended with ${code}`);
+    const words = wordsOf(
+      stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic ended with ${code}`,
+    );
     const all = stderr.join('\n');
     if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more room than the volume has');
     if (STORE_IS_FULL.test(all))

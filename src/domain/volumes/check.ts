@@ -15,6 +15,8 @@ export interface VolumeView {
   /** The instance that holds its lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
+  /** Why, where its owner can change it. */
+  keepFault: string | null;
   deletedAt: Date | null;
 }
 

@@ -77,6 +77,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
     if (access.kind === 'owner') keyUses.note(access.caller);
     asks.take(access.volume.id);
     request.state.isLongLived = true;
+    if (access.kind === 'owner' && isOfHistory(request, found.place)) request.state.isRoutine = false;
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     await serve({ request, response, access, gone: gone.signal }, found.place);
@@ -222,6 +223,11 @@ function passwordOf({ headers: { authorization = '' } }: IncomingMessage): strin
 
 function noObject(): DomainError {
   return new DomainError('not_found', 'the repository has no such object');
+}
+
+/** Whether a snapshot or a key is deleted, which is worth a line also where it succeeds. */
+function isOfHistory({ method }: IncomingMessage, place: Place): boolean {
+  return method === 'DELETE' && place.kind === 'object' && ['snapshots', 'keys'].includes(place.object.kind);
 }
 
 /** For the metrics. */

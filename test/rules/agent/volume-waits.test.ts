@@ -5,7 +5,10 @@ import type { HostVolume, RestoreWatch } from '../../../src/agent/volumes/host-v
 import { InstanceVolumes, VolumesFailed, VolumesWait } from '../../../src/agent/volumes/instance-volumes.js';
 import { VolumeFault } from '../../../src/agent/volumes/repository.js';
 
-const DESIRED = { start: 1, volumes: [{ id: 'v-1', path: '/data', sizeGb: 1, lease: 1 }] } as unknown as DesiredInstance;
+const DESIRED = {
+  start: 1,
+  volumes: [{ id: 'v-1', path: '/data', sizeGb: 1, lease: 1 }],
+} as unknown as DesiredInstance;
 const OPEN = { id: 'v-1', lease: 1, restore: { snapshot: 'a'.repeat(64), sizeBytes: null } };
 
 /** Restores as `bring` does, once a minute, until the start has failed. */
@@ -41,11 +44,14 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
     trouble: () => {},
   });
   for (let tries = 1; tries < 100; tries += 1) {
-    const error = await volumes.bring(DESIRED, () => {}, new AbortController().signal).then(
-      () => null,
-      (fault: Error) => fault,
-    );
-    if (error instanceof VolumesFailed) return { tries, seconds: now / 1_000, message: error.message, blame: error.blame };
+    const error = await volumes
+      .bring(DESIRED, () => {}, new AbortController().signal)
+      .then(
+        () => null,
+        (fault: Error) => fault,
+      );
+    if (error instanceof VolumesFailed)
+      return { tries, seconds: now / 1_000, message: error.message, blame: error.blame };
     expect(error).toBeInstanceOf(VolumesWait);
     await clock.sleep(60_000);
   }

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
-import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import { keyOf } from '../../../src/domain/rules/restic-key.js';
+import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, masterOf } from '../../support/restic-repository.js';
 import {
@@ -149,7 +149,10 @@ describe('whoever may not', () => {
     const foreign = [keyFile('another', master), keyFile(password, keyOf(randomBytes(64))), bytes];
     for (const file of [...foreign, withCost(keyFile(password, master), costly)]) {
       const refused = await put(renter.key, 'keys', file);
-      expect([refused.status, (await refused.json()).error.message]).toEqual([409, expect.stringContaining('password')]);
+      expect([refused.status, (await refused.json()).error.message]).toEqual([
+        409,
+        expect.stringContaining('password'),
+      ]);
     }
     expect((await put(renter.key, 'keys', randomBytes(20_000))).status).toBe(413);
     const last = await ask(gateway, renter.key, 'DELETE', `${id}/keys/${first}`);
