@@ -7,7 +7,7 @@ import { printLines, remark } from './terminal.js';
 
 const LINK = `mutation ($id: ID!, $port: Int, $path: String) { webLink(id: $id, port: $port, path: $path) { url } }`;
 const LINKS = 'query ($id: ID!) { instanceLinks(id: $id) { links { port path } tokens { variable value inLink } } }';
-const LINE = 'time stream text';
+const LINE = 'time stream text isPartial';
 const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail) { ${LINE} } }`;
 const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
 const DEFAULT_TAIL = 100;
@@ -29,6 +29,7 @@ interface Line {
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
+  isPartial: boolean;
 }
 
 export function addWebCommands(program: Command): void {
@@ -82,20 +83,47 @@ async function logs(
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
   const variables = { id, tail };
+  const printer = new LogPrinter(timestamps);
   if (!follow) {
     const { instanceLogs } = await askGraphql<{ instanceLogs: Line[] }>(settings, LOGS, variables);
-    return print(instanceLogs, timestamps);
+    printer.print(instanceLogs);
+    return printer.end();
   }
   const events = followGraphql<{ instanceLogged: Line[] }>(settings, FOLLOW, variables);
-  for await (const { instanceLogged } of events) print(instanceLogged, timestamps);
+  for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Each to the stream that it was written to. */
-function print(lines: readonly Line[], timestamps: boolean): void {
-  for (const { time, stream, text } of lines) {
-    const to = stream === 'STDERR' ? process.stderr : process.stdout;
-    to.write(`${timestamps ? `${time} ` : ''}${to.isTTY ? visibleButColours(text) : text}\n`);
+/** Prints each line to the stream that it was written to; a line that grows is printed once, as far as it only grows. */
+class LogPrinter {
+  readonly #hasTimes: boolean;
+  /** The last line, while it has no end. */
+  #open: Line | null = null;
+
+  constructor(hasTimes: boolean) {
+    this.#hasTimes = hasTimes;
   }
+
+  print(lines: readonly Line[]): void {
+    for (const line of lines) {
+      const to = streamOf(line);
+      const open = this.#open;
+      const grows = open?.stream === line.stream && open.time === line.time && line.text.startsWith(open.text);
+      if (open !== null && !grows) streamOf(open).write('\n');
+      const text = `${this.#hasTimes && !grows ? `${line.time} ` : ''}${grows ? line.text.slice(open.text.length) : line.text}`;
+      to.write(`${to.isTTY ? visibleButColours(text) : text}${line.isPartial ? '' : '\n'}`);
+      this.#open = line.isPartial ? line : null;
+    }
+  }
+
+  /** Ends a last line that has no end. */
+  end(): void {
+    if (this.#open !== null) streamOf(this.#open).write('\n');
+    this.#open = null;
+  }
+}
+
+function streamOf({ stream }: Line): NodeJS.WriteStream {
+  return stream === 'STDERR' ? process.stderr : process.stdout;
 }
 
 function whole(min: number, max: number) {
