@@ -15,7 +15,11 @@ it('reads times so that texts compare as times do', () => {
     text: '\u001b[31mred',
     isPartial: false,
   });
-  expect(readLogLine('E2026-11-22T07:00:00Z name: ')).toMatchObject({ stream: 'STDERR', text: 'name: ', isPartial: true });
+  expect(readLogLine('E2026-11-22T07:00:00Z name: ')).toMatchObject({
+    stream: 'STDERR',
+    text: 'name: ',
+    isPartial: true,
+  });
   expect(timeOf('o2026-11-22T07:00:00.123456789Z')! > timeOf('o2026-11-22T07:00:00.12Z')!).toBe(true);
   expect(readLogLine(`o2026-11-22T07:00:00Z ${'x'.repeat(100_000)}`)!.text).toHaveLength(MAX_LOG_LINE);
   expect(readLogLine('o2026-11-22T07:00:00Z a\rb\r')!.text).toBe('a\rb');
