@@ -3,9 +3,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { visibleButColours } from '../visible.js';
 import { askGraphql, followGraphql } from './graphql.js';
 import { openSession } from './session.js';
+import type { Settings } from './settings.js';
 import { printLines, remark } from './terminal.js';
 
 const LINK = `mutation ($id: ID!, $port: Int, $path: String) { webLink(id: $id, port: $port, path: $path) { url } }`;
+const TOKEN = 'mutation ($id: ID!, $port: Int) { webToken(id: $id, port: $port) { token header url expiresAt } }';
 const LINKS = 'query ($id: ID!) { instanceLinks(id: $id) { links { port path } tokens { variable value inLink } } }';
 const LINE = 'time stream text isPartial';
 const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail) { ${LINE} } }`;
@@ -39,6 +41,7 @@ export function addWebCommands(program: Command): void {
     .option('--port <port>', 'another port than the first', whole(1, 65_535))
     .option('--path <path>', 'where it leads (default: /)')
     .option('--no-browser', 'print the link only')
+    .option('--token', 'print a token for programs instead, valid for a day')
     .action(open);
   program
     .command('logs <instance>')
@@ -51,10 +54,11 @@ export function addWebCommands(program: Command): void {
 
 async function open(
   id: string,
-  { port, path, browser }: { port?: number; path?: string; browser: boolean },
+  { port, path, browser, token }: { port?: number; path?: string; browser: boolean; token?: true },
   command: Command,
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
+  if (token) return printToken(settings, id, port, path);
   const { links, tokens } = (await askGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
   // Where its page takes a token from the address, the link has it.
   const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
@@ -64,6 +68,17 @@ async function open(
   for (const { variable, value } of tokens.filter(({ inLink }) => !inLink)) remark(`${variable}: ${value}`);
   remark('Good for one browser, once, within a minute.');
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
+}
+
+/** Only the token on standard output, for scripts. */
+async function printToken(settings: Settings, id: string, port: number | undefined, path = '/'): Promise<void> {
+  interface Answer {
+    webToken: { token: string; header: string; url: string; expiresAt: string };
+  }
+  const { webToken } = await askGraphql<Answer>(settings, TOKEN, { id, port });
+  printLines([webToken.token]);
+  remark(`curl -H "${webToken.header}: $TOKEN" ${webToken.url}${path}`);
+  remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
 /** Without a word where there is no desktop: the link is printed in any case. */
