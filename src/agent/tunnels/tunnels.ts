@@ -22,8 +22,8 @@ import {
   TunnelSocket,
   type TunnelTarget,
 } from '../tunnel-protocol.js';
-import { inShell, isInShell } from './login.js';
 import { lastLines } from './last-lines.js';
+import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 import { exitCodeOf, hangUp, resizeSoon, signalGroup, signalTo } from './running.js';

@@ -73,7 +73,10 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
       TALKER,
       `i=1; while [ $i -le ${LINES} ]; do echo $i; i=$((i+1)); done; sleep 3; echo late; exec sleep 600`,
     );
-    await run(PIECES, `printf out-piece; sleep 0.2; echo err line >&2; sleep 0.2; echo ' rest'; printf '10%%\\r' >&2; sleep 0.2; printf '20%%\\r' >&2; printf 'name: '; exec sleep 600`);
+    await run(
+      PIECES,
+      `printf out-piece; sleep 0.2; echo err line >&2; sleep 0.2; echo ' rest'; printf '10%%\\r' >&2; sleep 0.2; printf '20%%\\r' >&2; printf 'name: '; exec sleep 600`,
+    );
     await run(SILENT, 'while [ ! -e /speak ]; do sleep 0.1; done; echo first; exec sleep 600');
     await until('all is written', async () => (await read(TALKER, {})).includes('late'), 20_000);
   });
