@@ -67,9 +67,14 @@ const shellTarget = z.object({
 });
 /** A TCP connection to a port inside: of its loopback, else of its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
+/** What log lines begin with: of standard output and of standard error. */
+export const LOG_MARKS = {
+  stdout: { whole: 'o', unfinished: 'O' },
+  stderr: { whole: 'e', unfinished: 'E' },
+} as const;
 /**
- * What the container wrote: lines, each beginning with `o` or `e` for standard output or error, then its time (RFC
- * 3339) and a space. The order of lines is the engine's.
+ * What the container wrote: lines, each beginning with its mark, then its time (RFC 3339) and a space. The order of lines
+ * is the engine's. A line without an end is replaced by a later one of the same output and time.
  */
 const logsTarget = z.object({
   kind: z.literal('logs'),

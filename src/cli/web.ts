@@ -3,11 +3,13 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { visibleButColours } from '../visible.js';
 import { askGraphql, followGraphql } from './graphql.js';
 import { openSession } from './session.js';
+import type { Settings } from './settings.js';
 import { printLines, remark } from './terminal.js';
 
 const LINK = `mutation ($id: ID!, $port: Int, $path: String) { webLink(id: $id, port: $port, path: $path) { url } }`;
+const TOKEN = 'mutation ($id: ID!, $port: Int) { webToken(id: $id, port: $port) { token header url expiresAt } }';
 const LINKS = 'query ($id: ID!) { instanceLinks(id: $id) { links { port path } tokens { variable value inLink } } }';
-const LINE = 'time stream text';
+const LINE = 'time stream text isPartial';
 const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail) { ${LINE} } }`;
 const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
 const DEFAULT_TAIL = 100;
@@ -29,6 +31,7 @@ interface Line {
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
+  isPartial: boolean;
 }
 
 export function addWebCommands(program: Command): void {
@@ -38,6 +41,7 @@ export function addWebCommands(program: Command): void {
     .option('--port <port>', 'another port than the first', whole(1, 65_535))
     .option('--path <path>', 'where it leads (default: /)')
     .option('--no-browser', 'print the link only')
+    .option('--token', 'print a token for programs instead, valid for a day')
     .action(open);
   program
     .command('logs <instance>')
@@ -50,10 +54,11 @@ export function addWebCommands(program: Command): void {
 
 async function open(
   id: string,
-  { port, path, browser }: { port?: number; path?: string; browser: boolean },
+  { port, path, browser, token }: { port?: number; path?: string; browser: boolean; token?: true },
   command: Command,
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
+  if (token) return printToken(settings, id, port, path);
   const { links, tokens } = (await askGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
   // Where its page takes a token from the address, the link has it.
   const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
@@ -63,6 +68,17 @@ async function open(
   for (const { variable, value } of tokens.filter(({ inLink }) => !inLink)) remark(`${variable}: ${value}`);
   remark('Good for one browser, once, within a minute.');
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
+}
+
+/** Only the token on standard output, for scripts. */
+async function printToken(settings: Settings, id: string, port: number | undefined, path = '/'): Promise<void> {
+  interface Answer {
+    webToken: { token: string; header: string; url: string; expiresAt: string };
+  }
+  const { webToken } = await askGraphql<Answer>(settings, TOKEN, { id, port });
+  printLines([webToken.token]);
+  remark(`curl -H "${webToken.header}: $TOKEN" ${webToken.url}${path}`);
+  remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
 /** Without a word where there is no desktop: the link is printed in any case. */
@@ -82,20 +98,47 @@ async function logs(
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
   const variables = { id, tail };
+  const printer = new LogPrinter(timestamps);
   if (!follow) {
     const { instanceLogs } = await askGraphql<{ instanceLogs: Line[] }>(settings, LOGS, variables);
-    return print(instanceLogs, timestamps);
+    printer.print(instanceLogs);
+    return printer.end();
   }
   const events = followGraphql<{ instanceLogged: Line[] }>(settings, FOLLOW, variables);
-  for await (const { instanceLogged } of events) print(instanceLogged, timestamps);
+  for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Each to the stream that it was written to. */
-function print(lines: readonly Line[], timestamps: boolean): void {
-  for (const { time, stream, text } of lines) {
-    const to = stream === 'STDERR' ? process.stderr : process.stdout;
-    to.write(`${timestamps ? `${time} ` : ''}${to.isTTY ? visibleButColours(text) : text}\n`);
+/** Prints each line to the stream that it was written to; a line that grows is printed once, as far as it only grows. */
+class LogPrinter {
+  readonly #hasTimes: boolean;
+  /** The last line, while it has no end. */
+  #open: Line | null = null;
+
+  constructor(hasTimes: boolean) {
+    this.#hasTimes = hasTimes;
   }
+
+  print(lines: readonly Line[]): void {
+    for (const line of lines) {
+      const to = streamOf(line);
+      const open = this.#open;
+      const grows = open?.stream === line.stream && open.time === line.time && line.text.startsWith(open.text);
+      if (open !== null && !grows) streamOf(open).write('\n');
+      const text = `${this.#hasTimes && !grows ? `${line.time} ` : ''}${grows ? line.text.slice(open.text.length) : line.text}`;
+      to.write(`${to.isTTY ? visibleButColours(text) : text}${line.isPartial ? '' : '\n'}`);
+      this.#open = line.isPartial ? line : null;
+    }
+  }
+
+  /** Ends a last line that has no end. */
+  end(): void {
+    if (this.#open !== null) streamOf(this.#open).write('\n');
+    this.#open = null;
+  }
+}
+
+function streamOf({ stream }: Line): NodeJS.WriteStream {
+  return stream === 'STDERR' ? process.stderr : process.stdout;
 }
 
 function whole(min: number, max: number) {

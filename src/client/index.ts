@@ -30,6 +30,8 @@ import type {
   VolumeList,
   VolumeRelease,
   VolumeWithSnapshots,
+  WebToken,
+  WebTokenRequest,
 } from './types.js';
 
 export { GpuConnectionError, GpuError, GpuRefusal, type TransportCode } from './errors.js';
@@ -70,6 +72,8 @@ export interface GpuClient {
     get(id: string, options?: CallOptions): Promise<Instance>;
     /** What it was launched with, and what ends it. */
     launch(id: string, options?: CallOptions): Promise<InstanceLaunch>;
+    /** A token that lets programs in to a private web port for a day, in its header. */
+    webToken(id: string, request?: WebTokenRequest, options?: CallOptions): Promise<WebToken>;
     /** Destroys the instance and erases its disk. Refused with action_failed once it is destroyed. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
     /** As `destroy`, and succeeds too if it is destroyed already: for tools that say what should be. */
@@ -133,6 +137,8 @@ export function createClient(options: ClientOptions = {}): GpuClient {
         send({ method: 'POST', path: '/instances', body, idempotencyKey: keyOf(options), options }),
       get: (id, options = {}) => send({ method: 'GET', path: pathOf(id), options }),
       launch: (id, options = {}) => send({ method: 'GET', path: `${pathOf(id)}/launch`, options }),
+      webToken: (id, body = {}, options = {}) =>
+        send({ method: 'POST', path: `${pathOf(id)}/web-token`, body, options }),
       destroy: (id, options = {}) => destroyOf(send, id, options),
       ensureDestroyed: (id, options = {}) => ensureDestroyed(send, id, options),
       action: (id, action, options = {}) =>

@@ -152,6 +152,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/instances/{id}/web-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A token that lets programs in to a private web port for a day.
+         * @description Send it in the header `X-Web-Token` to the address; the container does not receive it. It ends with the API key that requested it. Without a port it is for the first.
+         */
+        post: operations["createWebToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instances/{id}/move": {
         parameters: {
             query?: never;
@@ -896,6 +916,26 @@ export interface components {
             /** @description Its snapshots, newest first; at most 100. */
             snapshots: components["schemas"]["VolumeSnapshot"][];
         };
+        /** @description Lets programs in to a private port, such as curl or an SDK. */
+        WebToken: {
+            /** @constant */
+            object: "web_token";
+            /** @description Send it with each request. It is shown only once. */
+            token: string;
+            /** @description The header that carries it; the container does not receive it. */
+            header: string;
+            /** @description Address of the port. */
+            url: string;
+            /**
+             * Format: date-time
+             * @description End of its validity, after a day.
+             */
+            expires_at: string;
+        };
+        WebTokenRequest: {
+            /** @description Port that a program in the container listens on. */
+            port?: number | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -1128,6 +1168,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceLaunch"];
+                };
+            };
+        };
+    };
+    createWebToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebToken"];
                 };
             };
         };

@@ -195,5 +195,12 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
   },
   VolumeSnapshot: SNAPSHOT,
   VolumeWithSnapshots: { ...VOLUME, snapshots: [SNAPSHOT] },
+  WebToken: {
+    object: 'web_token',
+    token: 'mQ2xv0J8h5rT1nYb6KfZ3sLw9CdEaUiPoXqVgRtHkNM',
+    header: 'X-Web-Token',
+    url: 'https://i-31f72534-8000.gpu.example.com',
+    expires_at: '2026-11-23T04:18:11Z',
+  },
   Error: { error: { code: 'not_found', message: 'no such instance' } },
 };

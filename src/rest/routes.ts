@@ -287,6 +287,22 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'POST',
+    path: '/instances/{id}/web-token',
+    operationId: 'createWebToken',
+    tag: 'Instances',
+    summary: 'A token that lets programs in to a private web port for a day.',
+    description:
+      'Send it in the header `X-Web-Token` to the address; the container does not receive it. It ends with the API key that requested it. Without a port it is for the first.',
+    document: `mutation createWebToken($id: ID!, $port: Int) {
+      result: webToken(id: $id, port: $port) { token header url expires_at: expiresAt } }`,
+    inputs: [INSTANCE_ID, { in: 'body', name: 'port', variable: 'port' }],
+    status: 201,
+    envelope: { kind: 'item', object: 'web_token' },
+    requestSchema: 'WebTokenRequest',
+    answerSchema: 'WebToken',
+  },
+  {
+    method: 'POST',
     path: '/instances/{id}/move',
     operationId: 'moveInstance',
     tag: 'Instances',

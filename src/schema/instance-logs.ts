@@ -15,6 +15,10 @@ const LogLineType = builder.objectRef<LogLine>('LogLine').implement({
     time: t.exposeString('time', { description: 'When it was written: RFC 3339 in UTC with nine decimals.' }),
     stream: t.expose('stream', { type: OutputStream, description: 'Where it was written.' }),
     text: t.exposeString('text', { description: 'The line without its end, 16,384 characters at most.' }),
+    isPartial: t.exposeBoolean('isPartial', {
+      description:
+        'Whether the line has no end yet, such as a prompt or a progress bar. A later line of the same stream and time replaces it.',
+    }),
   }),
 });
 

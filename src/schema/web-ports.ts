@@ -10,7 +10,7 @@ import {
 } from '../domain/web-ports/instance-links.js';
 import { closePort, openPort } from '../domain/web-ports/open-ports.js';
 import { type InstancePort, PORTS_SELECT, portsOfInstance, webUrlOfInstance } from '../domain/web-ports/ports.js';
-import { createWebLink, type WebLink } from '../domain/web-ports/web-links.js';
+import { createWebLink, createWebToken, type WebLink, type WebToken } from '../domain/web-ports/web-links.js';
 import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
@@ -76,6 +76,16 @@ const WebLinkType = builder.objectRef<WebLink>('WebLink').implement({
   fields: (t) => ({
     url: t.exposeString('url', { description: 'Good for one use. Its cookie lets in for a day.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Until when it may be followed.' }),
+  }),
+});
+
+const WebTokenType = builder.objectRef<WebToken>('WebToken').implement({
+  description: 'Lets programs in to a private port, such as curl or an SDK.',
+  fields: (t) => ({
+    token: t.exposeString('token', { description: 'Send it with each request. It is shown only once.' }),
+    header: t.exposeString('header', { description: 'The header that carries it; the container does not receive it.' }),
+    url: t.exposeString('url', { description: 'Address of the port.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'End of its validity, after a day.' }),
   }),
 });
 
@@ -161,5 +171,17 @@ builder.mutationFields((t) => ({
       path: t.arg.string(fromField(fields.webPath)),
     },
     resolve: (_root, args, context) => createWebLink(context.deps, callerOf(context), args),
+  }),
+  webToken: t.field({
+    type: WebTokenType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'A token that lets programs in to a private port for a day, in a header. It ends with the API key that requested it, like the cookie of a webLink.',
+    args: {
+      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; left out: the first.' }),
+    },
+    resolve: (_root, args, context) => createWebToken(context.deps, callerOf(context), args),
   }),
 }));

@@ -7,11 +7,18 @@ it('reads times so that texts compare as times do', () => {
     time: '2026-11-22T07:00:00.500000000Z',
     stream: 'STDOUT',
     text: 'words here',
+    isPartial: false,
   });
   expect(readLogLine('e2026-11-22T07:00:00+05:30 \u001b[31mred\r')).toEqual({
     time: '2026-11-22T01:30:00.000000000Z',
     stream: 'STDERR',
     text: '\u001b[31mred',
+    isPartial: false,
+  });
+  expect(readLogLine('E2026-11-22T07:00:00Z name: ')).toMatchObject({
+    stream: 'STDERR',
+    text: 'name: ',
+    isPartial: true,
   });
   expect(timeOf('o2026-11-22T07:00:00.123456789Z')! > timeOf('o2026-11-22T07:00:00.12Z')!).toBe(true);
   expect(readLogLine(`o2026-11-22T07:00:00Z ${'x'.repeat(100_000)}`)!.text).toHaveLength(MAX_LOG_LINE);

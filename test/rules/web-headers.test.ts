@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   headersForContainer,
   headersForVisitor,
+  isFromElsewhere,
   mayUsePass,
   type Provenance,
   passesOf,
+  tokenOf,
 } from '../../src/domain/rules/web-headers.js';
 import { webSiteOf } from '../../src/domain/rules/web-site.js';
 
@@ -56,6 +58,7 @@ describe('the headers that a container gets', () => {
     ['Proxy-Authorization', 'Basic eA=='],
     ['Expect', '100-continue'],
     ['HOST', 'other'],
+    ['x-WEB-token', 'a'.repeat(43)],
     ['X-Forwarded-For', '1.2.3.4'],
     ['x-forwarded-anything', 'x'],
     ['Forwarded', 'for=1.2.3.4'],
@@ -187,4 +190,30 @@ describe('what only looks like it', () => {
     expect(passed('Cookie', 'gpu_web=x; a=1')).toEqual(['Cookie', 'a=1']);
     expect(headersForVisitor(['X-Cookie', 'a=1; Domain=x'])).toEqual(['X-Cookie', 'a=1; Domain=x']);
   });
+});
+
+it('a token is taken from its header alone, and only one that can be', () => {
+  expect(tokenOf('a'.repeat(43))).toEqual(['a'.repeat(43)]);
+  for (const other of [undefined, '', 'a'.repeat(42), `${'a'.repeat(42)} `]) expect(tokenOf(other)).toEqual([]);
+});
+
+it('a visit that another site led to lands on a page of the host first, and nothing else does', () => {
+  const visit = {
+    method: 'GET',
+    origin: undefined,
+    fetchSite: 'cross-site',
+    fetchMode: 'navigate',
+    fetchDest: 'document',
+  };
+  expect(isFromElsewhere(visit)).toBe(true);
+  expect(isFromElsewhere({ ...visit, fetchSite: 'same-site' })).toBe(true);
+  for (const other of [
+    { fetchSite: 'same-origin' },
+    { fetchSite: 'none' },
+    { fetchSite: undefined },
+    { method: 'POST' },
+    { fetchMode: 'cors' },
+    { fetchDest: 'iframe' },
+  ])
+    expect(isFromElsewhere({ ...visit, ...other })).toBe(false);
 });

@@ -704,6 +704,7 @@ export const InstanceLogged = graphql(`
       time
       stream
       text
+      isPartial
     }
   }
 `);

@@ -42,14 +42,26 @@ export function followLog(id: string): FollowedLog {
   let waiting: Received[number][] = [];
   let frame = 0;
   let lastKey = 0;
+  /** Of whole lines. */
+  let whole: readonly Block[] = [];
+  /** Lines without an end, by their streams: they are shown behind the others. */
+  const growing = new Map<Received[number]['stream'], Received[number]>();
+  const lineOf = ({ time, stream, text }: Received[number]): LogLine => {
+    lastKey += 1;
+    return { key: lastKey, time, isError: stream === 'STDERR', text: plainText(text) };
+  };
   const flush = () => {
     frame = 0;
-    const lines = waiting.map(({ time, stream, text }): LogLine => {
-      lastKey += 1;
-      return { key: lastKey, time, isError: stream === 'STDERR', text: plainText(text) };
-    });
+    const lines: LogLine[] = [];
+    for (const line of waiting) {
+      growing.delete(line.stream);
+      if (line.isPartial) growing.set(line.stream, line);
+      else lines.push(lineOf(line));
+    }
     waiting = [];
-    blocks.value = kept(added(blocks.peek() ?? [], lines));
+    whole = kept(added(whole, lines));
+    const last = [...growing.values()].map(lineOf);
+    blocks.value = last.length === 0 ? whole : [...whole, { key: last[0]!.key, lines: last }];
   };
   const stop = keepFollowing(
     InstanceLogged,
@@ -59,6 +71,8 @@ export function followLog(id: string): FollowedLog {
       // Begins with the last lines, each time.
       onOpen: () => {
         waiting = [];
+        whole = [];
+        growing.clear();
         blocks.value = [];
         error.value = null;
       },

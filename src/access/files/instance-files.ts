@@ -12,6 +12,7 @@ import { refusalOf } from '../open-logs.js';
 import { firstEvent } from '../ssh/first-event.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { listingScript, MAX_LISTING_BYTES, readListing } from './listing.js';
+import { nameIt } from './name-it.js';
 
 /** For commands that move no file. */
 const COMMAND_MS = 60_000;
@@ -209,14 +210,6 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
   tunnel.once('close', () => signal.removeEventListener('abort', end));
   if (signal.aborted) end();
   return tunnel;
-}
-
-/** Sets `$f` to these bytes, whatever they are. A shell takes line breaks from the end of what a command printed, so a dot stands there. */
-function nameIt(path: Buffer): string {
-  const text = path
-    .toString('latin1')
-    .replace(/[^A-Za-z0-9/._-]/g, (byte) => `\\0${byte.charCodeAt(0).toString(8).padStart(3, '0')}`);
-  return `f=$(printf '%b.' '${text}'); f=\${f%.}`;
 }
 
 /** The end of what a command said on its standard error, for its refusal. */

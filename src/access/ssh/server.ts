@@ -1,14 +1,17 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2';
+import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
 import { findSshAccess, type SshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
 import { type Access, ReachWatch } from '../reach-watch.js';
-import { TunnelRefused, type Tunnels } from '../tunnels.js';
+import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
+import { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, READS_WITHIN_MS } from './command.js';
 import { joinPort } from './join.js';
+import { refuseChannel, socketOf } from './library.js';
+import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
 import { Strangers } from './strangers.js';
 
@@ -22,6 +25,10 @@ const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
 /** Sessions and forwarded connections of one connection at once. */
 const MAX_CHANNELS = 128;
+const TOO_MANY = `a connection has at most ${MAX_CHANNELS} channels`;
+/** Names of the instance's own loopback; `0.0.0.0` is what a program inside prints as its address. */
+const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
+const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
 const KEEPALIVE_MS = 15_000;
 const KEEPALIVES_MISSED = 3;
 
@@ -256,27 +263,22 @@ function endSoon(connections: readonly LoggedIn[]): void {
   for (const { end } of connections) setTimeout(end, READS_WITHIN_MS).unref();
 }
 
-/** What a client may open after login: sessions, and connections to ports inside. */
+/** What a client may open after login: sessions, and connections to ports and sockets inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
   const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;
-  const hosts = new Set(['localhost', '127.0.0.1', '::1', instanceId, `${instanceId}.${serviceDomain}`]);
+  const hosts = new Set([...LOOPBACK, instanceId, `${instanceId}.${serviceDomain}`]);
+  const agent = new AgentForwarding(client, connected);
   const count = (channel: { once(event: 'close', call: () => void): unknown }) => {
     channels += 1;
     channel.once('close', () => {
       channels -= 1;
     });
   };
-  client.on('session', (accept, reject) => {
-    if (channels >= MAX_CHANNELS) return reject();
-    const session = accept();
-    count(session);
-    serveSession(session, connected);
-  });
-  client.on('tcpip', (accept, reject, { destIP, destPort }) => {
-    if (channels >= MAX_CHANNELS || !hosts.has(destIP) || destPort < 1 || destPort > 65_535) return reject();
+  const refuse = (reject: () => void, message: string) => refuseChannel(client, reject, message);
+  const forward = (accept: () => ServerChannel | undefined, reject: () => void, open: () => Promise<Tunnel>) => {
     channels += 1;
-    tunnels.open({ opener, instanceId, target: { kind: 'port', port: destPort } }).then(
+    open().then(
       (tunnel) => {
         channels -= 1;
         const channel = accept();
@@ -287,16 +289,31 @@ function serve(client: Connection, connected: Connected, serviceDomain: string):
           if (error instanceof TunnelRefused) onCut();
         });
       },
-      (error) => {
+      (error: Error) => {
         channels -= 1;
-        reject();
+        const isKnown = error instanceof TunnelRefused || error instanceof RelayRefused;
+        refuse(reject, isKnown ? error.message : 'the connection failed');
         if (error instanceof TunnelRefused && (error.reason === 'unknown' || error.reason === 'ending')) onCut();
       },
     );
+  };
+  client.on('session', (accept, reject) => {
+    if (channels >= MAX_CHANNELS) return refuse(reject, TOO_MANY);
+    const session = accept();
+    count(session);
+    serveSession(session, connected, agent);
   });
-}
-
-/** The library gives the connection, not what it is made of. */
-function socketOf(client: Connection): Socket {
-  return (client as unknown as { _sock: Socket })._sock;
+  client.on('tcpip', (accept, reject, { destIP, destPort }) => {
+    if (channels >= MAX_CHANNELS) return refuse(reject, TOO_MANY);
+    if (!hosts.has(destIP)) return refuse(reject, `only localhost of ${instanceId} can be reached, not other hosts`);
+    if (destPort < 1 || destPort > 65_535) return refuse(reject, 'the port must be 1 to 65535');
+    forward(accept, reject, () => tunnels.open({ opener, instanceId, target: { kind: 'port', port: destPort } }));
+  });
+  client.on('openssh.streamlocal' as 'tcpip', (accept, reject, info) => {
+    const { socketPath } = info as unknown as { socketPath: string };
+    if (channels >= MAX_CHANNELS) return refuse(reject, TOO_MANY);
+    if (!IS_SOCKET_PATH.test(socketPath))
+      return refuse(reject, 'the socket must be an absolute path of at most 107 bytes');
+    forward(accept, reject, () => connectUnix(connected, socketPath));
+  });
 }

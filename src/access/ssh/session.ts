@@ -1,8 +1,10 @@
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2';
 import { type ExecTarget, SIGNALS, type TunnelSignal } from '../../agent/tunnel-protocol.js';
 import type { Tunnel } from '../tunnels.js';
+import type { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, withTunnel } from './command.js';
 import { joinCommand } from './join.js';
+import { withScp } from './scp.js';
 import { serveSftp } from './sftp.js';
 
 /** Variables that a client may set, as sshd lets it on most systems. */
@@ -13,10 +15,11 @@ const TERM = /^[A-Za-z0-9._+-]{1,64}$/;
 const MAX_SIDE = 1_000;
 
 /** One session of a connection: a terminal, variables, and then one shell, command or SFTP. */
-export function serveSession(session: Session, connected: Connected): void {
+export function serveSession(session: Session, connected: Connected, agent: AgentForwarding): void {
   const env: Record<string, string> = {};
   let terminal: ExecTarget['terminal'] = null;
   let tunnel: Tunnel | null = null;
+  let wantsAgent = false;
 
   session.on('env', (accept, reject, { key, val }: { key: string; val: string }) => {
     const isTaken = VARIABLE.test(key) && val.length <= MAX_VALUE && Object.keys(env).length < MAX_VARIABLES;
@@ -40,7 +43,20 @@ export function serveSession(session: Session, connected: Connected): void {
     accept?.();
   });
 
+  session.on('auth-agent', (accept) => {
+    wantsAgent = true;
+    accept?.();
+  });
+
   const run = async (channel: ServerChannel, command: string | null) => {
+    if (wantsAgent) {
+      try {
+        env.SSH_AUTH_SOCK = await agent.path();
+      } catch (error) {
+        // Scripts read what commands print.
+        if (terminal !== null) channel.write(`no agent forwarding: ${(error as Error).message}\r\n`);
+      }
+    }
     const target: ExecTarget = { kind: 'exec', command, argv: null, env, terminal };
     await withTunnel(channel, connected, target, async (opened) => {
       tunnel = opened;
@@ -53,7 +69,9 @@ export function serveSession(session: Session, connected: Connected): void {
     if (channel !== undefined) void use(channel);
   };
   session.on('shell', (accept) => begin(accept(), (channel) => run(channel, null)));
-  session.on('exec', (accept, _reject, { command }) => begin(accept(), (channel) => run(channel, command)));
+  session.on('exec', (accept, _reject, { command }) =>
+    begin(accept(), (channel) => run(channel, withScp(command) ?? command)),
+  );
   session.on('subsystem', (accept, reject, { name }: { name: string }) => {
     if (name === 'sftp') begin(accept(), (channel) => serveSftp(channel, connected));
     else reject?.();

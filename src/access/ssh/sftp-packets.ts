@@ -21,7 +21,7 @@ export const REQUEST = {
   symlink: 20,
   extended: 200,
 } as const;
-const ANSWER = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105 } as const;
+const ANSWER = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105, extended: 201 } as const;
 export const STATUS = { ok: 0, eof: 1, noSuchFile: 2, denied: 3, failure: 4, badMessage: 5, unsupported: 8 } as const;
 /** Bits of an open request. */
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
@@ -43,6 +43,7 @@ export interface Attributes {
 }
 
 export interface Entry {
+  /** One character for each byte. */
   name: string;
   attributes: Attributes;
 }
@@ -79,8 +80,9 @@ export class Packet {
     return this.#take(this.number());
   }
 
+  /** One character for each byte: names are bytes. */
   text(): string {
-    return this.data().toString('utf8');
+    return this.data().toString('latin1');
   }
 
   attributes(): Attributes {
@@ -118,9 +120,11 @@ export const answers = {
       ANSWER.name,
       number(id),
       number(entries.length),
-      ...entries.flatMap((entry) => [text(entry.name), text(longName(entry)), attributes(entry.attributes)]),
+      ...entries.flatMap((entry) => [name(entry.name), name(longName(entry)), attributes(entry.attributes)]),
     ),
   attributes: (id: number, of: Attributes): Buffer => packet(ANSWER.attrs, number(id), attributes(of)),
+  /** Of an extension: numbers of 64 bits. */
+  numbers: (id: number, values: readonly bigint[]): Buffer => packet(ANSWER.extended, number(id), ...values.map(long)),
 };
 
 function packet(type: number, ...parts: Buffer[]): Buffer {
@@ -134,6 +138,12 @@ function number(value: number): Buffer {
   return bytes;
 }
 
+function long(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(value);
+  return bytes;
+}
+
 function data(bytes: Buffer): Buffer {
   return Buffer.concat([number(bytes.length), bytes]);
 }
@@ -142,17 +152,20 @@ function text(value: string): Buffer {
   return data(Buffer.from(value, 'utf8'));
 }
 
+/** One byte for each character. */
+function name(value: string): Buffer {
+  return data(Buffer.from(value, 'latin1'));
+}
+
 function attributes({ size, owner, mode, times }: Attributes): Buffer {
   const flags =
     (size === undefined ? 0 : ATTR.size) |
     (owner === undefined ? 0 : ATTR.owner) |
     (mode === undefined ? 0 : ATTR.permissions) |
     (times === undefined ? 0 : ATTR.times);
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64BE(size ?? 0n);
   return Buffer.concat([
     number(flags),
-    ...(size === undefined ? [] : [length]),
+    ...(size === undefined ? [] : [long(size)]),
     ...(owner === undefined ? [] : [number(owner.uid), number(owner.gid)]),
     ...(mode === undefined ? [] : [number(mode)]),
     ...(times === undefined ? [] : [number(timeOf(times.accessed)), number(timeOf(times.modified))]),

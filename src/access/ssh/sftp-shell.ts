@@ -54,7 +54,8 @@ export class SftpShell {
     const { output, code } = await this.#ask(command, keepsErrors, maxBytes);
     if (code === 0) return output;
     const words = lastLine(output);
-    if (/no such file|not found|nonexistent/i.test(words)) throw new SftpFault(STATUS.noSuchFile, words);
+    if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(words))
+      throw new SftpFault(STATUS.noSuchFile, words);
     if (/permission denied|not permitted/i.test(words)) throw new SftpFault(STATUS.denied, words);
     throw new SftpFault(STATUS.failure, words || `it failed with ${code}`);
   }
@@ -69,12 +70,14 @@ export class SftpShell {
   /** All entries of a folder, itself and the one above first. */
   async list(path: string): Promise<Listing> {
     const mark = randomBytes(8).toString('hex');
+    const folder = quote(path);
     const output = await this.run(
-      `cd -- ${quote(path)} && { for f in . .. * .[!.]* ..?*; do
+      `[ -e ${folder} ] || { echo 'No such file'; false; } && { [ -d ${folder} ] || { echo 'Not a directory'; false; }; } &&
+{ [ -r ${folder} ] || { echo 'Permission denied'; false; }; } && cd -- ${folder} && { for f in . .. * .[!.]* ..?*; do
 if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 stat -c '${mark} ${STAT} %n' -- 2>/dev/null; cd - >/dev/null; }`,
       { maxBytes: MAX_LISTING_BYTES },
     );
-    return { bytes: output.length, entries: entriesOf(output, mark) };
+    return { bytes: output.length, entries: entriesOf(output, mark, 'latin1') };
   }
 
   end(): void {
@@ -97,7 +100,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
         },
       };
       const errors = keepsErrors ? '2>&1' : '2>/dev/null';
-      this.#tunnel.write(`{ ${command}\n} </dev/null ${errors}; printf '%s%d\\n' '${this.#mark}' "$?"\n`);
+      this.#tunnel.write(`{ ${command}\n} </dev/null ${errors}; printf '%s%d\\n' '${this.#mark}' "$?"\n`, 'latin1');
     });
   }
 

@@ -1,9 +1,9 @@
-import { posix } from 'node:path';
 import type { ServerChannel } from 'ssh2';
 import type { ExecTarget } from '../../agent/tunnel-protocol.js';
 import { ByteQueue } from '../../untrusted/byte-queue.js';
 import { LastBytes, lastLine } from '../../untrusted/last-line.js';
 import { turn } from '../../untrusted/turn.js';
+import { nameIt } from '../files/name-it.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Connected, withTunnel } from './command.js';
@@ -26,7 +26,28 @@ import { type Listing, quote, SftpShell } from './sftp-shell.js';
  * Prints S and starts the image's own server where it has one; else prints N and starts a shell that reads commands.
  */
 const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
-const MAX_HANDLES = 64;
+const MAX_HANDLES = 1_024;
+/** Files that have a command or bytes of their own; those used longest ago rest, and begin again when they are used. */
+const MAX_ACTIVE_FILES = 32;
+/** Of one read or write. */
+const MAX_DATA_BYTES = MAX_PACKET_BYTES - 1_024;
+const EXTENSIONS = {
+  'posix-rename@openssh.com': '1',
+  'statvfs@openssh.com': '2',
+  'fstatvfs@openssh.com': '2',
+  'hardlink@openssh.com': '1',
+  'fsync@openssh.com': '1',
+  'lsetstat@openssh.com': '1',
+  'limits@openssh.com': '1',
+  'expand-path@openssh.com': '1',
+  'copy-data': '1',
+} as const;
+/** Block sizes, blocks, free ones, those for users; inodes, free ones; id and longest name. */
+const STAT_FS = '%s %S %b %f %a %c %d %i %l';
+const FILE_SYSTEM = /^((?:\d{1,19} ){7})([\da-f]{1,16}) (\d{1,6})$/;
+/** A user that a path names, as `~user`. */
+const USER = /^~([A-Za-z_][A-Za-z0-9_.-]{0,31})?(?:\/|$)/;
+const IS_MISSING = `echo 'No such file'; false`;
 /** A file of at most this many bytes is read at once. */
 const SMALL_BYTES = 262_144n;
 const NAMES_AT_ONCE = 100;
@@ -72,6 +93,16 @@ interface OpenFile {
   small: Buffer | null;
   reader: { tunnel: Tunnel; at: bigint; left: ByteQueue } | null;
   writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
+  /** Of writing, when it came to rest; the client is told when it uses the file again. */
+  fault: SftpFault | null;
+}
+
+interface Copy {
+  from: OpenFile;
+  start: bigint;
+  length: bigint;
+  to: OpenFile;
+  at: bigint;
 }
 
 /**
@@ -82,8 +113,11 @@ class SftpServer {
   readonly #shell: SftpShell;
   readonly #connected: Connected;
   readonly #handles = new Map<number, OpenFile | Folder>();
+  /** Used longest ago first. */
+  readonly #active = new Set<OpenFile>();
   #lastHandle = 0;
   #home = '/';
+  #umask = 0o022;
 
   constructor(shell: SftpShell, connected: Connected) {
     this.#shell = shell;
@@ -91,7 +125,9 @@ class SftpServer {
   }
 
   async serve(channel: ServerChannel): Promise<void> {
-    this.#home = (await this.#shell.run('pwd')).toString('utf8').trim();
+    this.#home = (await this.#shell.run('pwd')).toString('latin1').replace(/\n$/, '');
+    const umask = (await this.#shell.run('umask')).toString('latin1').trim();
+    if (/^[0-7]{1,4}$/.test(umask)) this.#umask = Number.parseInt(umask, 8);
     const pending = new ByteQueue();
     // The channel still has to receive the exit code.
     for await (const chunk of channel.iterator({ destroyOnReturn: false })) {
@@ -114,6 +150,7 @@ class SftpServer {
       handle.writer?.tunnel.destroy();
     }
     this.#handles.clear();
+    this.#active.clear();
   }
 
   async #send(channel: ServerChannel, answer: Buffer): Promise<void> {
@@ -130,7 +167,7 @@ class SftpServer {
 
   async #answer(packet: Packet): Promise<Buffer> {
     const type = packet.byte();
-    if (type === REQUEST.init) return answers.version({ 'posix-rename@openssh.com': '1', 'fsync@openssh.com': '1' });
+    if (type === REQUEST.init) return answers.version(EXTENSIONS);
     const id = packet.number();
     try {
       return await this.#do(type, id, packet);
@@ -145,7 +182,7 @@ class SftpServer {
     const path = () => this.#resolve(packet.text());
     switch (type) {
       case REQUEST.realpath:
-        return answers.names(id, [{ name: path(), attributes: {} }]);
+        return answers.names(id, [{ name: await this.#realPath(path()), attributes: {} }]);
       case REQUEST.stat:
         return answers.attributes(id, await this.#shell.stat(path(), true));
       case REQUEST.lstat:
@@ -156,12 +193,12 @@ class SftpServer {
         return answers.attributes(id, await this.#shell.stat(file.path, true));
       }
       case REQUEST.setstat:
-        await this.#setAttributes(path(), packet.attributes());
+        await this.#setAttributes(path(), packet.attributes(), true);
         return done();
       case REQUEST.fsetstat: {
         const file = this.#file(packet);
         await this.#flush(file);
-        await this.#setAttributes(file.path, packet.attributes());
+        await this.#setAttributes(file.path, packet.attributes(), true);
         return done();
       }
       case REQUEST.open:
@@ -171,7 +208,7 @@ class SftpServer {
         return done();
       case REQUEST.read: {
         const file = this.#file(packet);
-        const bytes = await this.#read(file, packet.long(), Math.min(packet.number(), MAX_PACKET_BYTES));
+        const bytes = await this.#read(file, packet.long(), Math.min(packet.number(), MAX_DATA_BYTES));
         return bytes.length > 0 ? answers.data(id, bytes) : answers.status(id, STATUS.eof, 'end of file');
       }
       case REQUEST.write:
@@ -191,15 +228,14 @@ class SftpServer {
       }
       case REQUEST.remove: {
         const file = quote(path());
-        await this.#shell.run(
-          `if [ -e ${file} ] || [ -L ${file} ]; then rm -f -- ${file}; else echo 'No such file'; false; fi`,
-        );
+        await this.#shell.run(`if ${isThere(file)}; then rm -f -- ${file}; else ${IS_MISSING}; fi`);
         return done();
       }
       case REQUEST.mkdir: {
         const folder = path();
         const { mode } = packet.attributes();
-        await this.#shell.run(`mkdir ${mode === undefined ? '' : `-m ${octal(mode)} `}-- ${quote(folder)}`);
+        const given = mode === undefined ? '' : `-m ${octal(mode & ~this.#umask)} `;
+        await this.#shell.run(`mkdir ${given}-- ${quote(folder)}`);
         return done();
       }
       case REQUEST.rmdir:
@@ -209,29 +245,85 @@ class SftpServer {
         await this.#rename(path(), path(), false);
         return done();
       case REQUEST.readlink: {
-        const name = (await this.#shell.run(`readlink -- ${quote(path())}`)).toString('utf8').replace(/\n$/, '');
+        const name = (await this.#shell.run(`readlink -- ${quote(path())}`)).toString('latin1').replace(/\n$/, '');
         return answers.names(id, [{ name, attributes: {} }]);
       }
       case REQUEST.symlink: {
         // In OpenSSH's order, not the draft's.
         const target = packet.text();
-        await this.#shell.run(`ln -s -- ${quote(target)} ${quote(path())}`);
+        await this.#link('ln -s', quote(target), quote(path()));
         return done();
       }
-      case REQUEST.extended: {
-        const name = packet.text();
-        if (name === 'posix-rename@openssh.com') await this.#rename(path(), path(), true);
-        else if (name === 'fsync@openssh.com') await this.#flush(this.#file(packet));
-        else throw new SftpFault(STATUS.unsupported, `${name} is not supported`);
-        return done();
-      }
+      case REQUEST.extended:
+        return (await this.#extended(packet.text(), id, packet)) ?? done();
       default:
         throw new SftpFault(STATUS.unsupported, 'not supported');
     }
   }
 
+  /** The answer to a request of an extension; null where it is only that it is done. */
+  async #extended(name: string, id: number, packet: Packet): Promise<Buffer | null> {
+    const path = () => this.#resolve(packet.text());
+    switch (name as keyof typeof EXTENSIONS) {
+      case 'posix-rename@openssh.com':
+        await this.#rename(path(), path(), true);
+        return null;
+      case 'hardlink@openssh.com':
+        await this.#link('ln', quote(path()), quote(path()));
+        return null;
+      case 'fsync@openssh.com':
+        await this.#flush(this.#file(packet));
+        return null;
+      case 'lsetstat@openssh.com':
+        await this.#setAttributes(path(), packet.attributes(), false);
+        return null;
+      case 'statvfs@openssh.com':
+        return answers.numbers(id, await this.#fileSystem(path()));
+      case 'fstatvfs@openssh.com':
+        return answers.numbers(id, await this.#fileSystem(this.#file(packet).path));
+      case 'limits@openssh.com':
+        return answers.numbers(id, [MAX_PACKET_BYTES, MAX_DATA_BYTES, MAX_DATA_BYTES, MAX_HANDLES].map(BigInt));
+      case 'expand-path@openssh.com':
+        return answers.names(id, [{ name: await this.#expand(packet.text()), attributes: {} }]);
+      case 'copy-data': {
+        const [from, start, length] = [this.#file(packet), packet.long(), packet.long()];
+        await this.#copy({ from, start, length, to: this.#file(packet), at: packet.long() });
+        return null;
+      }
+      default:
+        throw new SftpFault(STATUS.unsupported, `${name} is not supported`);
+    }
+  }
+
+  /** Not shortened: what `..` is depends on links. */
   #resolve(path: string): string {
-    return posix.resolve(this.#home, path);
+    if (path === '') return this.#home;
+    return path.startsWith('/') ? path : `${this.#home.replace(/\/$/, '')}/${path}`;
+  }
+
+  /** The last part of the path may be missing. */
+  async #realPath(path: string): Promise<string> {
+    const [file, folder] = [quote(path), quote(path.replace(/[^/]*\/*$/, '') || '/')];
+    const script = `readlink -f -- ${file} 2>/dev/null || { if [ -d ${folder} ]; then printf '%s\\n' ${file}; else ${IS_MISSING}; fi; }`;
+    return (await this.#shell.run(script)).toString('latin1').replace(/\n$/, '');
+  }
+
+  async #expand(path: string): Promise<string> {
+    const [begin = '', user] = USER.exec(path) ?? [];
+    if (begin === '') return this.#realPath(this.#resolve(path));
+    // Only a name, or nothing, stands behind it.
+    const home = user === undefined ? this.#home : (await this.#shell.run(`echo ~${user}`)).toString('latin1').trim();
+    if (!home.startsWith('/')) throw new SftpFault(STATUS.noSuchFile, 'no such user');
+    return this.#realPath(`${home}/${path.slice(begin.length)}`);
+  }
+
+  async #fileSystem(path: string): Promise<bigint[]> {
+    const output = await this.#shell.run(`stat -f -c '${STAT_FS}' -- ${quote(path)}`);
+    const [, numbers, id, longest] = FILE_SYSTEM.exec(output.toString('latin1').trim()) ?? [];
+    if (numbers === undefined) throw new SftpFault(STATUS.failure, 'the image’s stat reports no file system');
+    const [size, unit, blocks, free, available, inodes, freeInodes] = numbers.trim().split(' ').map(BigInt);
+    const counts = [size!, unit!, blocks!, free!, available!, inodes!, freeInodes!, freeInodes!];
+    return [...counts, BigInt(`0x${id}`), 0n, BigInt(longest!)];
   }
 
   #keep(handle: OpenFile | Folder): number {
@@ -249,6 +341,25 @@ class SftpServer {
     return bytes;
   }
 
+  /** Lets another file rest where too many are active. */
+  async #use(file: OpenFile): Promise<void> {
+    this.#active.delete(file);
+    this.#active.add(file);
+    if (this.#active.size <= MAX_ACTIVE_FILES) return;
+    const [oldest] = this.#active;
+    this.#active.delete(oldest!);
+    this.#stopReading(oldest!);
+    await this.#flush(oldest!).catch((error: SftpFault) => {
+      oldest!.fault = error;
+    });
+  }
+
+  #stopReading(file: OpenFile): void {
+    file.reader?.tunnel.destroy();
+    file.reader = null;
+    file.small = null;
+  }
+
   #file(packet: Packet): OpenFile {
     const handle = this.#handles.get(packet.data().readUInt32BE(0));
     if (handle?.kind !== 'file') throw new SftpFault(STATUS.failure, 'no such handle');
@@ -259,16 +370,17 @@ class SftpServer {
     const file = quote(path);
     const has = (flag: number) => (flags & flag) !== 0;
     const steps = [`[ ! -d ${file} ] || { echo 'is a directory'; false; }`];
-    if (!has(OPEN.create)) steps.push(`[ -e ${file} ] || { echo 'No such file'; false; }`);
+    if (!has(OPEN.create)) steps.push(`[ -e ${file} ] || { ${IS_MISSING}; }`);
     if (has(OPEN.read)) steps.push(`{ [ ! -e ${file} ] || [ -r ${file} ] || { echo 'Permission denied'; false; }; }`);
     if (has(OPEN.write)) {
       const create = has(OPEN.truncate) ? `: > ${file}` : `: >> ${file}`;
-      const perms = mode === undefined ? '' : ` && if [ $new = 1 ]; then chmod ${octal(mode)} ${file}; fi`;
+      const perms =
+        mode === undefined ? '' : ` && if [ $new = 1 ]; then chmod ${octal(mode & ~this.#umask)} ${file}; fi`;
       const exclusive = has(OPEN.create) && has(OPEN.exclusive) ? `set -C; : > ${file}` : create;
       steps.push(`( new=0; [ -e ${file} ] || new=1; ${exclusive}${perms} )`);
     }
     await this.#shell.run(steps.join(' && '));
-    return this.#keep({ kind: 'file', path, flags, small: null, reader: null, writer: null });
+    return this.#keep({ kind: 'file', path, flags, small: null, reader: null, writer: null, fault: null });
   }
 
   async #close(packet: Packet): Promise<void> {
@@ -276,12 +388,14 @@ class SftpServer {
     const file = this.#handles.get(handle);
     this.#handles.delete(handle);
     if (file?.kind !== 'file') return;
-    file.reader?.tunnel.destroy();
+    this.#active.delete(file);
+    this.#stopReading(file);
     await this.#flush(file);
   }
 
   async #read(file: OpenFile, offset: bigint, length: number): Promise<Buffer> {
     await this.#flush(file);
+    await this.#use(file);
     if (file.small === null && file.reader === null) {
       const { size = 0n } = await this.#shell.stat(file.path, true);
       if (size <= SMALL_BYTES)
@@ -295,9 +409,8 @@ class SftpServer {
       // Requests that were sent before the end was known.
       if (file.reader?.tunnel.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
       file.reader?.tunnel.destroy();
-      const from =
-        offset === 0n ? `exec cat -- ${quote(file.path)}` : `exec tail -c +${offset + 1n} -- ${quote(file.path)}`;
-      const tunnel = await this.#tunnel(from);
+      const from = offset === 0n ? 'exec cat -- "$f"' : `exec tail -c +${offset + 1n} -- "$f"`;
+      const tunnel = await this.#tunnel(file.path, from);
       tunnel.stderr.resume();
       tunnel.on('error', () => {});
       file.reader = { tunnel, at: offset, left: new ByteQueue() };
@@ -309,15 +422,14 @@ class SftpServer {
 
   async #write(file: OpenFile, offset: bigint, bytes: Buffer): Promise<void> {
     if ((file.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
-    file.reader?.tunnel.destroy();
-    file.reader = null;
-    file.small = null;
+    this.#stopReading(file);
+    if (file.fault !== null) throw file.fault;
+    await this.#use(file);
     if (file.writer !== null && file.writer.at !== offset && (file.flags & OPEN.append) === 0) await this.#flush(file);
     if (file.writer === null) {
-      const path = quote(file.path);
       const seek = offset === 0n ? '' : `dd bs=1 seek=${offset} count=0 conv=notrunc 2>/dev/null; `;
-      const command = (file.flags & OPEN.append) !== 0 ? `exec cat >> ${path}` : `{ ${seek}exec cat; } 1<> ${path}`;
-      const tunnel = await this.#tunnel(command);
+      const command = (file.flags & OPEN.append) !== 0 ? 'exec cat >> "$f"' : `{ ${seek}exec cat; } 1<> "$f"`;
+      const tunnel = await this.#tunnel(file.path, command);
       file.writer = { tunnel, at: offset, failure: failureOf(tunnel) };
     }
     const { writer } = file;
@@ -327,9 +439,27 @@ class SftpServer {
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
 
+  /** Copies bytes from file to file; a length of zero is all that follow. */
+  async #copy({ from, start, length, to, at }: Copy): Promise<void> {
+    if ((to.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
+    if (from.path === to.path) throw new SftpFault(STATUS.failure, 'a file can’t be copied into itself');
+    await this.#flush(from);
+    await this.#flush(to);
+    this.#stopReading(to);
+    const source = `${nameIt(Buffer.from(from.path, 'latin1'))}; s=$f`;
+    const bytes = length === 0n ? '' : ` | head -c ${length}`;
+    const seek = at === 0n ? '' : `dd bs=1 seek=${at} count=0 conv=notrunc 2>/dev/null; `;
+    const tunnel = await this.#tunnel(to.path, `{ ${seek}tail -c +${start + 1n} -- "$s"${bytes}; } 1<> "$f"`, source);
+    tunnel.end();
+    const failure = await failureOf(tunnel);
+    if (failure !== null) throw new SftpFault(STATUS.failure, failure);
+  }
+
   /** Resolves when everything written so far is in the file. */
   async #flush(file: OpenFile): Promise<void> {
-    const { writer } = file;
+    const { writer, fault } = file;
+    file.fault = null;
+    if (fault !== null) throw fault;
     if (writer === null) return;
     file.writer = null;
     writer.tunnel.end();
@@ -337,31 +467,60 @@ class SftpServer {
     if (failure !== null) throw new SftpFault(STATUS.failure, failure);
   }
 
-  async #setAttributes(path: string, { size, owner, mode, times }: Attributes): Promise<void> {
+  async #setAttributes(path: string, { size, owner, mode, times }: Attributes, follows: boolean): Promise<void> {
     const file = quote(path);
+    const link = follows ? '' : '-h ';
+    if (!follows && (size !== undefined || mode !== undefined)) {
+      // Links have neither.
+      await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has no size or mode of its own'; false; }`);
+    }
     const steps = [
       ...(size === undefined ? [] : [`truncate -s ${size} -- ${file}`]),
-      ...(owner === undefined ? [] : [`chown ${owner.uid}:${owner.gid} -- ${file}`]),
+      ...(owner === undefined ? [] : [`chown ${link}${owner.uid}:${owner.gid} -- ${file}`]),
       ...(mode === undefined ? [] : [`chmod ${octal(mode)} -- ${file}`]),
-      ...(times === undefined ? [] : [`touch -c -a -d @${times.accessed} -- ${file}`]),
-      ...(times === undefined ? [] : [`touch -c -m -d @${times.modified} -- ${file}`]),
+      ...(times === undefined ? [] : [`touch ${link}-c -a -d @${times.accessed} -- ${file}`]),
+      ...(times === undefined ? [] : [`touch ${link}-c -m -d @${times.modified} -- ${file}`]),
     ];
     if (steps.length > 0) await this.#shell.run(steps.join(' && '));
   }
 
-  async #rename(from: string, to: string, replaces: boolean): Promise<void> {
-    const [old, next] = [quote(from), quote(to)];
-    const taken = replaces ? `[ -d ${next} ] && [ ! -d ${old} ]` : `[ -e ${next} ]`;
-    await this.#shell.run(`if ${taken}; then echo 'it exists'; false; else mv -f -- ${old} ${next}; fi`);
+  /** Where something is at `path`, even a folder, `ln` would put the link into it. */
+  async #link(command: string, target: string, path: string): Promise<void> {
+    await this.#shell.run(
+      `if ${isThere(path)}; then echo 'it exists'; false; else ${command} -- ${target} ${path}; fi`,
+    );
   }
 
-  #tunnel(command: string): Promise<Tunnel> {
+  /** As rename(2), where `mv` would move into a folder, also behind a link. */
+  async #rename(from: string, to: string, replaces: boolean): Promise<void> {
+    const [old, next] = [quote(from), quote(to)];
+    const move = `mv -f -- ${old} ${next}`;
+    const fail = (words: string) => `{ echo '${words}'; false; }`;
+    if (!replaces) {
+      await this.#shell.run(
+        `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('it exists')}; else ${move}; fi`,
+      );
+      return;
+    }
+    // Not every mv replaces a link to a folder by -T.
+    await this.#shell.run(`if ! { ${isThere(old)}; }; then ${IS_MISSING}
+elif [ -d ${old} ] && [ ! -L ${old} ]; then
+  if [ -L ${next} ] || { [ -e ${next} ] && [ ! -d ${next} ]; }; then ${fail('Not a directory')}
+  elif [ -d ${next} ] && [ ! ${old} -ef ${next} ]; then rmdir -- ${next} && { ${move} || { mkdir -- ${next}; false; }; }
+  elif [ ! -d ${next} ]; then ${move}; fi
+elif [ -L ${next} ]; then mv -fT -- ${old} ${next} 2>/dev/null || { rm -f -- ${next} && ${move}; }
+elif [ -d ${next} ]; then ${fail('Is a directory')}
+elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
+  }
+
+  /** Runs a command that finds the path in `$f`, after another one. */
+  #tunnel(path: string, command: string, before = ':'): Promise<Tunnel> {
     const { tunnels, opener, instanceId } = this.#connected;
     // Not the user's shell: these are lines for sh.
     const target: ExecTarget = {
       kind: 'exec',
       command: null,
-      argv: ['/bin/sh', '-c', command],
+      argv: ['/bin/sh', '-c', `${before}; ${nameIt(Buffer.from(path, 'latin1'))}; ${command}`],
       env: {},
       terminal: null,
     };
@@ -402,6 +561,11 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
     else await firstEvent(tunnel, 'readable', 'end', 'close');
   }
   return left.take(length);
+}
+
+/** A link that leads nowhere too. */
+function isThere(file: string): string {
+  return `[ -e ${file} ] || [ -L ${file} ]`;
 }
 
 function octal(mode: number): string {

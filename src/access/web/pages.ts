@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
 interface Page {
@@ -92,4 +93,27 @@ function htmlOf({ status, title, text }: Page): string {
 <title>${title}</title><style>${STYLE}</style></head>
 <body><h1>${title}</h1><p>${text}</p><p><small>${status}</small></p></body></html>
 `;
+}
+
+/** Leads on from another address of this host, since one that differs only in its fragment would not be loaded. */
+const LEAD_ON =
+  "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";
+const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(LEAD_ON).digest('base64')}'; frame-ancestors 'none'`;
+
+/** A page of this host that goes on to `path`, so that what is there is not asked for by another site. */
+export function sendLanding(response: ServerResponse, path: string, headers: Record<string, string> = {}): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const to = path.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Opening</title>
+<noscript><meta http-equiv="refresh" content="0;url=${to}"></noscript></head>
+<body><p><a id="to" href="${to}">Continue</a></p><script>${LEAD_ON}</script></body></html>
+`;
+  response
+    .writeHead(200, {
+      ...HEADERS,
+      'Content-Security-Policy': LANDING_POLICY,
+      ...headers,
+      'Content-Length': String(Buffer.byteLength(body)),
+    })
+    .end(body);
 }

@@ -7,10 +7,14 @@ import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import {
   headersForContainer,
   headersForVisitor,
+  isFromElsewhere,
   mayUsePass,
+  type Provenance,
   passesOf,
+  tokenOf,
   WEB_COOKIE,
   WEB_COOKIE_TLS,
+  WEB_TOKEN_HEADER,
 } from '../../domain/rules/web-headers.js';
 import { COOKIE_SECONDS } from '../../domain/rules/web-pass.js';
 import { isWebPath, type WebSite, webSiteOf } from '../../domain/rules/web-site.js';
@@ -18,7 +22,7 @@ import type { Visit } from '../../domain/web-ports/visits.js';
 import { exchangeWebLink, LINK_PATH } from '../../domain/web-ports/web-links.js';
 import { type Tunnel, TunnelRefused, type TunnelRequest } from '../tunnels.js';
 import { type Exchange, Exchanges } from './exchanges.js';
-import { PAGES, sendPage } from './pages.js';
+import { PAGES, sendLanding, sendPage } from './pages.js';
 import { PortAgent, portOptions } from './port-agent.js';
 
 /** A connection without a byte in either direction is cut after this time. */
@@ -139,21 +143,16 @@ export class WebFront {
     if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
     response.once('close', () => this.#exchanges.end(exchange));
     if (visits.changes !== asOf) this.#exchanges.recheck(exchange);
+    if (isFromElsewhere(provenanceOf(request)) && !isUpgrade(request)) return sendLanding(response, request.url!);
     this.#pass(request, response, visit, addresses);
   }
 
-  /** The cookies of a request that may use them: its own page's, or what the visitor opened. */
+  /** The token of a request, and its cookies if it may use them: its own page's, or what the visitor opened. */
   #passesFor(request: IncomingMessage, { instanceId }: WebSite): string[] {
-    const { method, headers } = request;
-    const provenance = {
-      method: method!,
-      origin: headers.origin,
-      fetchSite: text(headers['sec-fetch-site']),
-      fetchMode: text(headers['sec-fetch-mode']),
-      fetchDest: text(headers['sec-fetch-dest']),
-    };
-    const mayUse = mayUsePass(provenance, instanceId, (host) => this.#siteOfHost(host));
-    return mayUse ? passesOf(headers.cookie, this.#isTls(request)) : [];
+    const { headers } = request;
+    const mayUse = mayUsePass(provenanceOf(request), instanceId, (host) => this.#siteOfHost(host));
+    const cookies = mayUse ? passesOf(headers.cookie, this.#isTls(request)) : [];
+    return [...tokenOf(text(headers[WEB_TOKEN_HEADER.toLowerCase()])), ...cookies];
   }
 
   /** One answer for every link that does not open anything, whatever the reason. */
@@ -168,10 +167,13 @@ export class WebFront {
     const isTls = this.#isTls(request);
     const name = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
     const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`;
+    const path = pathOf(query.get('path'));
+    const letIn = { 'Set-Cookie': `${name}=${cookie}; ${attributes}` };
+    if (isFromElsewhere(provenanceOf(request))) return sendLanding(response, path, letIn);
     response
       .writeHead(303, {
-        Location: pathOf(query.get('path')),
-        'Set-Cookie': `${name}=${cookie}; ${attributes}`,
+        Location: path,
+        ...letIn,
         'Cache-Control': 'no-store',
         'Referrer-Policy': 'no-referrer',
         'Content-Length': '0',
@@ -227,6 +229,16 @@ export class WebFront {
     if (hasBody(request)) sendBody(request, outgoing);
     else outgoing.end();
   }
+}
+
+function provenanceOf({ method, headers }: IncomingMessage): Provenance {
+  return {
+    method: method!,
+    origin: headers.origin,
+    fetchSite: text(headers['sec-fetch-site']),
+    fetchMode: text(headers['sec-fetch-mode']),
+    fetchDest: text(headers['sec-fetch-dest']),
+  };
 }
 
 /** Of a WebSocket: Node has handed its connection over. */

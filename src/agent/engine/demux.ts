@@ -3,6 +3,8 @@ import { Writable } from 'node:stream';
 /** The head of each piece: its stream, three zero bytes, its length in four bytes. */
 const HEAD_BYTES = 8;
 const STDERR = 2;
+const NEWLINE = 10;
+const SPACE = 32;
 
 /**
  * Splits what an engine sends of a command without a terminal into its two streams. Waits for whichever of the two is
@@ -36,15 +38,51 @@ export class Demux extends Writable {
         this.#target = this.#head[0] === STDERR ? this.#stderr : this.#stdout;
         this.#left = this.#head.readUInt32BE(4);
         this.#head = Buffer.alloc(0);
+        this.begins(this.#target);
       } else {
         const part = chunk.subarray(at, at + this.#left);
         at += part.length;
         this.#left -= part.length;
-        if (!this.#target.write(part)) slow.add(this.#target);
+        if (!this.#target.write(this.passes(this.#target, part))) slow.add(this.#target);
       }
     }
     if (slow.size === 0) done();
     else void Promise.all([...slow].map(drained)).then(() => done());
+  }
+
+  /** A piece for this stream begins. */
+  protected begins(_target: Writable): void {}
+
+  /** Of a part of the current piece, what is passed on. */
+  protected passes(_target: Writable, part: Buffer): Buffer {
+    return part;
+  }
+}
+
+/**
+ * The same for a log with times. Engines put a time before each piece, also where the piece before it in its stream had no
+ * end of line: such a time is left out, so that the pieces of a line are one line.
+ */
+export class LogDemux extends Demux {
+  /** Streams whose line has not ended. */
+  readonly #unfinished = new Set<Writable>();
+  #isInTime = false;
+
+  protected override begins(target: Writable): void {
+    this.#isInTime = this.#unfinished.has(target);
+  }
+
+  protected override passes(target: Writable, part: Buffer): Buffer {
+    let text = part;
+    if (this.#isInTime) {
+      const end = part.indexOf(SPACE);
+      if (end < 0) return part.subarray(part.length);
+      this.#isInTime = false;
+      text = part.subarray(end + 1);
+    }
+    if (text.length > 0 && text.at(-1) !== NEWLINE) this.#unfinished.add(target);
+    else if (text.length > 0) this.#unfinished.delete(target);
+    return text;
   }
 }
 

@@ -6,7 +6,7 @@ import Docker from 'dockerode';
 import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { Limiter } from '../limiter.js';
 import { MAX_PORTS } from '../protocol.js';
-import { Demux } from './demux.js';
+import { Demux, LogDemux } from './demux.js';
 import {
   type Container,
   type ContainerDetail,
@@ -296,7 +296,7 @@ export class DockerEngine implements Engine {
     const resize = (columns: number, rows: number) => answered(exec.resize({ w: columns, h: rows }) as Promise<void>);
     return {
       stdin: stream,
-      output: (stdout, stderr) => outputOf(stream, hasTty, stdout, stderr),
+      output: (stdout, stderr) => outputOf(stream, hasTty ? stdout : new Demux(stdout, stderr)),
       resize,
       state: async () => {
         const { Running, ExitCode, Pid } = await answered(exec.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
@@ -343,7 +343,7 @@ export class DockerEngine implements Engine {
     stream.catch(() => {});
     // Podman sends the head of its answer with the first line, which may be hours away: a refusal comes at once.
     await Promise.race([answered(stream), ...(follow ? [this.dial('GET', '/_ping', CALL_MS)] : [])]);
-    return { output: async (stdout, stderr) => outputOf(await answered(stream), false, stdout, stderr) };
+    return { output: async (stdout, stderr) => outputOf(await answered(stream), new LogDemux(stdout, stderr)) };
   }
 
   async address(instanceId: string): Promise<string | null> {
@@ -404,9 +404,9 @@ function tcpPorts(exposed: object | null | undefined): number[] {
 }
 
 /** With a terminal the engine sends bytes as they are; without one it says of each piece which of the two it is. */
-async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stderr: Writable): Promise<void> {
+async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
-    await (isRaw ? pipeline(stream, stdout, { end: false }) : pipeline(stream, new Demux(stdout, stderr)));
+    await pipeline(stream, target, { end: target instanceof Demux });
   } catch (error) {
     throw new EngineFault('away', (error as Error).message);
   }

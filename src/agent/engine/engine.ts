@@ -116,7 +116,7 @@ export interface RunningCommand {
 }
 
 export interface LogsSpec {
-  /** Null for all that is kept. */
+  /** Null for all that is kept. Engines may give more lines. */
   tail: number | null;
   /** Seconds since 1970. */
   since: number | null;

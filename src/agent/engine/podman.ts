@@ -9,7 +9,7 @@ import {
   sharedMemory,
   ulimits,
 } from './docker.js';
-import { type ContainerSpec, containerName } from './engine.js';
+import { type ContainerSpec, containerName, type Exec, type LogsSpec } from './engine.js';
 
 const BYTES_PER_MB = 1_048_576;
 const CPU_PERIOD_MICROSECONDS = 100_000;
@@ -22,6 +22,11 @@ export class PodmanEngine extends DockerEngine {
   /** CDI devices are in the configuration once the runtime has made the container, which waits with its first process. */
   override async prepare(instanceId: string): Promise<void> {
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
+  }
+
+  /** With a tail Podman joins pieces of lines of both outputs, backwards. */
+  override logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>> {
+    return super.logs(instanceId, { ...spec, tail: null }, signal);
   }
 
   override async create(spec: ContainerSpec): Promise<void> {

@@ -1,34 +1,56 @@
 import { Writable } from 'node:stream';
 
-/** Of one line; the rest of a longer one is left out. */
+/** Of one line, without its head; the rest of a longer one is left out. */
 const MAX_LINE_BYTES = 65_536;
+/** The time in front of a line, and the space behind it. */
+const MAX_HEAD_BYTES = 64;
+/** How often a line without an end is shown anew while it grows. */
+const SHOWS_EVERY_MS = 1_000;
 const NEWLINE = 10;
+const RETURN = 13;
+const SPACE = 32;
 
-/** Passes whole lines on, each behind a mark: so that two outputs share one tunnel, in the engine's order. */
-export function markedLines(target: Writable, mark: string): Writable {
-  let parts: Buffer[] = [];
-  let size = 0;
-  const add = (part: Buffer) => {
-    const kept = part.subarray(0, MAX_LINE_BYTES - size);
-    if (kept.length > 0) parts.push(kept);
-    size += kept.length;
+export interface Marks {
+  /** Stands before a whole line. */
+  whole: string;
+  /** Stands before a line that has no end yet: a later line of the same output and time replaces it. */
+  unfinished: string;
+}
+
+/**
+ * Passes lines on, each behind a mark, so that two outputs share one tunnel in the engine's order. A line without an end
+ * is passed at the end of the output, and while the output is followed within a second: a progress bar never has one. What
+ * a line wrote over itself is left out.
+ */
+export function markedLines(target: Writable, marks: Marks, isFollowed: boolean): Writable {
+  const line = new Line();
+  let timer: NodeJS.Timeout | null = null;
+  const show = () => {
+    timer = null;
+    // A slow reader gets what the line has become by then.
+    if (target.writableNeedDrain) later();
+    else if (!target.destroyed && !target.writableEnded) target.write(line.behind(marks.unfinished));
   };
-  const line = () => {
-    const whole = Buffer.concat([Buffer.from(mark), ...parts, Buffer.from('\n')]);
-    parts = [];
-    size = 0;
-    return whole;
+  const later = () => {
+    if (isFollowed) timer ??= setTimeout(show, SHOWS_EVERY_MS).unref();
+  };
+  const settle = () => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
   };
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       const lines: Buffer[] = [];
       let at = 0;
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, at)) {
-        add(chunk.subarray(at, end));
-        lines.push(line());
+        line.add(chunk.subarray(at, end));
+        lines.push(line.behind(marks.whole));
+        line.clear();
+        settle();
         at = end + 1;
       }
-      add(chunk.subarray(at));
+      line.add(chunk.subarray(at));
+      if (at < chunk.length) later();
       if (lines.length === 0 || target.destroyed || target.write(Buffer.concat(lines))) return done();
       const go = () => {
         target.off('drain', go);
@@ -39,8 +61,65 @@ export function markedLines(target: Writable, mark: string): Writable {
       target.on('close', go);
     },
     final(done) {
-      if (size > 0 && !target.destroyed) target.write(line());
+      settle();
+      if (!line.isEmpty && !target.destroyed) target.write(line.behind(marks.unfinished));
       done();
     },
+    destroy(error, done) {
+      settle();
+      done(error);
+    },
   });
+}
+
+/** A line that grows: its head, and what a terminal would show of the rest. */
+class Line {
+  #head: Buffer = Buffer.alloc(0);
+  #hasHead = false;
+  #parts: Buffer[] = [];
+  #size = 0;
+  /** What stood there before the last carriage return, until something is written over it. */
+  #before: Buffer = Buffer.alloc(0);
+
+  get isEmpty(): boolean {
+    return this.#head.length === 0;
+  }
+
+  /** `part` has no line break. */
+  add(part: Buffer): void {
+    let at = this.#addHead(part);
+    for (let end = part.indexOf(RETURN, at); end >= 0; end = part.indexOf(RETURN, at)) {
+      this.#addText(part.subarray(at, end));
+      if (this.#size > 0) this.#before = Buffer.concat(this.#parts);
+      [this.#parts, this.#size] = [[], 0];
+      at = end + 1;
+    }
+    this.#addText(part.subarray(at));
+  }
+
+  behind(mark: string): Buffer {
+    const text = this.#size > 0 ? this.#parts : [this.#before];
+    return Buffer.concat([Buffer.from(mark), this.#head, ...text, Buffer.from('\n')]);
+  }
+
+  clear(): void {
+    [this.#head, this.#hasHead, this.#parts, this.#size] = [Buffer.alloc(0), false, [], 0];
+    this.#before = Buffer.alloc(0);
+  }
+
+  /** Where the text begins. */
+  #addHead(part: Buffer): number {
+    if (this.#hasHead) return 0;
+    const space = part.indexOf(SPACE);
+    const end = space < 0 ? part.length : space + 1;
+    this.#head = Buffer.concat([this.#head, part.subarray(0, end)]);
+    this.#hasHead = space >= 0 || this.#head.length >= MAX_HEAD_BYTES;
+    return end;
+  }
+
+  #addText(text: Buffer): void {
+    const kept = text.subarray(0, MAX_LINE_BYTES - this.#size);
+    if (kept.length > 0) this.#parts.push(kept);
+    this.#size += kept.length;
+  }
 }

@@ -11,6 +11,7 @@ import {
   type ExecTarget,
   type GatewayControl,
   gatewayControl,
+  LOG_MARKS,
   type LogsTarget,
   MAX_FRAME_BYTES,
   MAX_TUNNELS_PER_HOST,
@@ -21,6 +22,7 @@ import {
   TunnelSocket,
   type TunnelTarget,
 } from '../tunnel-protocol.js';
+import { lastLines } from './last-lines.js';
 import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
@@ -213,12 +215,14 @@ export class AgentTunnels {
     const logs = await this.#deps.engine.logs(instanceId, { tail, since, follow }, ending.signal);
     tunnel.sendControl({ type: 'opened' });
     tunnel.resume();
-    const [out, err] = [markedLines(tunnel, 'o'), markedLines(tunnel, 'e')];
+    const lines = tail === null || follow ? tunnel : lastLines(tunnel, tail);
+    const out = markedLines(lines, LOG_MARKS.stdout, follow);
+    const err = markedLines(lines, LOG_MARKS.stderr, follow);
     await logs.output(out, err).catch((error) => {
       if (!ending.signal.aborted) tunnel.destroy(error as Error);
     });
-    // A last line without a line break counts too.
     await Promise.all([out, err].map((each) => finished(each.end())));
+    if (lines !== tunnel) await finished(lines.end());
     tunnel.end();
     await new Promise<void>((resolve) => (tunnel.destroyed ? resolve() : void tunnel.once('close', resolve)));
   }

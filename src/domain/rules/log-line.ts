@@ -8,13 +8,15 @@ export interface LogLine {
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
+  /** Whether it has no end yet: a later line of the same stream and time replaces it. */
+  isPartial: boolean;
 }
 
-const TIMED = /^[oe](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
+const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * A line as agents send it: `o` or `e` for the stream, its time, a space, and what the container wrote. Null for any
- * other line.
+ * A line as agents send it: `o` or `e` for the stream, in upper case where the line has no end yet, its time, a space, and
+ * what the container wrote. Null for any other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);
@@ -25,5 +27,11 @@ export function readLogLine(line: string): LogLine | null {
   const at = parseInstant(`${seconds}${zone}`);
   if (at === null) return null;
   const utc = formatInstant(at).slice(0, seconds!.length);
-  return { time: `${utc}.${decimals.padEnd(9, '0')}Z`, stream: line.startsWith('o') ? 'STDOUT' : 'STDERR', text };
+  const mark = line[0]!;
+  return {
+    time: `${utc}.${decimals.padEnd(9, '0')}Z`,
+    stream: mark.toLowerCase() === 'o' ? 'STDOUT' : 'STDERR',
+    text,
+    isPartial: mark === mark.toUpperCase(),
+  };
 }

@@ -91,6 +91,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.openPort': 'access',
   'Mutation.closePort': 'access',
   'Mutation.webLink': 'access',
+  'Mutation.webToken': 'access',
   /** What the console lists, sends and takes of a container's files. */
   'files of an instance': 'access',
   'Mutation.createSecret': 'access',

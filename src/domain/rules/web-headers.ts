@@ -7,6 +7,9 @@ export type RawHeaders = readonly string[];
 /** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
+/** The header that lets a program in: `Authorization` belongs to the program that runs inside. */
+export const WEB_TOKEN_HEADER = 'X-Web-Token';
+const WEB_TOKEN = WEB_TOKEN_HEADER.toLowerCase();
 /** Most passes of one request: more than the bounds of its head have room for, so that none hides another. */
 const MAX_PASSES = 400;
 
@@ -48,7 +51,7 @@ export interface VisitorRequest {
 /** The visitor's headers as a container gets them, without those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
-    if (name === 'host' || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
+    if (name === 'host' || name === WEB_TOKEN || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
     return name === 'cookie' ? withoutOwnCookies(value) : value;
   });
   const added = ['X-Forwarded-For', addresses.join(', '), 'X-Forwarded-Proto', isTls ? 'https' : 'http'];
@@ -95,6 +98,20 @@ export function mayUsePass(
   if (origin !== undefined) return siteOf(origin.replace(/^[a-z]+:\/\//i, ''))?.instanceId === instanceId;
   if (fetchSite === undefined || fetchSite === 'same-origin' || fetchSite === 'none') return true;
   return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
+}
+
+/** The pass in the header of a program; browsers send it for no page that does not know it. */
+export function tokenOf(header: string | undefined): string[] {
+  return header !== undefined && isWebPass(header) ? [header] : [];
+}
+
+/**
+ * Whether a page of another site led a visitor here. Programs inside refuse such requests, so a page of their own host comes
+ * first; that page's request is of the same origin.
+ */
+export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
+  const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';
+  return isVisit && (fetchSite === 'cross-site' || fetchSite === 'same-site');
 }
 
 /** Leaves out headers of one connection, and those that `pass` gives null for. */

@@ -112,7 +112,9 @@ export async function followLogs(
   if (gone.aborted) end();
   const wanted = { opener: caller, instanceId: id, since: input.since ?? null };
   try {
-    const kept = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
+    const read = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
+    // It comes again, and its end with it.
+    const kept = read.filter(({ isPartial }) => !isPartial);
     const place = placeAfter(kept);
     const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     const lines = batchesOf(deps, { wanted, earlier: lastOf(kept, tail), place, first, slot, ending });
@@ -162,13 +164,16 @@ interface Following {
 async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
   const { wanted, earlier, first, slot, ending } = following;
   let { place } = following;
+  const isGrown = unlessShown();
   try {
     if (earlier.length > 0) yield earlier;
     for (let source = first; ; ) {
       const queue = new LineQueue(source, ending.signal);
       const before = place;
       let ofBefore = 0;
-      const isNew = ({ time }: LogLine) => {
+      const isNew = (line: LogLine) => {
+        const { time } = line;
+        if (line.isPartial) return isGrown(line);
         if (time !== before.time) return time > before.time;
         ofBefore += 1;
         return ofBefore > before.lines;
@@ -176,8 +181,11 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
         const news = batch.filter(isNew);
         if (news.length === 0) continue;
-        const after = placeAfter(news);
-        place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
+        const whole = news.filter(({ isPartial }) => !isPartial);
+        if (whole.length > 0) {
+          const after = placeAfter(whole);
+          place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
+        }
         yield news;
       }
       // The engine ends what it sends when the container ends: it is asked again when that may have changed.
@@ -193,6 +201,16 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
     ending.abort();
     slot.close();
   }
+}
+
+/** Whether a line without an end differs from the last one of its stream: it is read again when the source is. */
+function unlessShown(): (line: LogLine) => boolean {
+  const shown = new Map<LogLine['stream'], string>();
+  return ({ stream, time, text }) => {
+    const isSame = shown.get(stream) === `${time} ${text}`;
+    shown.set(stream, `${time} ${text}`);
+    return !isSame;
+  };
 }
 
 function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {

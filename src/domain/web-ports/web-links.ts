@@ -3,6 +3,7 @@ import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant } from '../rules/time.js';
+import { WEB_TOKEN_HEADER } from '../rules/web-headers.js';
 import {
   COOKIE_SECONDS,
   hashWebPass,
@@ -39,6 +40,36 @@ export async function createWebLink(
   input: WebLinkInput,
 ): Promise<WebLink> {
   const path = check('path', fields.webPath, input.path ?? '/');
+  const { pass, address, expiresAt } = await createPass(deps, caller, input, true);
+  const query = new URLSearchParams({ pass, ...(path !== '/' && { path }) });
+  return { url: `${address}${LINK_PATH}?${query}`, expiresAt };
+}
+
+export interface WebToken {
+  token: string;
+  /** The header that carries it. */
+  header: string;
+  /** Where it lets in. */
+  url: string;
+  expiresAt: Instant;
+}
+
+/** What a program sends to be let in to a private port. It is valid as long as a browser's cookie, and ends with the key. */
+export async function createWebToken(
+  deps: Deps,
+  caller: { accountId: string; keyId: string },
+  input: Omit<WebLinkInput, 'path'>,
+): Promise<WebToken> {
+  const { pass, address, expiresAt } = await createPass(deps, caller, input, false);
+  return { token: pass, header: WEB_TOKEN_HEADER, url: address, expiresAt };
+}
+
+async function createPass(
+  deps: Deps,
+  caller: { accountId: string; keyId: string },
+  input: Omit<WebLinkInput, 'path'>,
+  isLink: boolean,
+): Promise<{ pass: string; address: string; expiresAt: Instant }> {
   const given = input.port == null ? null : check('port', fields.port, input.port);
   const { id } = await liveInstance(deps, caller.accountId, input.id);
   const { rows } = await deps.db.pool.query<PortsRow>({
@@ -53,14 +84,13 @@ export async function createWebLink(
   }
   const pass = newPass();
   const now = deps.clock.now();
+  const expiresAt = now + (isLink ? LINK_SECONDS : COOKIE_SECONDS);
   await deps.db.pool.query({
-    name: 'insert-web-link',
-    text: INSERT_LINK,
-    values: [hashWebPass(pass), id, port, caller.keyId, formatInstant(now), formatInstant(now + LINK_SECONDS)],
+    name: 'insert-web-pass',
+    text: INSERT_PASS,
+    values: [hashWebPass(pass), id, port, caller.keyId, formatInstant(now), formatInstant(expiresAt), isLink],
   });
-  const query = new URLSearchParams({ pass, ...(path !== '/' && { path }) });
-  const url = `${webUrlOf(deps.settings, id, port === firstPortOf(rows[0]) ? null : port)}${LINK_PATH}?${query}`;
-  return { url, expiresAt: now + LINK_SECONDS };
+  return { pass, address: webUrlOf(deps.settings, id, port === firstPortOf(rows[0]) ? null : port), expiresAt };
 }
 
 /** The cookie's text for a link that is followed at the host it is for; null for any other, and the second time. */
@@ -87,7 +117,7 @@ function newPass(): string {
 }
 
 /** Removes what has expired, of any instance, and the oldest of this one beyond the limit. */
-const INSERT_LINK = `
+const INSERT_PASS = `
   with expired as (
     delete from web_pass where hash in (
       select hash from web_pass where expires_at <= $5::timestamptz limit 1000 for update skip locked)
@@ -97,7 +127,7 @@ const INSERT_LINK = `
       order by created_at desc, hash offset ${MAX_PASSES_OF_INSTANCE - 1} for update skip locked)
   )
   insert into web_pass (hash, is_link, instance_id, port, key_id, created_at, expires_at)
-  values ($1, true, $2, $3, $4, $5::timestamptz, $6::timestamptz)`;
+  values ($1, $7, $2, $3, $4, $5::timestamptz, $6::timestamptz)`;
 
 const EXCHANGE_LINK = `
   with link as (

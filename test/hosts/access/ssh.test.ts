@@ -19,6 +19,8 @@ import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 /** An image with a server for SFTP of its own. */
 const FULL = 'full';
+/** Modules of perl on Debian. */
+const PERL = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/perl-base`;
 
 /** The agent asks the first gateway; what is tested goes through the second unless it says so. */
 describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman', ...OPEN_SSH), () => {
@@ -57,8 +59,14 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
       STREAMS_URL: `http://127.0.0.1:${free[2]}`,
     };
     second = await startProcess(secondEnv);
-    const programs = ['/bin/bash', '/usr/bin/rsync', '/usr/lib/openssh/sftp-server'];
-    await fleet.registry.push(FULL, { programs });
+    const programs = [
+      '/bin/bash',
+      '/usr/bin/rsync',
+      '/usr/lib/openssh/sftp-server',
+      '/usr/bin/perl',
+      '/usr/bin/ssh-add',
+    ];
+    await fleet.registry.push(FULL, { programs, files: { [PERL]: PERL } });
     await fleet.engine.pull(`${fleet.registry.at}/${FULL}:1`);
     await fleet.template(FULL, `${fleet.registry.at}/${FULL}`);
     host = await fleet.host();
@@ -223,6 +231,19 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
 
   it('copies files both ways in an image without a server for SFTP', copiesFiles);
 
+  it('copies files by the old protocol of scp in an image without scp', async () => {
+    const from = someFiles();
+    const at = `${id}@127.0.0.1:/workspace/old`;
+    const back = folder();
+    expect(await ssh.ssh(id, 'mkdir -p /workspace/old')).toMatchObject({ code: 0 });
+    expect(await ssh.scp(from, `${at}/`, '-O', '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(await ssh.scp(`${at}/tree`, `${back}/`, '-O', '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(digest(join(back, 'tree'))).toEqual(digest(from));
+    expect(statSync(join(back, 'tree/large.bin')).mode & 0o777).toBe(0o640);
+    const missing = await ssh.scp(`${at}/nothing`, back, '-O');
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('No such file')]);
+  });
+
   it('forwards connections to ports of its loopback, 100 at once, and to nowhere else', async () => {
     expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
       code: 0,
@@ -243,10 +264,17 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
       }),
     );
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
+    // As programs print their own address.
+    (await forward('0.0.0.0', 7_000)).destroy();
     await expect(forward('localhost', 7_001)).rejects.toThrow();
     for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
-      await expect(forward(elsewhere, 80)).rejects.toThrow();
+      await expect(forward(elsewhere, 80)).rejects.toThrow(`only localhost of ${id} can be reached`);
     }
+    const socket = () =>
+      new Promise((resolve, reject) =>
+        connection.openssh_forwardOutStreamLocal('/tmp/socket', (error) => (error ? reject(error) : resolve(null))),
+      );
+    await expect(socket()).rejects.toThrow('the image has no perl');
     connection.end();
   });
 
@@ -438,6 +466,38 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(digest(back)).toEqual(digest(from));
   });
 
+  it('forwards Unix sockets, in both halves, and the client’s agent', async () => {
+    const server = `perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => "/tmp/socket", Listen => 9); while ($c = $l->accept) { print $c reverse <$c>; close $c }'`;
+    const child = ssh.spawn(id, [], `rm -f /tmp/socket; ${server}`);
+    const connection = await connect();
+    const forward = (path: string) =>
+      new Promise<ClientChannel>((resolve, reject) =>
+        connection.openssh_forwardOutStreamLocal(path, (error, channel) => (error ? reject(error) : resolve(channel))),
+      );
+    const channel = await until('it listens', () => forward('/tmp/socket').catch(() => null), 30_000, ASK_EVERY_MS);
+    const answer = streamText(channel);
+    channel.end('one\ntwo\n');
+    expect(await answer).toBe('two\none\n');
+    await expect(forward('/tmp/nothing')).rejects.toThrow('No such file');
+    await expect(forward('relative')).rejects.toThrow('absolute path');
+    connection.end();
+    child.kill();
+    const socket = join(folder(), 'agent');
+    const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
+    try {
+      await soon('the agent listens', async () => existsSync(socket));
+      const env = { ...process.env, SSH_AUTH_SOCK: socket };
+      execFileSync('ssh-add', ['-q', key.path], { env, stdio: 'ignore' });
+      const listing = spawn('ssh', ['-A', ...ssh.args(id, 'ssh-add -L; ssh-add -L; ls -ld "$SSH_AUTH_SOCK"')], { env });
+      const { stdout } = await outcome(listing);
+      expect(stdout.split('\n').slice(0, 2)).toEqual([key.publicKey, key.publicKey]);
+      expect(stdout).toMatch(/^srwx------ /m);
+      await soon('nothing is left of it', async () => (await ssh.ssh(id, 'ls -d /tmp/ssh-*')).stdout === '');
+    } finally {
+      agent.kill();
+    }
+  });
+
   it('keeps its host key when a gateway is started again; a gateway that ends takes its connections along', async () => {
     await readsLittle();
     const child = ssh.spawn(id, [], 'echo begun; cat');
@@ -463,7 +523,13 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     const connection = new ssh2.Client();
     return new Promise((resolve, reject) => {
       connection.once('ready', () => resolve(connection)).once('error', reject);
-      connection.connect({ host: '127.0.0.1', port: ports[1]!, username: id, privateKey: readFileSync(key.path) });
+      connection.connect({
+        host: '127.0.0.1',
+        port: ports[1]!,
+        username: id,
+        privateKey: readFileSync(key.path),
+        strictVendor: false,
+      } as ssh2.ConnectConfig);
     });
   }
 

@@ -10,7 +10,13 @@ import { until } from '../../support/until.js';
 
 const TALKER = 'i-00000001';
 const SILENT = 'i-00000002';
+const PIECES = 'i-00000003';
 const LINES = 250;
+/** Docker keeps a line that has no end to itself. */
+const PIECES_READ = {
+  podman: ['out-piece rest', 'name: ', 'err line', '10%\r20%\r'],
+  docker: ['out-piece rest', 'err line'],
+};
 
 /** Asked of the engine itself: what stands before it may leave lines out, but can't bring back what it did not send. */
 describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
@@ -50,8 +56,8 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     await output(out, err);
     out.end();
     err.end();
-    const lines = (await both).join('').trimEnd();
-    return lines === '' ? [] : lines.split('\n').map((line) => line.replace(/^\S+ /, ''));
+    const lines = (await both).flatMap((one) => one.split('\n')).filter((line) => line !== '');
+    return lines.map((line) => line.replace(/^\S+ /, ''));
   };
   const numbers = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
@@ -67,6 +73,10 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
       TALKER,
       `i=1; while [ $i -le ${LINES} ]; do echo $i; i=$((i+1)); done; sleep 3; echo late; exec sleep 600`,
     );
+    await run(
+      PIECES,
+      `printf out-piece; sleep 0.2; echo err line >&2; sleep 0.2; echo ' rest'; printf '10%%\\r' >&2; sleep 0.2; printf '20%%\\r' >&2; printf 'name: '; exec sleep 600`,
+    );
     await run(SILENT, 'while [ ! -e /speak ]; do sleep 0.1; done; echo first; exec sleep 600');
     await until('all is written', async () => (await read(TALKER, {})).includes('late'), 20_000);
   });
@@ -75,9 +85,19 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     await registry?.close();
   });
 
+  it('has each line whole, its pieces in the order of its own output', async () => {
+    const all = PIECES_READ[name];
+    await until('all is written', async () => (await read(PIECES, {})).join() === all.join(), 20_000);
+    for (const tail of [1, 2, 3]) {
+      const lines = await read(PIECES, { tail });
+      expect(lines.length).toBeGreaterThanOrEqual(Math.min(tail, all.length));
+      expect(all.filter((line) => lines.includes(line))).toEqual(lines);
+    }
+  });
+
   it('ends with as many lines as are asked for', async () => {
     for (const tail of [1, 9, 10, 25, 100, 137]) {
-      expect(await read(TALKER, { tail })).toEqual([...numbers(LINES - tail + 2, LINES), 'late']);
+      expect((await read(TALKER, { tail })).slice(-tail)).toEqual([...numbers(LINES - tail + 2, LINES), 'late']);
     }
     expect(await read(TALKER, {})).toHaveLength(LINES + 1);
   });

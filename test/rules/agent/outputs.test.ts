@@ -1,7 +1,8 @@
 import { PassThrough, type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { Demux } from '../../../src/agent/engine/demux.js';
+import { describe, expect, it, vi } from 'vitest';
+import { Demux, LogDemux } from '../../../src/agent/engine/demux.js';
+import { lastLines } from '../../../src/agent/tunnels/last-lines.js';
 import { markedLines } from '../../../src/agent/tunnels/marked-lines.js';
 
 const textOf = (stream: PassThrough) => String(stream.read() ?? '');
@@ -47,25 +48,71 @@ describe('the two outputs of a command', () => {
   });
 });
 
+it.each([1, 5, 100])('a line that an engine hands out in pieces is whole, in chunks of %i bytes', async (size) => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const demux = new LogDemux(stdout, stderr);
+  const log = Buffer.concat([
+    piece(1, 'T1 out-piece'),
+    piece(2, 'T2 err line\n'),
+    piece(1, 'T3  rest\n'),
+    piece(2, 'T4 10%\r'),
+    piece(1, 'T5 \n'),
+    piece(2, 'T6 20%\r'),
+  ]);
+  for (let at = 0; at < log.length; at += size) await written(demux, log.subarray(at, at + size));
+  expect([textOf(stdout), textOf(stderr)]).toEqual(['T1 out-piece rest\nT5 \n', 'T2 err line\nT4 10%\r20%\r']);
+});
+
+const marks = (letter: string) => ({ whole: letter, unfinished: `${letter}?` });
+
 describe('marked lines', () => {
   it('share a stream, whole', async () => {
     const target = new PassThrough();
-    const [out, error] = [markedLines(target, '1'), markedLines(target, '2')];
-    await written(out, 'be');
-    await written(error, 'one\ntwo');
-    await written(out, 'gun\n\nlast');
+    const [out, error] = [markedLines(target, marks('1'), false), markedLines(target, marks('2'), false)];
+    await written(out, 'T b');
+    await written(error, 'T one\nT two');
+    await written(out, 'egun\n\nT last');
     error.end();
     out.end();
     await nextTurn();
-    expect(textOf(target)).toBe('2one\n1begun\n1\n2two\n1last\n');
+    expect(textOf(target)).toBe('2T one\n1T begun\n1\n2?T two\n1?T last\n');
+  });
+
+  it('are what a terminal shows of them', async () => {
+    const target = new PassThrough();
+    const out = markedLines(target, marks('1'), false);
+    for (const chunk of ['T 10', '%\r20%', '\r30%\r', '\r\n', 'T \r\n', 'T ab\r', 'c']) await written(out, chunk);
+    out.end();
+    await nextTurn();
+    expect(textOf(target)).toBe('1T 30%\n1T \n1?T c\n');
+  });
+
+  it('are shown within a second while they have no end, if they are followed', async () => {
+    vi.useFakeTimers();
+    try {
+      const target = new PassThrough();
+      const out = markedLines(target, marks('1'), true);
+      out.write(Buffer.from('T 10%\r'));
+      vi.advanceTimersByTime(500);
+      out.write(Buffer.from('20%\r'));
+      expect(textOf(target)).toBe('');
+      vi.advanceTimersByTime(500);
+      expect(textOf(target)).toBe('1?T 20%\n');
+      vi.advanceTimersByTime(10_000);
+      out.write(Buffer.from('done\n'));
+      vi.advanceTimersByTime(10_000);
+      expect(textOf(target)).toBe('1T done\n');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('are cut at 64 kB, and what follows is whole again', async () => {
     const target = new PassThrough({ highWaterMark: 1_000_000 });
-    const out = markedLines(target, '1');
-    await written(out, 'x'.repeat(65_530));
-    await written(out, `${'y'.repeat(20)}\nz\n`);
-    expect(textOf(target)).toBe(`1${'x'.repeat(65_530)}${'y'.repeat(6)}\n1z\n`);
+    const out = markedLines(target, marks('1'), false);
+    await written(out, `T ${'x'.repeat(65_530)}`);
+    await written(out, `${'y'.repeat(20)}\nT z\n`);
+    expect(textOf(target)).toBe(`1T ${'x'.repeat(65_530)}${'y'.repeat(6)}\n1T z\n`);
     out.end();
     await nextTurn();
     expect(target.read()).toBeNull();
@@ -73,7 +120,7 @@ describe('marked lines', () => {
 
   it('wait for a slow stream, and not for one that is closed', async () => {
     const target = new PassThrough({ highWaterMark: 2 });
-    const out = markedLines(target, '1');
+    const out = markedLines(target, marks('1'), false);
     let isWritten = false;
     const done = written(out, 'long\n').then(() => {
       isWritten = true;
@@ -86,4 +133,14 @@ describe('marked lines', () => {
     await nextTurn();
     await written(out, 'more\n');
   });
+});
+
+it('of lines the last are passed on, at the end', async () => {
+  const target = new PassThrough();
+  const last = lastLines(target, 2);
+  for (const chunk of ['1\n2\n', '3\n', '4\n5\n', '6\n']) await written(last, chunk);
+  expect(textOf(target)).toBe('');
+  last.end();
+  await nextTurn();
+  expect(textOf(target)).toBe('5\n6\n');
 });

@@ -115,16 +115,23 @@ describe("a web port's cookie", () => {
     ] as const)
       expect(await exchangeWebLink(service.deps, link, id, port)).toBeNull();
     const cookie = (await exchangeWebLink(service.deps, link, own, PORT))!;
-    const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [cookie], '');
-    // Twice: the second time it is remembered.
-    for (let time = 0; time < 2; time += 1) {
-      expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
-      expect(await admit(another, PORT)).toBeNull();
-      expect(await admit(foreign, PORT)).toBeNull();
-      expect(await admit(own, PORT + 1)).toBeNull();
+    const { body: made, status } = await renter.rest('POST', `/instances/${own}/web-token`, { port: PORT });
+    expect([status, made]).toMatchObject([201, { object: 'web_token', header: 'X-Web-Token' }]);
+    // A program's token is no link.
+    expect(await exchangeWebLink(service.deps, made.token, own, PORT)).toBeNull();
+    for (const pass of [cookie, made.token]) {
+      const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [pass], '');
+      // Twice: the second time it is remembered.
+      for (let time = 0; time < 2; time += 1) {
+        expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
+        expect(await admit(another, PORT)).toBeNull();
+        expect(await admit(foreign, PORT)).toBeNull();
+        expect(await admit(own, PORT + 1)).toBeNull();
+      }
     }
     service.clock.advance(86_400);
-    expect(await admit(own, PORT)).toBeNull();
+    for (const pass of [cookie, made.token])
+      expect(await service.deps.visits.admit({ instanceId: own, port: PORT }, [pass], '')).toBeNull();
   });
 
   it('lets nobody in while its account is suspended', async () => {

@@ -83,6 +83,7 @@ describe('the document', () => {
       ['POST /instances/{id}/actions', 'key', '200'],
       // Beyond the contract.
       ['GET /instances/{id}/launch', 'key', '200'],
+      ['POST /instances/{id}/web-token', 'key', '201'],
       ['POST /instances/{id}/move', 'key', '201'],
       ['GET /instances/{id}/metrics', 'key', '200'],
       ['GET /instances/{id}/metrics/history', 'key', '200'],
@@ -94,7 +95,7 @@ describe('the document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(19);
+    expect(operations.size).toBe(20);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -352,6 +353,8 @@ describe('the document', () => {
       'VolumeRelease',
       'VolumeSnapshot',
       'VolumeWithSnapshots',
+      'WebToken',
+      'WebTokenRequest',
     ]);
     // No operation has a copy of its own.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);

@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import type { Channel, Connection } from 'ssh2';
+
+/** What the library has and does not offer. */
+interface Inside {
+  _sock: Socket;
+  _chanMgr: { add(opened: Opened): number };
+  _protocol: {
+    openssh_authAgent(channel: number, window: number, packet: number): void;
+    channelOpenFail(recipient: number, reason: number, words: string): void;
+  };
+}
+
+type Opened = ((error: Error | undefined, channel: Channel) => void) & { type: string };
+
+const AGENT_CHANNEL = 'auth-agent@openssh.com';
+/** Those of the library. */
+const WINDOW_BYTES = 2_097_152;
+const PACKET_BYTES = 32_768;
+
+/** The library gives the connection, not what it is made of. */
+export function socketOf(client: Connection): Socket {
+  return inside(client)._sock;
+}
+
+/** Opens a channel to the client's agent. */
+export function openAgentChannel(client: Connection): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    const opened = (error: Error | undefined, channel: Channel) => (error ? reject(error) : resolve(channel));
+    const id = inside(client)._chanMgr.add(Object.assign(opened, { type: AGENT_CHANNEL }));
+    if (id < 0) return reject(new Error('too many channels'));
+    inside(client)._protocol.openssh_authAgent(id, WINDOW_BYTES, PACKET_BYTES);
+  });
+}
+
+/** Refuses a channel with a message, which the library would leave out. */
+export function refuseChannel(client: Connection, reject: () => void, message: string): void {
+  const protocol = inside(client)._protocol;
+  const fail = protocol.channelOpenFail;
+  protocol.channelOpenFail = (recipient, reason) => fail.call(protocol, recipient, reason, message);
+  try {
+    reject();
+  } finally {
+    protocol.channelOpenFail = fail;
+  }
+}
+
+function inside(client: Connection): Inside {
+  return client as unknown as Inside;
+}

@@ -1,0 +1,34 @@
+import { Writable } from 'node:stream';
+
+/** Of what is kept; the oldest lines go first. */
+const MAX_BYTES = 8_388_608;
+
+/** Passes the last lines on, when all have come. Each write is made of whole lines. */
+export function lastLines(target: Writable, count: number): Writable {
+  let kept: Buffer[] = [];
+  let first = 0;
+  let bytes = 0;
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (let at = 0; at < chunk.length; ) {
+        const end = chunk.indexOf('\n', at) + 1 || chunk.length;
+        // A copy: the chunk would stay in memory for one line.
+        const line = Buffer.from(chunk.subarray(at, end));
+        kept.push(line);
+        bytes += line.length;
+        at = end;
+        while (kept.length - first > count || bytes > MAX_BYTES) {
+          bytes -= kept[first]!.length;
+          first += 1;
+        }
+      }
+      if (first > 2 * count + 1_000) [kept, first] = [kept.slice(first), 0];
+      done();
+    },
+    final(done) {
+      if (target.destroyed) return done();
+      target.write(Buffer.concat(kept.slice(first)));
+      done();
+    },
+  });
+}
