@@ -71,7 +71,7 @@ it.each<[string, Field<unknown>, unknown, string]>([
   ['env', fields.env, { A: 'a\0' }, 'env.A must be text without NUL'],
   ['env', fields.env, { A: 1 }, 'env.A must be text without NUL'],
   ['command', fields.command, ['sh', 'a\0'], 'command[1] must be text without NUL'],
-  ['gpus', fields.gpus, ['l4', ''], 'gpus[1] must be a text of 1 to 64 characters'],
+  ['gpus', fields.gpus, ['l4', ''], 'gpus[1] must be a string of 1 to 64 characters'],
   [
     'networks',
     fields.keyNetworks,

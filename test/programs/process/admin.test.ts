@@ -328,7 +328,7 @@ describe('bad input', () => {
     [['account', 'list', '--jsn'], /unknown option '--jsn'.*--json/],
     [['account', 'list', 'all'], /too many arguments/],
     [['account', 'create'], /--name/],
-    [['account', 'create', '--name', ''], /^name must be a text of 1 to 200 characters$/],
+    [['account', 'create', '--name', ''], /^name must be a string of 1 to 200 characters$/],
     [['account', 'create', '--name', 'x'.repeat(201)], /^name must be/],
     [['account', 'create', '--name', 'two\nlines'], /^name must be/],
     [[...CREATE, '1e3'], /--credit.*1e3.*at most 6 decimals/],

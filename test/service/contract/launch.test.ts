@@ -182,7 +182,7 @@ describe('secrets', () => {
 
   it.each([
     [{ name: 'a b', value: 'x' }, 'name must be'],
-    [{ name: 'a', value: '' }, 'value must be a text of 1 to 32000 bytes without NUL'],
+    [{ name: 'a', value: '' }, 'value must be a string of 1 to 32000 bytes without NUL'],
     [{ name: 'a', value: 'x'.repeat(32_001) }, 'value must be'],
     [{ name: 'a', value: 'x', registry: 'https://ghcr.io', username: 'u' }, 'registry must be'],
     [{ name: 'a', value: 'x', registry: 'ghcr.io' }, 'registry and username must be given together'],

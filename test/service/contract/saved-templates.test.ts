@@ -125,8 +125,8 @@ describe('what an account saves', () => {
 
   it.each<[string, object, string]>([
     ['a name', { name: 'Not A Name' }, 'name must be a name of 1 to 63'],
-    ['a description', { name: 'a', description: 'x'.repeat(201) }, 'description must be a text of 0 to 200'],
-    ['an image', { name: 'a', template: 'not an image' }, 'template must be a text of 1 to 255'],
+    ['a description', { name: 'a', description: 'x'.repeat(201) }, 'description must be a string of 0 to 200'],
+    ['an image', { name: 'a', template: 'not an image' }, 'template must be a string of 1 to 255'],
     ['a disk', { name: 'a', diskGb: 0 }, 'diskGb must be a whole number'],
     ['a variable', { name: 'a', launch: { env: { GPU_COUNT: '1' } } }, 'env must not set GPU_COUNT'],
     [
