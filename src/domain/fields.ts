@@ -349,7 +349,8 @@ export const fields = {
   balanceBelow: {
     schema: z.bigint().min(0n).max(1_000_000_000_000n),
     must: 'an amount from 0 to 1000000 USD',
-    description: 'Low-balance threshold in USD: the account is notified when the balance falls to it. Null disables the notice.',
+    description:
+      'Low-balance threshold in USD: the account is notified when the balance falls to it. Null disables the notice.',
   },
   note: text(1, 1_000, 'Reason for the movement.'),
   reference: text(1, 200, "Identifies a payment. Repeating a reference doesn't move money again."),

@@ -3,11 +3,11 @@ import { setAccountLimit } from '../domain/accounts/monthly-limits.js';
 import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
-import { topUpsUnderWay } from '../domain/top-ups/top-ups.js';
+import { pendingTopUps } from '../domain/top-ups/top-ups.js';
 import { type AccountChange, accountChanges, LOADS_AT_ONCE } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf, callerOf } from './context.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
+import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { InstanceType } from './instances.js';
 import { InstanceLoadType } from './metrics.js';
 import { Node } from './node.js';
@@ -28,6 +28,10 @@ const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement
     apiKeys: t.int({ description: 'Maximum API keys that are not revoked.', resolve: () => MAX_LIVE_API_KEYS }),
   }),
 });
+
+function resolvePendingTopUps({ id }: AccountState, _args: object, { deps }: GatewayContext) {
+  return pendingTopUps(deps, id);
+}
 
 const Account = builder.objectRef<AccountState>('Account').implement({
   interfaces: [Node],
@@ -57,11 +61,16 @@ const Account = builder.objectRef<AccountState>('Account').implement({
       description:
         "The second in which monthlyLimit was reached this month, or will be reached at the current rates. All running instances stop then; their disks are still billed. Null if it won't be reached.",
     }),
-    topUpsUnderWay: t.field({
+    pendingTopUps: t.field({
       type: [TopUpType],
       description:
         "Top-ups with a payment that was seen but not credited yet, newest first. They don't delay the exhaustion of credit.",
-      resolve: ({ id }, _args, { deps }) => topUpsUnderWay(deps, id),
+      resolve: resolvePendingTopUps,
+    }),
+    topUpsUnderWay: t.field({
+      type: [TopUpType],
+      ...renamedTo('pendingTopUps'),
+      resolve: resolvePendingTopUps,
     }),
     liveInstances: t.exposeInt('liveInstances', { description: 'Number of live instances (running and stopped).' }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second to which balance, spend and burn refer.' }),

@@ -3,7 +3,7 @@ import { moveInstance } from '../domain/inventory/move-instance.js';
 import { MAX_ATTACHED } from '../domain/rules/volume-attachment.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { answer, InstanceType } from './instances.js';
 import { VolumeType } from './volumes.js';
@@ -18,10 +18,11 @@ const AttachmentType = builder.objectRef<Attachment>('AttachedVolume').implement
         'Size in GB as of the last start. If the volume has grown since, the next start applies the new size.',
     }),
     volume: t.expose('volume', { type: VolumeType, description: 'The volume.' }),
-    holds: t.exposeBoolean('holds', {
+    holdsLease: t.exposeBoolean('holds', {
       description:
         "Whether the instance holds the volume's lease: from its start until its last changes are stored. Only the holder of the lease can write the volume.",
     }),
+    holds: t.exposeBoolean('holds', renamedTo('holdsLease')),
     saved: t.boolean({
       description:
         'Whether all changes by the instance are stored. False while it holds the lease, or if its host was lost earlier.',

@@ -79,3 +79,15 @@ export function atMost(mostEntries: number) {
  * object. The serialized selection of such an object can be cached with it.
  */
 export const NEVER_CHANGES = { extensions: { neverChanges: true } };
+
+/**
+ * Marks the old name of a field, which shares the resolver of the new one and keeps working in this major version. The
+ * activity records the new name.
+ */
+export function renamedTo(name: string) {
+  return {
+    description: `Old name of ${name}.`,
+    deprecationReason: `Renamed to ${name}.`,
+    extensions: { renamedTo: name },
+  };
+}

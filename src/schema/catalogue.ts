@@ -1,7 +1,7 @@
 import { findGpuModel, gpuModels, gpuModelsNamed, regions, templates } from '../domain/inventory/catalogue.js';
 import { memoryBandwidth } from '../domain/inventory/memory-bandwidth.js';
 import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
-import { atMost, builder } from './builder.js';
+import { atMost, builder, renamedTo } from './builder.js';
 import { Node } from './node.js';
 
 export const GpuTier = builder.enumType('GpuTier', {
@@ -56,6 +56,8 @@ const TemplatePortType = builder.objectRef<{ port: number; name: string | null }
   }),
 });
 
+const isGenerated = ({ made }: TemplateVariable): boolean => made ?? false;
+
 const TemplateVariableType = builder
   .objectRef<TemplateVariable & { default: string | null }>('TemplateVariable')
   .implement({
@@ -72,10 +74,11 @@ const TemplateVariableType = builder
         description: 'Whether the value should be passed as a secret of the account.',
         resolve: ({ secret }) => secret ?? false,
       }),
-      made: t.boolean({
+      isGenerated: t.boolean({
         description: 'Whether the service generates a value if the launch gives none. instanceLinks shows it.',
-        resolve: ({ made }) => made ?? false,
+        resolve: isGenerated,
       }),
+      made: t.boolean({ ...renamedTo('isGenerated'), resolve: isGenerated }),
     }),
   });
 

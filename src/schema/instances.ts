@@ -12,7 +12,7 @@ import {
   earlyExitCostOf,
   findInstance,
   type InstanceRow,
-  instanceOfRequest,
+  instanceByIdempotencyKey,
   type Outcome,
   reservedUntilOf,
   type Usage,
@@ -24,7 +24,7 @@ import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { LaunchInput, LaunchType, renterOf, VolumeAtPathInput } from './launch.js';
 import { Node } from './node.js';
@@ -333,6 +333,10 @@ const DeployInput = builder.inputType('DeployInput', {
   }),
 });
 
+const sentRequestArgs = builder.args((t) => ({
+  idempotencyKey: t.string({ required: true, description: 'Idempotency key of the request.' }),
+}));
+
 builder.queryFields((t) => ({
   instances: t.prismaField({
     type: ['Instance'],
@@ -349,15 +353,24 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
   }),
-  instanceOfRequest: t.prismaField({
+  instanceByIdempotencyKey: t.prismaField({
     type: 'Instance',
     ...NEEDS_KEY,
     nullable: true,
     description:
       'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the answer. Null if no such request was carried out. Needs an API key.',
-    args: { idempotencyKey: t.arg.string({ required: true, description: 'Idempotency key of the request.' }) },
+    args: sentRequestArgs,
     resolve: (query, _root, { idempotencyKey }, context) =>
-      instanceOfRequest(context.deps, accountOf(context), idempotencyKey, query),
+      instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
+  }),
+  instanceOfRequest: t.prismaField({
+    type: 'Instance',
+    nullable: true,
+    ...renamedTo('instanceByIdempotencyKey'),
+    extensions: { ...NEEDS_KEY.extensions, ...renamedTo('instanceByIdempotencyKey').extensions },
+    args: sentRequestArgs,
+    resolve: (query, _root, { idempotencyKey }, context) =>
+      instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
   }),
   instanceHistory: t.connection(
     {

@@ -52,7 +52,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
-  field[works] = isWrite ? noted(field.name, checked) : checked;
+  field[works] = isWrite ? noted((field.extensions.renamedTo as string | undefined) ?? field.name, checked) : checked;
 }
 
 /** Yields each field selected below a root field, with its type, including fields skipped by directives. */

@@ -13,8 +13,8 @@ import {
   turnSecret,
   type Webhook,
 } from '../domain/webhooks/webhooks.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf } from './context.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
+import { accountOf, type GatewayContext } from './context.js';
 
 const MAX_SHOWN = 100;
 
@@ -147,6 +147,11 @@ const WebhookWithSecret = builder.objectRef<{ webhook: Webhook; secret: string }
 });
 
 const ID = { required: true, description: 'Webhook id.' } as const;
+
+function resolveRotation(_root: object, { id }: { id: string }, context: GatewayContext) {
+  return turnSecret(context.deps, accountOf(context), id);
+}
+
 const types = (given: readonly string[] | null | undefined) => given as EventType[] | null | undefined;
 
 builder.queryFields((t) => ({
@@ -161,7 +166,8 @@ builder.queryFields((t) => ({
     type: 'USD',
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Low-balance threshold: the account is notified when the balance falls to it. Null if disabled. Needs an API key.',
+    description:
+      'Low-balance threshold: the account is notified when the balance falls to it. Null if disabled. Needs an API key.',
     resolve: (_root, _args, context) => balanceNotice(context.deps, accountOf(context)),
   }),
 }));
@@ -193,13 +199,21 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, url, events, paused }, context) =>
       changeWebhook(context.deps, accountOf(context), id, { url, events: types(events), paused }),
   }),
-  turnWebhookSecret: t.field({
+  rotateWebhookSecret: t.field({
     type: WebhookWithSecret,
     ...NEEDS_KEY,
     nullable: true,
     description: 'Rotates the signing secret. For a day, deliveries are also signed with the previous one.',
     args: { id: t.arg.id(ID) },
-    resolve: (_root, { id }, context) => turnSecret(context.deps, accountOf(context), id),
+    resolve: resolveRotation,
+  }),
+  turnWebhookSecret: t.field({
+    type: WebhookWithSecret,
+    nullable: true,
+    ...renamedTo('rotateWebhookSecret'),
+    extensions: { ...NEEDS_KEY.extensions, ...renamedTo('rotateWebhookSecret').extensions },
+    args: { id: t.arg.id(ID) },
+    resolve: resolveRotation,
   }),
   deleteWebhook: t.field({
     type: WebhookType,

@@ -8,7 +8,7 @@ import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 export interface Finding {
   check: string;
   accountId: string;
-  /** Id of the instance, machine or ledger entry concerned; empty for the account itself. */
+  /** Id of the instance, machine or ledger entry; empty for the account itself. */
   subject: string;
   detail: string;
 }
@@ -17,18 +17,18 @@ export interface AuditReport {
   accounts: number;
   instances: number;
   ledgerEntries: number;
-  /** At most MAX_FINDINGS of each check. */
+  /** At most MAX_FINDINGS per check. */
   findings: Finding[];
 }
 
-/** Findings listed of one check; one is enough to fail. */
+/** Maximum findings listed per check. One is enough to fail. */
 const MAX_FINDINGS = 100;
-/** Checks read every row of the database. */
+/** Long, because checks read every row of the database. */
 const CHECK_TIMEOUT_MS = 3_600_000;
 
 /**
  * Recomputes every account and checks the invariants on one snapshot of the database. The database does the counting,
- * so memory here is bounded however many instances there are. Writes nothing.
+ * so memory use here is bounded for any number of instances. Writes nothing.
  */
 export function audit(deps: Deps): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -52,7 +52,7 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
   return rows.map((row) => ({ check, ...row }));
 }
 
-/** Each check selects its violations, as account_id, subject, detail. */
+/** Checks by name. Each selects its violations as account_id, subject, detail. */
 const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [
     'running totals equal ledger and usage',
@@ -88,7 +88,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or usage.kind <> entry.kind::text or entry.account_id <> instance.account_id or entry.instance_id <> instance.id`,
   ],
   [
-    'every size of a volume that is over is charged once, at its rate and seconds',
+    'every past size of a volume is charged once, at its rate and seconds',
     `select coalesce(size.account_id, entry.account_id) as account_id, coalesce(size.charge_id, entry.id) as subject,
        'usage ' || coalesce(size.units::text, 'missing') || ' units, charged ' || coalesce((-entry.units)::text, 'nothing') as detail
      from (
@@ -120,7 +120,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or (deleted_at is null) <> (delete_reason is null)`,
   ],
   [
-    'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
+    'GPU intervals follow each other without a gap in number or overlap in time, at the locked rate',
     `with numbered as (
        select usage_interval.*, account_id, gpu_rate, created_at, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus,
          row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
@@ -173,7 +173,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or key_limit.limit_reached_at >= date_trunc('month', account.settled_at, 'UTC'))`,
   ],
   [
-    'what keys with a limit spent is what their intervals and charges add up to',
+    'spend of keys with a limit equals the sum of their intervals and charges',
     `select account_id, key_limit.id as subject, 'spent ' || spend_units - month_start_spend_units || ' of the month and burns '
        || burn_rate || ', recomputed ' || fresh."spendUnits" || ' and ' || fresh."burnRate" as detail
      from key_limit, lateral (${keySpend('key_limit.account_id', 'key_limit.id', 'key_limit.settled_at')}) fresh
@@ -200,7 +200,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) sold where sold_until > started_at`,
   ],
   [
-    'whoever sent another instance away is charged the rest of the minimum, once',
+    'an instance that preempted another is charged the rest of the minimum once',
     `select coalesce(minimum.account_id, entry.account_id) as account_id, coalesce(minimum.charge_id, entry.id) as subject,
        'minimum of ' || coalesce(minimum.units, 0) || ' units, charged ' || coalesce(-entry.units, 0) as detail
      from (
@@ -248,12 +248,12 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or used.minimum_until is distinct from instance.minimum_until or used.minimum_units <> instance.minimum_units`,
   ],
   [
-    'rates are those of the mode',
+    'rates match the mode',
     `select account_id, id as subject, 'the locked rate is not its share of the on-demand rate' as detail from instance
      where gpu_rate <> on_demand_rate * case mode when 'ON_DEMAND' then 100 when 'INTERRUPTIBLE' then 50 else 65 end / 100`,
   ],
   [
-    'early exits are charged where a reserved term was left early, and nowhere else',
+    'early exits are charged only if a reserved term was left early',
     `select instance.account_id, instance.id as subject,
        'early exit of ' || expected || ' units, charged ' || coalesce(-entry.units, 0) as detail
      from (
@@ -273,7 +273,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where kind not in ('CREDIT', 'ADJUSTMENT', 'VOLUME_USAGE') and instance.account_id is distinct from ledger_entry.account_id`,
   ],
   [
-    'what is given back was charged, once, at its rate and seconds',
+    'service credits refund charged seconds once, at their rate',
     `select coalesce(instance.account_id, entry.account_id) as account_id, coalesce(gap.credit_id, entry.id) as subject,
        'gap of ' || coalesce(gap.units::text, 'no') || ' units, given back ' || coalesce(entry.units::text, 'nothing') as detail
      from (
@@ -290,7 +290,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
            and used.rate = gap.rate and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true))`,
   ],
   [
-    'no second is given back twice',
+    'no second is credited twice',
     `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the one before it' as detail
      from (
        select service_gap.*, account_id,
@@ -299,7 +299,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) gap where before > started_at`,
   ],
   [
-    'a slow start gives back at most 600 s and what it then ran, a template 600 s a day',
+    'a slow start is credited at most 600 s and its running time, a template 600 s per day',
     `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'gives back ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
      from service_gap gap join instance on instance.id = gap.instance_id
        join usage_interval used on used.instance_id = gap.instance_id and used.resource = 'GPU'
@@ -323,7 +323,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where seconds > coalesce(noted, 0)`,
   ],
   [
-    'nothing runs after credit ran out',
+    'nothing is running after credit ran out',
     `select account.id as account_id, instance.id as subject, 'runs although credit ran out at ' || exhausted_at as detail
      from account join instance on instance.account_id = account.id
      where exhausted_at is not null and instance.status = 'RUNNING'`,
@@ -342,7 +342,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by host_id, gpu having count(*) > 1`,
   ],
   [
-    'what is noted of sold GPUs is what runs',
+    'recorded sold GPUs equal those of running instances',
     `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs and what is noted of them differ' as detail
      from sold_gpu full join (
        select id, coalesce(host_id, machine_id) as host_id, generate_series(first_gpu, first_gpu + num_gpus - 1) as gpu
@@ -351,7 +351,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where instance.id is null or instance_id is null`,
   ],
   [
-    'checkpoints are what ledger and usage add up to before them',
+    'checkpoints equal the sums of ledger and usage before them',
     `with moves as (
        select account_id, at, 0 as place, 0 as rate, 0 as rate_seconds, 0 as charged, 0 as credit, spend_units, credit_units
        from account_checkpoint
@@ -378,7 +378,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      from summed where spend_units is not null and (spend_units <> spend or credit_units <> credit)`,
   ],
   [
-    'checkpoints name what was open',
+    'checkpoints list the open instances',
     `select checkpoint.account_id, checkpoint.at::text as subject, 'its instances differ from those open then' as detail
      from account_checkpoint checkpoint left join lateral (
        select sequence, open_instances from account_checkpoint

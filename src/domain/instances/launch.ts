@@ -6,13 +6,13 @@ import type { Instance } from '../rules/lifecycle.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
 
-/** A launch as the caller gives it: each member may be left out or null. */
+/** A launch as given by the caller; each member can be omitted or null. */
 export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
   restart?: RestartPolicy | null;
   onExit?: ExitAction | null;
 };
 
-/** Undefined for a launch that asks for nothing of its own. Refuses with invalid_request. */
+/** Reads a launch; undefined if it has no settings. Refuses with invalid_request. */
 export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
   if (input === null || input === undefined) return undefined;
   const restart = checkOptional('restart', fields.restart, input.restart);
@@ -33,7 +33,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
   return Object.keys(launch).length === 0 ? undefined : launch;
 }
 
-/** Written with the instance, which it refers to. */
+/** Stores a launch. It is written together with the instance, to which it refers. */
 export function noteLaunch(current: Write, { id }: Instance, launch: Launch): void {
   current.flush();
   current.transaction.later({
@@ -44,8 +44,8 @@ export function noteLaunch(current: Write, { id }: Instance, launch: Launch): vo
 }
 
 /**
- * Refuses with action_failed a start that would fail on the machine: its host agent is too old for the launch, or a
- * secret is gone.
+ * Refuses with action_failed a start that would fail on the machine because its host agent is too old for the launch or
+ * a secret is missing.
  */
 export async function checkLaunchOfStart(
   reader: Pick<Transaction, 'query'>,
@@ -62,14 +62,14 @@ export async function checkLaunchOfStart(
     values: [id],
   });
   const [found] = rows;
-  // Tokens reach a container as secrets do.
+  // Tokens are passed to a container like secrets.
   if (found?.hasTokens) checkAgent(machine, { secrets: [] }, 'action_failed');
   if (found === undefined || found.launch === null) return;
   checkAgent(machine, found.launch, 'action_failed');
   await checkSecrets(reader, accountId, found.launch, found.image, 'action_failed');
 }
 
-/** Members that say nothing are left out, so that equal launches are equal texts. */
+/** Omits empty members, so that equal launches have equal JSON. */
 function withoutNothing<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
   const said = Object.entries(members).filter(
     ([, value]) =>
@@ -78,7 +78,7 @@ function withoutNothing<T extends object>(members: T): { [Member in keyof T]: No
   return Object.fromEntries(said) as { [Member in keyof T]: NonNullable<T[Member]> };
 }
 
-/** As it was noted. */
+/** Returns the stored launch. */
 export function launchOf(row: { launch: unknown } | null): Launch | null {
   return row === null ? null : (row.launch as Launch);
 }

@@ -19,22 +19,23 @@ import { ASSETS } from '../rules/top-up-assets.js';
 import { ProcessorUnavailable } from './processor.js';
 import { paymentsOf, savePayment, unaskedMicro } from './top-up-rows.js';
 
-/** What became of one payment, for the operator's log. */
+/** Outcome of one payment, for the operator's log. */
 export interface PaymentEvent {
   topUpId: string;
   accountId: string;
   transaction: string;
   asset: string;
-  /** LOST: it was credited, and the processor takes it back: the operator has to decide. */
+  /** LOST: it was credited, and the processor reversed it. The operator must decide. */
   state: PaymentState | 'LOST';
   usdMicro: Micro | null;
   reason: string | null;
 }
 
 /**
- * Books what the processor reports of a top-up. The payment's row and its ledger line are one commit, under the
- * account's lock: however often and wherever the same is reported, it is credited once. `asked` is what the processor
- * said when it was asked just now; where it is missing and a sum needs it, the processor is asked, before any lock.
+ * Books what the processor reports about a top-up. The payment's row and its ledger entry are one commit, under the
+ * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `asked` is the
+ * processor's current answer, if it was just queried. If it is missing and an amount requires it, the processor is
+ * queried before anything is locked.
  */
 export async function bookPayments(
   deps: Deps,
@@ -48,7 +49,7 @@ export async function bookPayments(
     asked,
     now: deps.clock.now(),
   });
-  // Most reports repeat what is known: that costs no lock.
+  // Most reports repeat known facts, which needs no lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
   const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
@@ -100,7 +101,9 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[],
   return { changed, lost };
 }
 
-/** Undefined while the processor is away: the payment is kept aside, and the sweep asks again. */
+/**
+ * Queries the processor. Returns undefined while it is down: the payment is quarantined, and the sweep queries again.
+ */
 async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
@@ -126,7 +129,7 @@ function toldOf({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEve
   return { accountId, type: `topup.${state.toLowerCase()}` as EventType, subject: id, at, data };
 }
 
-/** The id is made of what is credited, so that nothing can be credited twice. */
+/** Books a credit. Its id is built from the payment, so that no payment can be credited twice. */
 export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
   const { coins, transaction, usdMicro } = payment;
   const rate = rateOf(usdMicro!, coins);
@@ -163,7 +166,7 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
   });
 }
 
-/** What is stored of a payment that waits for the processor to be asked back, as it was reported. */
+/** Returns the stored report of a payment that waits for confirmation by the processor; null for any other payment. */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;

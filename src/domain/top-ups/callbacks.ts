@@ -7,7 +7,7 @@ import { bookPayments, type PaymentEvent } from './book-payments.js';
 import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
-/** Kept aside at once. Beyond it a callback is answered with 503, so that the processor keeps it and sends it again. */
+/** Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps and repeats them. */
 const MAX_ASIDE = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
 const ID_BYTES = 6;
@@ -22,12 +22,14 @@ export interface AsideCallback {
   lastAt: Instant;
 }
 
-/** What a callback came to. `refused` is nobody's word, `aside` is the processor's and the operator's to look at. */
+/**
+ * Outcome of a callback. `refused`: not from the processor. `aside`: from the processor, quarantined for the operator.
+ */
 export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken' };
 
 /**
- * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be answered then, and not
- * before. Throws when it has to come again (the database or the processor is away).
+ * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not be answered
+ * before. Throws if it must be repeated because the database or the processor is down.
  */
 export async function receiveCallback(
   deps: Deps,
@@ -41,7 +43,8 @@ export async function receiveCallback(
   if (callback.kind === 'ignored') return { kind: 'taken' };
   if (callback.kind === 'malformed') return setAside(deps, body, callback.reason);
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
-  if (topUp === null || topUp.processor !== processor.name) return setAside(deps, body, 'it names no top-up of ours');
+  if (topUp === null || topUp.processor !== processor.name)
+    return setAside(deps, body, 'it names no top-up of this service');
   const asked = callback.payments === null ? await read(deps, topUp) : undefined;
   for (const event of await bookPayments(deps, topUp, callback.payments ?? asked!, asked)) onEvent(event);
   return callback.unreadable === null ? { kind: 'taken' } : setAside(deps, body, callback.unreadable);
@@ -72,12 +75,12 @@ async function setAside(deps: Deps, body: Buffer, reason: string): Promise<Callb
     [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_ASIDE],
   );
   if (rowCount === 0) {
-    throw new DomainError('unavailable', 'too many callbacks are kept aside', { retryAfterSeconds: 600 });
+    throw new DomainError('unavailable', 'too many callbacks are quarantined', { retryAfterSeconds: 600 });
   }
   return { kind: 'aside', reason };
 }
 
-/** The oldest first. */
+/** Returns quarantined callbacks, oldest first. */
 export async function listAside(deps: Deps): Promise<AsideCallback[]> {
   const { rows } = await deps.db.pool.query<AsideCallback>(
     `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
@@ -86,8 +89,8 @@ export async function listAside(deps: Deps): Promise<AsideCallback[]> {
   return rows;
 }
 
-/** Refuses with not_found. */
+/** Removes a quarantined callback. Refuses with not_found. */
 export async function removeAside(deps: Deps, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
-  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is kept aside`);
+  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import {
   buildASTSchema,
   type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
@@ -175,6 +177,71 @@ async function rent(renter: Renter, body: object = {}): Promise<string> {
   expect(answer.status).toBe(201);
   return answer.body.id;
 }
+
+describe('a renamed field', () => {
+  const renamed = Object.values(schema.getTypeMap()).flatMap((type) =>
+    isObjectType(type)
+      ? Object.values(type.getFields()).flatMap((old) => {
+          const { renamedTo } = old.extensions;
+          return old.deprecationReason === undefined ? [] : [{ type, old, field: type.getFields()[String(renamedTo)] }];
+        })
+      : [],
+  );
+
+  it('keeps its old name, deprecated, with the same type and arguments', () => {
+    const names = renamed.map(({ type, old, field }) => `${type.name}.${old.name} → ${field?.name}`);
+    expect(names.sort()).toEqual([
+      'Account.topUpsUnderWay → pendingTopUps',
+      'AttachedVolume.holds → holdsLease',
+      'Mutation.turnWebhookSecret → rotateWebhookSecret',
+      'Query.instanceOfRequest → instanceByIdempotencyKey',
+      'TemplateVariable.made → isGenerated',
+    ]);
+    for (const { old, field } of renamed) {
+      expect(String(old.type)).toBe(String(field!.type));
+      expect(old.args.map(({ name, type }) => [name, String(type)])).toEqual(
+        field!.args.map(({ name, type }) => [name, String(type)]),
+      );
+      expect(old.deprecationReason).toBe(`Renamed to ${field!.name}.`);
+    }
+  });
+
+  it('answers the same under both names', async () => {
+    const by = await service.renter();
+    const deployed = await by.graphql(
+      `mutation { deploy(input: { machineId: "${await service.machine()}", idempotencyKey: "one" }) { id } }`,
+    );
+    const { id } = deployed.body.data.deploy;
+    const { data } = (
+      await by.graphql(`{ account { pendingTopUps { id } topUpsUnderWay { id } }
+        instanceByIdempotencyKey(idempotencyKey: "one") { id } instanceOfRequest(idempotencyKey: "one") { id }
+        templates { variables { isGenerated made } } }`)
+    ).body;
+    expect(data.account).toEqual({ pendingTopUps: [], topUpsUnderWay: [] });
+    expect([data.instanceByIdempotencyKey, data.instanceOfRequest]).toEqual([{ id }, { id }]);
+    const variables = data.templates.flatMap((template: { variables: object[] }) => template.variables);
+    expect(variables).toContainEqual({ isGenerated: true, made: true });
+    expect(variables).toContainEqual({ isGenerated: false, made: false });
+
+    const created = await by.graphql('mutation { createWebhook(url: "https://example.com/") { webhook { id } } }');
+    const webhook = created.body.data.createWebhook.webhook.id;
+    const rotated = await by.graphql(
+      `mutation { rotateWebhookSecret(id: "${webhook}") { secret } turnWebhookSecret(id: "${webhook}") { secret } }`,
+    );
+    expect(rotated.body.data.rotateWebhookSecret.secret).toMatch(/^whsec_/);
+    expect(rotated.body.data.turnWebhookSecret.secret).toMatch(/^whsec_/);
+    await expect
+      .poll(async () => {
+        const { activity } = (await by.graphql('{ activity { edges { node { operation } } } }')).body.data;
+        return activity.edges.filter(({ node }: { node: { operation: string } }) => /Secret/.test(node.operation));
+      })
+      .toEqual(Array(2).fill({ node: { operation: 'rotateWebhookSecret' } }));
+
+    const { holds, holdsLease } = (schema.getType('AttachedVolume') as GraphQLObjectType).getFields();
+    for (const field of [holds, holdsLease])
+      expect(field!.resolve!({ holds: true }, {}, {}, {} as GraphQLResolveInfo)).toBe(true);
+  });
+});
 
 describe('a request', () => {
   it('is answered 401 only when nothing of it could be answered for want of a key', async () => {

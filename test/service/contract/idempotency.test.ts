@@ -46,19 +46,19 @@ async function count(by: Renter): Promise<number> {
 }
 
 describe('a lost answer', () => {
-  const LOST = 'query ($key: String!) { instanceOfRequest(idempotencyKey: $key) { id status } }';
+  const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
   it('is looked for by its key: the instance as it is now, for its own account and for 24 hours', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
-    expect((await lookFor(by, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
     await act(by, newKey(), id, 'stop');
-    expect((await lookFor(by, key)).data.instanceOfRequest).toEqual({ id, status: 'STOPPED' });
-    expect((await lookFor(other, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toEqual({ id, status: 'STOPPED' });
+    expect((await lookFor(other, key)).data.instanceByIdempotencyKey).toBeNull();
     expect((await lookFor(by, 'a b')).errors[0].extensions).toMatchObject({ code: 'invalid_request' });
     service.clock.advance(86_400);
-    expect((await lookFor(by, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
   });
 
   it('waits for a request that is under way', async () => {
@@ -69,7 +69,7 @@ describe('a lost answer', () => {
     const looked = lookFor(by, key);
     const first = await Promise.race([looked, sleep(300)]);
     await holder.end();
-    expect([first, (await looked).data.instanceOfRequest]).toEqual([undefined, null]);
+    expect([first, (await looked).data.instanceByIdempotencyKey]).toEqual([undefined, null]);
   });
 });
 

@@ -74,7 +74,7 @@ describe('a template of the gallery', () => {
   it('shows what its form is made from, to everybody', async () => {
     const { body } = await service.anyone.graphql(
       `{ templates { slug title category picture vramGb path ports { port name }
-         variables { name description default required secret made } } }`,
+         variables { name description default required secret isGenerated } } }`,
     );
     const { templates } = body.data;
     expect(templates.find(({ slug }: { slug: string }) => slug === 'serve')).toEqual({
@@ -89,7 +89,7 @@ describe('a template of the gallery', () => {
         { port: 9000, name: null },
       ],
       variables: [
-        { ...VARIABLES[0], default: null, secret: false, made: false },
+        { ...VARIABLES[0], default: null, secret: false, isGenerated: false },
         { ...VARIABLES[1], default: null, required: false },
         { ...VARIABLES[2], default: null, required: false },
       ],

@@ -216,8 +216,8 @@ describe('webhooks', () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
-    const turned = (await renter.graphql(`mutation { turnWebhookSecret(id: "${id}") { secret } }`)).body.data
-      .turnWebhookSecret;
+    const turned = (await renter.graphql(`mutation { rotateWebhookSecret(id: "${id}") { secret } }`)).body.data
+      .rotateWebhookSecret;
     await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
     for (const each of [secret, turned.secret]) expect(() => target.verify(each, target.received[0]!)).not.toThrow();
