@@ -52,7 +52,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
-  field[works] = isWrite ? noted((field.extensions.renamedTo as string | undefined) ?? field.name, checked) : checked;
+  field[works] = isWrite ? recorded((field.extensions.renamedTo as string | undefined) ?? field.name, checked) : checked;
 }
 
 /** Yields each field selected below a root field, with its type, including fields skipped by directives. */
@@ -80,7 +80,7 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
 }
 
 /** Records each mutation requested with a key, successful or refused. Mutations of one request run sequentially. */
-function noted(name: string, work: Resolve): Resolve {
+function recorded(name: string, work: Resolve): Resolve {
   return async (root, args, context, info) => {
     const { deps, caller } = context;
     if (caller === null) return work(root, args, context, info);

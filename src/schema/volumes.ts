@@ -144,7 +144,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: `Creates a volume, billed per second until it is deleted. An account has at most ${MAX_VOLUMES}.`,
     args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'Name and size of the volume.' }) },
-    resolve: (_root, { input }, context) => told(context, createVolume(context.deps, callerOf(context), input)),
+    resolve: (_root, { input }, context) => outcomeOf(context, createVolume(context.deps, callerOf(context), input)),
   }),
   growVolume: t.field({
     type: VolumeType,
@@ -157,7 +157,7 @@ builder.mutationFields((t) => ({
       sizeGb: t.arg.int({ required: true, ...fromField(fields.volumeGb) }),
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
-    resolve: (_root, args, context) => told(context, growVolume(context.deps, callerOf(context), args)),
+    resolve: (_root, args, context) => outcomeOf(context, growVolume(context.deps, callerOf(context), args)),
   }),
   deleteVolume: t.field({
     type: VolumeType,
@@ -165,11 +165,11 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Deletes a volume with all its snapshots. Refused while an instance holds its lease.',
     args: { id: t.arg.id(ID), idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)) },
-    resolve: (_root, args, context) => told(context, deleteVolume(context.deps, callerOf(context), args)),
+    resolve: (_root, args, context) => outcomeOf(context, deleteVolume(context.deps, callerOf(context), args)),
   }),
 }));
 
-async function told(context: GatewayContext, change: Promise<VolumeOutcome>) {
+async function outcomeOf(context: GatewayContext, change: Promise<VolumeOutcome>) {
   const { volume, replayed } = await change;
   if (replayed) context.onReplayed();
   return volume;

@@ -48,14 +48,14 @@ export interface Identified<C extends Caller = Caller> {
   fault: KeyFault | null;
 }
 
-export const NOBODY: Identified<never> = { caller: null, fault: null };
+export const NO_CALLER: Identified<never> = { caller: null, fault: null };
 
 /** Returns the caller if the key is not revoked or expired, its account not suspended, and this address allowed. */
 export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
   const hash = hashApiKey(key);
-  if (hash === null) return NOBODY;
+  if (hash === null) return NO_CALLER;
   const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  return found === null ? NOBODY : identified(deps, found, address);
+  return found === null ? NO_CALLER : identified(deps, found, address);
 }
 
 export function identified({ clock, settings }: Deps, owner: KeyOwner, address: string): Identified {
@@ -290,7 +290,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
 }
 
 /** Records when keys were last used, in batches, because a write per request would cost more than the request. */
-export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
+export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
     // Locked in one order, so that two gateways that record the same keys concurrently can't deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)

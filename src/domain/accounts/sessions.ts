@@ -11,7 +11,7 @@ import {
   type Identified,
   identified,
   keysExpired,
-  NOBODY,
+  NO_CALLER,
   unauthorized,
 } from './api-keys.js';
 
@@ -80,13 +80,13 @@ export async function authenticateSession(
   token: string,
   address: string,
 ): Promise<Identified<SessionCaller>> {
-  if (!TOKEN.test(token)) return NOBODY;
+  if (!TOKEN.test(token)) return NO_CALLER;
   const hash = hashToken(token);
   const owner = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  if (owner === null) return NOBODY;
+  if (owner === null) return NO_CALLER;
   const { caller, fault } = identified(deps, owner, address);
   // A session that has ended is treated as unknown.
-  if (caller === null) return fault === 'expired' ? NOBODY : { caller, fault };
+  if (caller === null) return fault === 'expired' ? NO_CALLER : { caller, fault };
   return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
 }
 

@@ -102,7 +102,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'volumes agree with their sizes, which follow each other without a gap',
-    `select account_id, volume_id || '/volume/' || ordinal as subject, 'does not follow the size before it, or its rate' as detail
+    `select account_id, volume_id || '/volume/' || ordinal as subject, 'doesn''t follow the previous size, or has another rate' as detail
      from (
        select volume_interval.*, account_id, gb_rate, created_at, row_number() over each as position,
          lag(ended_at) over each as before, lag(volume_interval.size_gb) over each as smaller
@@ -127,7 +127,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
        window each as (partition by instance_id order by ordinal)
      )
-     select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
+     select account_id, instance_id || '/gpu/' || ordinal as subject, 'doesn''t follow the previous interval, or has another rate' as detail
      from numbered
      where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
        or (is_first and started_at < created_at)
@@ -213,7 +213,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where entry.id is null or minimum.charge_id is null or minimum.units <> -entry.units or minimum.ended_at <> entry.at
        or entry.account_id <> minimum.account_id or entry.instance_id <> minimum.id
      union all
-     select account_id, instance.id || '/gpu/' || ordinal, 'has a minimum though it sent nobody away, or another than 60 s'
+     select account_id, instance.id || '/gpu/' || ordinal, 'has a minimum although it preempted no instance, or one other than 60 s'
      from usage_interval used join instance on instance.id = instance_id
      where used.minimum_until is not null and (resource <> 'GPU' or mode = 'INTERRUPTIBLE'
        or used.minimum_until <> started_at + interval '${PREEMPTION_MINIMUM_SECONDS} seconds'
@@ -275,7 +275,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [
     'service credits refund charged seconds once, at their rate',
     `select coalesce(instance.account_id, entry.account_id) as account_id, coalesce(gap.credit_id, entry.id) as subject,
-       'gap of ' || coalesce(gap.units::text, 'no') || ' units, given back ' || coalesce(entry.units::text, 'nothing') as detail
+       'gap of ' || coalesce(gap.units::text, 'no') || ' units, credited ' || coalesce(entry.units::text, 'nothing') as detail
      from (
        select *, instance_id || '/service/' || ordinal as credit_id,
          rate * extract(epoch from ended_at - started_at)::bigint as units
@@ -291,7 +291,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'no second is credited twice',
-    `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the one before it' as detail
+    `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the previous one' as detail
      from (
        select service_gap.*, account_id,
          lag(ended_at) over (partition by instance_id, resource order by started_at) as before
@@ -300,7 +300,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'a slow start is credited at most 600 s and its running time, a template 600 s per day',
-    `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'gives back ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
+    `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'credits ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
      from service_gap gap join instance on instance.id = gap.instance_id
        join usage_interval used on used.instance_id = gap.instance_id and used.resource = 'GPU'
          and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true)
@@ -309,7 +309,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by account_id, used.instance_id, used.ordinal, used.ended_at, s.running_at
      having sum(gap.ended_at - gap.started_at) > least(interval '600 seconds', coalesce(used.ended_at - s.running_at, interval '600 seconds'))
      union all
-     select account_id, day::text, 'gives back ' || seconds || ' s of templates, noted ' || coalesce(noted, 0)
+     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(noted, 0)
      from (
        select account_id, ((used.ended_at - interval '1 second') at time zone 'UTC')::date as day,
          sum(extract(epoch from gap.ended_at - gap.started_at)) as seconds
@@ -343,7 +343,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'recorded sold GPUs equal those of running instances',
-    `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs and what is noted of them differ' as detail
+    `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs differ from the recorded ones' as detail
      from sold_gpu full join (
        select id, coalesce(host_id, machine_id) as host_id, generate_series(first_gpu, first_gpu + num_gpus - 1) as gpu
        from instance where status = 'RUNNING'

@@ -11,7 +11,7 @@ const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
 /** Maximum wait of a request for an earlier one with its key, and the polling interval. */
 const WAIT_MS = 5_000;
-const LOOK_AGAIN_MS = 50;
+const POLL_EVERY_MS = 50;
 
 /** A request that its sender can repeat: the same key, operation and input get the same answer. */
 export interface IdempotentRequest {
@@ -51,7 +51,7 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
       const message = 'an earlier request with this idempotency key is still in progress';
       throw new DomainError('idempotency_in_progress', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     }
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }
 
@@ -85,7 +85,7 @@ export async function recall(transaction: Transaction, request: IdempotentReques
  * Returns the answer to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
  * progress. Refuses with idempotency_in_progress.
  */
-export function keptAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
+export function storedAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
   return onceFree(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
@@ -113,7 +113,7 @@ export function remember(transaction: Transaction, request: IdempotentRequest, r
 }
 
 /** Deletes expired answers. Returns their number. */
-export async function forgetOldAnswers(deps: Deps): Promise<number> {
+export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
   ]);

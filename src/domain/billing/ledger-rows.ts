@@ -148,13 +148,13 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
-const IS_TOLD_COLUMN = `${IS_TOLD} as "isTold"`;
+const HAS_ACTIVE_WEBHOOK_COLUMN = `${IS_TOLD} as "isTold"`;
 export interface LockedAccount extends Account {
   isTold: boolean;
 }
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account
+  text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account
          where id = any($1::text[] || array(
            select account_id from machine wanted join machine other using (host_id) join instance on machine_id = other.id
            where wanted.id = $2 and status = 'RUNNING' and ${overlapping('wanted', 'other')}))
@@ -175,7 +175,7 @@ export const RECOMPUTE_TOTALS: NamedStatement = {
 };
 export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account where id = $1 for no key update skip locked`,
+  text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 /**
  * Locks the whole host of a machine, because machines of one host overlap. It reads nothing: a statement that waited

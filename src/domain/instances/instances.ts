@@ -4,7 +4,7 @@ import { StaleReadError, type Transaction } from '../../database/transaction.js'
 import {
   type IdempotentRequest,
   idempotentRequest,
-  keptAnswer,
+  storedAnswer,
   onceFree,
   recall,
   remember,
@@ -65,9 +65,9 @@ import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
-import { checkLaunchOfStart, type LaunchInput, noteLaunch, readLaunch } from './launch.js';
-import { noteTcpPorts, takeTcpPorts } from './tcp-ports.js';
-import { checkTemplate, makeTokensOf, type TemplateInUse, templateInUse } from './template-terms.js';
+import { checkLaunchOfStart, type LaunchInput, storeLaunch, readLaunch } from './launch.js';
+import { storeTcpPorts, reserveTcpPorts } from './tcp-ports.js';
+import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 
 export type { InstanceRow, Usage };
 
@@ -193,7 +193,7 @@ export async function instanceByIdempotencyKey(
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
-  const answer = (await keptAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
+  const answer = (await storedAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
   // Answers of other operations are also stored, but their ids are not those of instances.
   return findInstance(deps, accountId, String(answer?.id), query);
 }
@@ -267,16 +267,16 @@ export async function rent(
   admitAccount(account, current.at, claimed, coverSeconds);
   checkSpendLimits(account, current.at, { ...claimed, keyId, spendLimit });
   if (launch !== undefined) await checkSecrets(current.transaction, account.id, launch, template, 'deploy_failed');
-  const tcpPorts = machine.hasHost ? await takeTcpPorts(current, deps, account.id, launch ?? {}) : [];
+  const tcpPorts = machine.hasHost ? await reserveTcpPorts(current, deps, account.id, launch ?? {}) : [];
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
   const own = { template, diskGb, volumeGb, mode, spendLimit, stopWhenIdle, keyId };
   const terms = { id, machine, takeover, ...own, ...ends, ...rates };
   const instance = lifecycle.deploy(current.step(account), terms);
-  if (launch !== undefined) noteLaunch(current, instance, launch);
-  if (launch !== undefined) noteTcpPorts(current, instance, launch, tcpPorts);
-  makeTokensOf(current, machine, instance, inUse, launch);
+  if (launch !== undefined) storeLaunch(current, instance, launch);
+  if (launch !== undefined) storeTcpPorts(current, instance, launch, tcpPorts);
+  generateTokensFor(current, machine, instance, inUse, launch);
   if (machine.hasHost) beginContainer(current, instance, launch);
   if (stopWhenIdle !== null) watchIdle(current, instance);
   takeLeases(current, instance, machine.hasHost, volumes);

@@ -17,13 +17,13 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
   if (input === null || input === undefined) return undefined;
   const restart = checkOptional('restart', fields.restart, input.restart);
   const onExit = checkOptional('onExit', fields.onExit, input.onExit);
-  const launch = withoutNothing({
+  const launch = withoutEmpty({
     name: checkOptional('name', fields.launchName, input.name),
     env: checkOptional('env', fields.env, input.env),
-    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutNothing),
+    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutEmpty),
     entrypoint: checkOptional('entrypoint', fields.entrypoint, input.entrypoint),
     command: checkOptional('command', fields.command, input.command),
-    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutNothing),
+    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutEmpty),
     tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
     registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
     restart: restart === 'ALWAYS' ? undefined : restart,
@@ -34,7 +34,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
 }
 
 /** Stores a launch. It is written together with the instance, to which it refers. */
-export function noteLaunch(current: Write, { id }: Instance, launch: Launch): void {
+export function storeLaunch(current: Write, { id }: Instance, launch: Launch): void {
   current.flush();
   current.transaction.later({
     name: 'note-launch',
@@ -70,7 +70,7 @@ export async function checkLaunchOfStart(
 }
 
 /** Omits empty members, so that equal launches have equal JSON. */
-function withoutNothing<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
+function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
   const said = Object.entries(members).filter(
     ([, value]) =>
       value !== null && value !== undefined && (typeof value !== 'object' || Object.keys(value).length > 0),

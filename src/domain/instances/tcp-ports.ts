@@ -40,7 +40,7 @@ export async function checkTcpPorts(
  * Reserves gateway ports for those of a launch, in its order. No other instance can get them until the transaction
  * ends.
  */
-export async function takeTcpPorts(
+export async function reserveTcpPorts(
   { transaction, at }: Write,
   { settings }: Pick<Deps, 'settings'>,
   accountId: string,
@@ -52,7 +52,7 @@ export async function takeTcpPorts(
 }
 
 /** Stores the ports. They are written together with the instance, to which they refer. */
-export function noteTcpPorts({ transaction }: Write, { id }: Instance, launch: Launch, taken: readonly number[]): void {
+export function storeTcpPorts({ transaction }: Write, { id }: Instance, launch: Launch, taken: readonly number[]): void {
   if (taken.length === 0) return;
   const values = [id, taken.map(String), (launch.tcpPorts ?? []).map(String)];
   transaction.later({ name: 'note-tcp-ports', text: NOTE_PORTS, values });

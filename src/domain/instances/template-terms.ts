@@ -5,7 +5,7 @@ import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { SealingKey } from '../rules/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToMake } from '../rules/template.js';
-import { makeTokens, tokenKeyOf } from '../secrets/made-tokens.js';
+import { generateTokens, tokenKeyOf } from '../secrets/made-tokens.js';
 
 /** Data of a template for a rental, read before its transaction. */
 export interface TemplateInUse {
@@ -41,7 +41,7 @@ export function checkTemplate({ terms }: TemplateInUse, launch: Launch = {}): vo
  * Generates the template's tokens for the renter if the machine's agent supports them. An older agent starts the
  * container without them.
  */
-export function makeTokensOf(
+export function generateTokensFor(
   current: Write,
   { hasHost, hasOldAgent }: MachineUnderLock,
   instance: Instance,
@@ -51,5 +51,5 @@ export function makeTokensOf(
   if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
   // The tokens refer to the instance.
   current.flush();
-  makeTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
+  generateTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
 }

@@ -6,7 +6,7 @@ import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/t
 import type { InstanceRow } from './instance-row.js';
 
 /** A request made with a key, as stored in `activity`. */
-export interface Asked {
+export interface CausingRequest {
   id: bigint;
   at: Instant;
   keyId: string;
@@ -37,7 +37,7 @@ export interface TimelineEntry {
   volumeName: string | null;
   sizeBytes: bigint | null;
   /** The request that caused it; null if there was none or it is no longer stored. */
-  asked: Asked | null;
+  asked: CausingRequest | null;
 }
 
 export interface TimelinePage {

@@ -111,7 +111,7 @@ export class Inventory {
     this.#db = db;
     db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: (loss) => (loss === 'peer' ? this.#readAnew() : this.#markAllStale()),
+      onLost: (loss) => (loss === 'peer' ? this.#rereadAll() : this.#markAllStale()),
     });
   }
 
@@ -176,7 +176,7 @@ export class Inventory {
   #note(notice: Notice): void {
     if (notice.table === 'instance') this.#markStale([notice.machine]);
     else if (notice.table === 'machine' && notice.ids !== undefined) this.#markStale(notice.ids);
-    else if (notice.table === 'machine') this.#readAnew();
+    else if (notice.table === 'machine') this.#rereadAll();
     else if (notice.table === 'catalogue') {
       this.#isCatalogueStale = true;
       this.#version += 1;
@@ -283,7 +283,7 @@ export class Inventory {
   }
 
   /** Reads all hosts again, because any of them may have changed. */
-  #readAnew(): void {
+  #rereadAll(): void {
     if (this.#data === null) {
       this.#markAllStale();
       return;
@@ -345,7 +345,7 @@ export class Inventory {
    */
   async #readAllHosts(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();
-    const once = keepingOne();
+    const once = deduplicator();
     const doubtful: string[] = [];
     this.#isPageRead = true;
     try {
@@ -446,7 +446,7 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
  */
 async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   const hosts: OfferedHost[] = [];
-  const once = keepingOne();
+  const once = deduplicator();
   for (let last = ''; ; ) {
     const { rows } = await pool.query<HostRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
     for (const row of rows) {
@@ -459,7 +459,7 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
 }
 
 /** Returns a function that deduplicates strings: hosts have few distinct regions and CPUs. */
-function keepingOne(): (text: string) => string {
+function deduplicator(): (text: string) => string {
   const texts = new Map<string, string>();
   return (text) => {
     const known = texts.get(text);

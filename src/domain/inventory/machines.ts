@@ -32,7 +32,7 @@ export interface MachineView extends Machine {
 }
 
 /** Maximum characters of a value that a message repeats. */
-const MAX_TOLD = 100;
+const MAX_SHOWN = 100;
 const LISTED_MACHINES = 10_000;
 /** Timeout of each statement that applies an import. */
 const SWITCH_TIMEOUT_MS = 60_000;
@@ -210,7 +210,7 @@ function isText(value: unknown): value is string {
 
 /** Shortens a value, because a damaged file can have anything in a column. */
 function shortened(text: string): string {
-  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
 async function knownSlugs(client: pg.PoolClient) {

@@ -222,7 +222,7 @@ function countShapes(shapes: readonly Shape[], min: MachineSize): number {
  * Returns the GPUs of an offered block that are in no smaller one. Every offered GPU is counted with exactly one of its
  * blocks.
  */
-export function gpusOfOwn(host: OfferedHost, { nested }: LaidBlock): number {
+export function ownGpusOf(host: OfferedHost, { nested }: LaidBlock): number {
   return gpusOutside({ host, nested: offeredNested(host, nested) }, { min: null, isWanted: () => true });
 }
 

@@ -24,7 +24,7 @@ import {
 import { hostIdOf } from '../rules/slices.js';
 import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
-import { countLeading, gpusOfOwn, OfferGroup, RankedGroup } from './offer-group.js';
+import { countLeading, ownGpusOf, OfferGroup, RankedGroup } from './offer-group.js';
 
 /** Selects at most `limit` offers between two positions, both excluded; null for the start or end. */
 export interface OfferRange {
@@ -221,7 +221,7 @@ export class OfferIndex {
       const entry = first + place;
       places.push({ group: this.#groupOf(host, key), entry });
       if (isSliced(host)) places.push({ group: this.#groupByBreaks(key), entry });
-      if (!key.preemptible) this.#count(block.gpu, by * gpusOfOwn(host, block), by);
+      if (!key.preemptible) this.#count(block.gpu, by * ownGpusOf(host, block), by);
     });
     return places;
   }

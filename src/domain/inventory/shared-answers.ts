@@ -19,7 +19,7 @@ interface Shared<Answer> {
 export class SharedAnswers<Answer extends object> {
   readonly #inventory: Inventory;
   /** Answers being built now, by key. */
-  readonly #underWay = new Map<string, { version: number; answer: Promise<Answer> }>();
+  readonly #inProgress = new Map<string, { version: number; answer: Promise<Answer> }>();
   readonly #answers = new LRUCache<string, Shared<Answer>>({ max: MAX_ANSWERS });
 
   constructor(inventory: Inventory) {
@@ -32,14 +32,14 @@ export class SharedAnswers<Answer extends object> {
     const { version } = this.#inventory;
     const known = this.#answers.get(key);
     if (known?.version === version) return known.answer;
-    const underWay = this.#underWay.get(key);
+    const underWay = this.#inProgress.get(key);
     if (underWay?.version === version) return underWay.answer;
     const answer = this.#make(key, version, find);
-    this.#underWay.set(key, { version, answer });
+    this.#inProgress.set(key, { version, answer });
     try {
       return await answer;
     } finally {
-      if (this.#underWay.get(key)?.answer === answer) this.#underWay.delete(key);
+      if (this.#inProgress.get(key)?.answer === answer) this.#inProgress.delete(key);
     }
   }
 

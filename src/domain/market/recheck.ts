@@ -16,7 +16,7 @@ import {
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
-import { readSourceApart } from './source-reader.js';
+import { readSourceInWorker } from './source-reader.js';
 
 /** Progress of a re-check, for the log. */
 export type RecheckEvent =
@@ -209,7 +209,7 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
 async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
-  const plan = await planSnapshot(deps, today, (models) => readSourceApart({ source, models, limits }, signal));
+  const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
   const [first] = plan.rejected;
   if (first !== undefined && isMostlyUnreadable(plan)) {
     throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);

@@ -27,7 +27,7 @@ const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
  * Reads a source in a dedicated thread: its millions of rows leave no garbage in the gateway's heap and don't block
  * requests. Throws SourceFault, and DomainError for invalid listings. `signal` ends the thread.
  */
-export async function readSourceApart(what: SourceToRead, signal: AbortSignal): Promise<MarketReading> {
+export async function readSourceInWorker(what: SourceToRead, signal: AbortSignal): Promise<MarketReading> {
   signal.throwIfAborted();
   const worker = new Worker(PROGRAM, { workerData: what, resourceLimits: HEAP, execArgv: [] });
   const end = () => void worker.terminate();

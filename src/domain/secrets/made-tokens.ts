@@ -29,7 +29,7 @@ export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
 }
 
 /** Generates a value for each of the variables of a new instance. Only `tokensOf` returns them in plaintext. */
-export function makeTokens(
+export function generateTokens(
   transaction: Pick<Transaction, 'later'>,
   key: SealingKey,
   { accountId, id }: { accountId: string; id: string },

@@ -17,7 +17,7 @@ import {
 } from '../rules/top-up.js';
 import { ASSETS } from '../rules/top-up-assets.js';
 import { ProcessorUnavailable } from './processor.js';
-import { paymentsOf, savePayment, unaskedMicro } from './top-up-rows.js';
+import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
 /** Outcome of one payment, for the operator's log. */
 export interface PaymentEvent {
@@ -43,28 +43,28 @@ export async function bookPayments(
   reports: readonly ReportedPayment[],
   asked?: readonly ReportedPayment[],
 ): Promise<PaymentEvent[]> {
-  const preview = judgeAll(deps, topUp, reports, {
+  const preview = evaluateAll(deps, topUp, reports, {
     payments: await paymentsOf(deps.db.pool, topUp.id),
-    unasked: await unaskedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
+    unasked: await unconfirmedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
     asked,
     now: deps.clock.now(),
   });
   // Most reports repeat known facts, which needs no lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
-  const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
+  const answer = asked ?? (needsAsking ? await queryProcessor(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const account = current.account(topUp.accountId)!;
-    const { changed, lost } = judgeAll(deps, topUp, reports, {
+    const { changed, lost } = evaluateAll(deps, topUp, reports, {
       payments: await paymentsOf(current.transaction, topUp.id),
-      unasked: await unaskedMicro(current.transaction, topUp.accountId, current.at),
+      unasked: await unconfirmedMicro(current.transaction, topUp.accountId, current.at),
       asked: answer,
       now: current.at,
     });
     for (const payment of changed) {
       if (payment.state === 'CREDITED') bookCredit(current, account, topUp, payment);
       current.transaction.later(savePayment(topUp, payment));
-      current.emit(toldOf(topUp, payment, current.at));
+      current.emit(topUpEvent(topUp, payment, current.at));
     }
     return [...lost, ...changed.map((payment) => eventOf(topUp, payment, payment.state))];
   });
@@ -77,7 +77,7 @@ interface Before {
   now: Instant;
 }
 
-function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
+function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
@@ -104,7 +104,7 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[],
 /**
  * Queries the processor. Returns undefined while it is down: the payment is quarantined, and the sweep queries again.
  */
-async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
+async function queryProcessor({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
   } catch (error) {
@@ -122,7 +122,7 @@ function eventOf({ id, accountId }: TopUp, payment: Payment, state: PaymentEvent
   return { topUpId: id, accountId, transaction, asset, state, usdMicro, reason };
 }
 
-function toldOf({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEvent {
+function topUpEvent({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEvent {
   const { transaction, asset, coins, usdMicro, state, confirmations } = payment;
   const usd = usdMicro === null ? null : usdOf(usdMicro);
   const data = { top_up: id, asset, transaction, coins, usd, confirmations };

@@ -8,11 +8,11 @@ import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
 /** Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps and repeats them. */
-const MAX_ASIDE = 1_000;
+const MAX_QUARANTINED = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
 const ID_BYTES = 6;
 
-export interface AsideCallback {
+export interface QuarantinedCallback {
   id: string;
   processor: string;
   reason: string;
@@ -41,13 +41,13 @@ export async function receiveCallback(
   const callback = processor.verify(body, headers, deps.clock.now());
   if (callback.kind === 'refused') return callback;
   if (callback.kind === 'ignored') return { kind: 'taken' };
-  if (callback.kind === 'malformed') return setAside(deps, body, callback.reason);
+  if (callback.kind === 'malformed') return quarantine(deps, body, callback.reason);
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
   if (topUp === null || topUp.processor !== processor.name)
-    return setAside(deps, body, 'it names no top-up of this service');
+    return quarantine(deps, body, 'it names no top-up of this service');
   const asked = callback.payments === null ? await read(deps, topUp) : undefined;
   for (const event of await bookPayments(deps, topUp, callback.payments ?? asked!, asked)) onEvent(event);
-  return callback.unreadable === null ? { kind: 'taken' } : setAside(deps, body, callback.unreadable);
+  return callback.unreadable === null ? { kind: 'taken' } : quarantine(deps, body, callback.unreadable);
 }
 
 async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {
@@ -59,7 +59,7 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
   }
 }
 
-async function setAside(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
+async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
   const { pool } = deps.db;
   const digest = createHash('sha256').update(body).digest('hex');
   // A NUL can't be stored.
@@ -72,7 +72,7 @@ async function setAside(deps: Deps, body: Buffer, reason: string): Promise<Callb
      where (select count(*) from aside_callback) < $7
        or exists (select from aside_callback where processor = $2 and digest = $3)
      on conflict (processor, digest) do update set times = aside_callback.times + 1, last_at = excluded.last_at`,
-    [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_ASIDE],
+    [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_QUARANTINED],
   );
   if (rowCount === 0) {
     throw new DomainError('unavailable', 'too many callbacks are quarantined', { retryAfterSeconds: 600 });
@@ -81,8 +81,8 @@ async function setAside(deps: Deps, body: Buffer, reason: string): Promise<Callb
 }
 
 /** Returns quarantined callbacks, oldest first. */
-export async function listAside(deps: Deps): Promise<AsideCallback[]> {
-  const { rows } = await deps.db.pool.query<AsideCallback>(
+export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]> {
+  const { rows } = await deps.db.pool.query<QuarantinedCallback>(
     `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
      from aside_callback order by received_at, id`,
   );
@@ -90,7 +90,7 @@ export async function listAside(deps: Deps): Promise<AsideCallback[]> {
 }
 
 /** Removes a quarantined callback. Refuses with not_found. */
-export async function removeAside(deps: Deps, id: string): Promise<void> {
+export async function removeQuarantined(deps: Deps, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
   if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);
 }

@@ -7,7 +7,7 @@ import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 
 const RECONCILE_LOCK = 4_207_017;
-const LOOK_EVERY_MS = 20_000;
+const ROUND_EVERY_MS = 20_000;
 /**
  * Interval between queries about a top-up created today or with a pending payment. Older ones of this week are queried
  * hourly.
@@ -17,7 +17,7 @@ const OLDER_EVERY_SECONDS = 3_600n;
 const RECENT_SECONDS = SECONDS_PER_DAY;
 /** Age at which a top-up without a payment is no longer queried; with a pending payment, a month. */
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
-const UNDER_WAY_SECONDS = 30n * SECONDS_PER_DAY;
+const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
 /** Maximum top-ups queried per round. */
 const ROUND = 300;
 const AT_ONCE = 6;
@@ -45,7 +45,7 @@ export function startReconciliation(
       .finally(() => {
         running = null;
       });
-  }, LOOK_EVERY_MS).unref();
+  }, ROUND_EVERY_MS).unref();
   return {
     stop: async () => {
       clearInterval(timer);
@@ -66,14 +66,14 @@ export async function reconcile(
   return withAdvisoryLock(deps.db.pool, RECONCILE_LOCK, async (lost) => {
     const due = await dueTopUps(deps, processor.name);
     let [next, failures] = [0, 0];
-    const goOn = () => next < due.length && failures < MAX_FAILURES && !lost.aborted && ended?.aborted !== true;
+    const canContinue = () => next < due.length && failures < MAX_FAILURES && !lost.aborted && ended?.aborted !== true;
     const worker = async () => {
-      while (goOn()) {
+      while (canContinue()) {
         const topUp = due[next++]!;
         const reports = await readOrNull(processor, topUp);
         if (reports === null) failures += 1;
-        else for (const event of await catchUp(deps, topUp, reports)) onEvent(event);
-        await noteAsked(deps, topUp);
+        else for (const event of await bookReports(deps, topUp, reports)) onEvent(event);
+        await recordPoll(deps, topUp);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -82,7 +82,7 @@ export async function reconcile(
 }
 
 /** Books stored payments that wait for confirmation by this answer, together with its other payments. */
-async function catchUp(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
+async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
   const others = reports.filter((report) => !waiting.has(keyOf(report)));
@@ -93,7 +93,7 @@ async function catchUp(deps: Deps, topUp: TopUp, reports: readonly ReportedPayme
  * Records the poll after its result is booked, so that a crash in between loses nothing. It also records failures:
  * otherwise, a few unreadable top-ups would always come first and block all others.
  */
-async function noteAsked({ db, clock }: Deps, { id }: TopUp): Promise<void> {
+async function recordPoll({ db, clock }: Deps, { id }: TopUp): Promise<void> {
   await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
 }
 
@@ -120,7 +120,7 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
      order by checked_at, id limit ${ROUND}`,
     [
       processor,
-      before(UNDER_WAY_SECONDS),
+      before(PENDING_SECONDS),
       before(OPEN_SECONDS),
       before(RECENT_SECONDS),
       before(RECENT_EVERY_SECONDS),

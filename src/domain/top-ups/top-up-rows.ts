@@ -57,7 +57,7 @@ export async function withPayments(from: Queryable, topUps: readonly TopUp[], no
 }
 
 /** Returns what the account was credited within the last day without confirmation by the processor. */
-export async function unaskedMicro(from: Queryable, accountId: string, now: Instant): Promise<Micro> {
+export async function unconfirmedMicro(from: Queryable, accountId: string, now: Instant): Promise<Micro> {
   const { rows } = await from.query<{ micro: Micro }>(
     `select coalesce(sum(payment.usd_micro), 0)::bigint as micro from payment join top_up on top_up.id = top_up_id
      where account_id = $1 and state = 'CREDITED' and not asked_back and credited_at > $2::timestamptz`,

@@ -8,7 +8,7 @@ const MAX_TOP_UPS = 100;
 /** Age above which no top-up can be pending. */
 const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
 
-const UNDER_WAY: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
+const PENDING_STATES: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
 
 /** Returns a top-up of the account; null if it doesn't exist or belongs to another account. */
 export async function findTopUp(deps: Deps, accountId: string, id: string): Promise<PaidTopUp | null> {
@@ -39,7 +39,7 @@ export async function pendingTopUps(deps: Deps, accountId: string): Promise<Paid
     [accountId, formatInstant(now - CONFIRMS_WITHIN_SECONDS)],
   );
   const topUps = await withPayments(deps.db.pool, rows, now);
-  return topUps.filter(({ state }) => UNDER_WAY.has(state));
+  return topUps.filter(({ state }) => PENDING_STATES.has(state));
 }
 
 /** Counts the account's top-ups that are unpaid and have not expired. */

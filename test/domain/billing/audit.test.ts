@@ -44,8 +44,8 @@ const EARLY_EXIT = 'early exits are charged';
 const SOLD_ONCE = 'no second of a GPU is sold twice';
 const DEADLINE = 'no deadline is missed';
 const LIMIT = 'no spend limit is missed';
-const KEY_SPEND = 'what keys with a limit spent';
-const MINIMUM = 'whoever sent another instance away';
+const KEY_SPEND = 'spend of keys with a limit';
+const MINIMUM = 'an instance that preempted another';
 
 describe('finds', () => {
   // Each by the check that is there for it: another that finds it too might not, the next time.
@@ -177,7 +177,7 @@ describe('finds', () => {
     ],
     [
       'a mode that is priced wrong',
-      'rates are those of the mode',
+      'rates match the mode',
       `update instance set on_demand_rate = on_demand_rate + 100 where mode = 'INTERRUPTIBLE'`,
     ],
     ['seconds that differ', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
@@ -192,8 +192,8 @@ describe('finds', () => {
       `drop index instance_running_on_machine; update instance set host_id = 'm', machine_id = (
          select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
     ],
-    ['a GPU noted for nobody', 'what is noted of sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
-    ['a GPU that is not noted', 'what is noted of sold GPUs', 'delete from sold_gpu'],
+    ['a GPU noted for nobody', 'recorded sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
+    ['a GPU that is not noted', 'recorded sold GPUs', 'delete from sold_gpu'],
     [
       "another's charge",
       'a charge belongs to',
@@ -202,7 +202,7 @@ describe('finds', () => {
     ],
     [
       'what runs after credit ran out',
-      'nothing runs after',
+      'nothing is running after',
       `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
     ],
   ])('%s', async (_name, check, sql) => {

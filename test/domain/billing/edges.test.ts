@@ -497,7 +497,7 @@ describe('the ledger', () => {
       holder = booked[0]!;
       for (const result of results) {
         if (result.status === 'fulfilled') continue;
-        expect(result.reason).toMatchObject({ ...refused, message: 'reference was used for another account' });
+        expect(result.reason).toMatchObject({ ...refused, message: 'reference was already used for another account' });
       }
     }
     const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
@@ -506,7 +506,7 @@ describe('the ledger', () => {
     const adjusted = adjustAccount(domain, holder, payment);
     await expect(adjusted).rejects.toMatchObject({
       ...refused,
-      message: 'reference was used for a movement of another kind',
+      message: 'reference was already used for a movement of another kind',
     });
     const { balance } = await readBalance(domain, holder);
     await creditAccount(domain, holder, payment);

@@ -47,7 +47,7 @@ describe('deployBest', () => {
 
   it('takes a machine whose host agent runs containers, where that is asked for', async () => {
     await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
-    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no machine.*, hasAgent true$/);
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no matching machine.*, hasAgent true$/);
     await domain.db.pool.query('insert into machine_heartbeat (machine_id, reachable) values ($1, true)', [
       named('hosted'),
     ]);
@@ -70,7 +70,7 @@ describe('deployBest', () => {
     const taken = [await best(), await best(), await best(), await best(), await best()];
     expect(taken).toEqual(['cheap', 'a', 'b', 'c', 'two']);
     expect(await refusal(best({ gpus: ['rtx-4090'], filter: { regions: ['us-tx'], pricePerGpuMax: 2 } }))).toBe(
-      'deploy_failed: no machine that fits is free now: on_demand, 10 GB of disk, regions us-tx, numMin 1, pricePerGpuMax 2.00, preferredGpus rtx-4090',
+      'deploy_failed: no matching machine is free now: on_demand, 10 GB of disk, regions us-tx, numMin 1, pricePerGpuMax 2.00, preferredGpus rtx-4090',
     );
   });
 
@@ -102,7 +102,7 @@ describe('deployBest', () => {
     const taken: string[] = [];
     for (let count = 0; count < 5; count += 1) taken.push(await best(input));
     expect(taken).toEqual(['h100-tx', 'h100-tx-8', 'h100-mo', '4090-tx', '4090-mo']);
-    expect(await refusal(best(input))).toMatch(/^deploy_failed: no machine that fits is free now/);
+    expect(await refusal(best(input))).toMatch(/^deploy_failed: no matching machine is free now/);
     expect(await best({ filter: { regions: ['us-va'] } })).toBe('other-region');
   });
 
@@ -117,7 +117,7 @@ describe('deployBest', () => {
     const prices = { ON_DEMAND: 0.88, INTERRUPTIBLE: 0.44, RESERVED: 0.572 };
     for (const [mode, price] of Object.entries(prices) as [PricingMode, number][]) {
       const under = await refusal(best({ mode, maxPricePerHour: price - 0.000001 }));
-      expect(under).toMatch(/^deploy_failed: no machine that fits is free now: .*at most 0\.\d+ USD per hour/);
+      expect(under).toMatch(/^deploy_failed: no matching machine is free now: .*at most 0\.\d+ USD per hour/);
       await best({ mode, maxPricePerHour: price });
     }
   });
@@ -146,8 +146,8 @@ describe('deployBest', () => {
     expect(await best(input)).toBe('b');
     const other = await domain.account();
     expect(await best({ ...input, mode: 'INTERRUPTIBLE' }, other)).toBe('dear');
-    expect(await refusal(best({ ...input, mode: 'INTERRUPTIBLE' }))).toMatch(/^deploy_failed: no machine that fits/);
-    expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+    expect(await refusal(best({ ...input, mode: 'INTERRUPTIBLE' }))).toMatch(/^deploy_failed: no matching machine/);
+    expect(await refusal(best())).toMatch(/^deploy_failed: no matching machine/);
     expect(await best({ ...input, mode: 'RESERVED' })).toBe('a');
     const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
     expect(row).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
@@ -231,7 +231,7 @@ describe('deployBest', () => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
       await untold(change, 'a', 'b');
       expect(await best({ filter })).toBe('c');
-      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no machine that fits/);
+      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no matching machine/);
     });
 
     it('compares by the tables what fits', async () => {
@@ -247,7 +247,7 @@ describe('deployBest', () => {
       await untold("state = 'DRAINED'", ...ids.slice(0, 120));
       expect([await best(), await best()]).toEqual(['m1120', 'm1121']);
       await untold("state = 'DRAINED'", ...ids);
-      expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+      expect(await refusal(best())).toMatch(/^deploy_failed: no matching machine/);
     });
   });
 

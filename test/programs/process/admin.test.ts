@@ -332,7 +332,7 @@ describe('bad input', () => {
     [['account', 'create', '--name', 'x'.repeat(201)], /^name must be/],
     [['account', 'create', '--name', 'two\nlines'], /^name must be/],
     [[...CREATE, '1e3'], /--credit.*1e3.*at most 6 decimals/],
-    [[...CREATE, '-5'], /^amount must be from 0\.000001 to 1000000 USD$/],
+    [[...CREATE, '-5'], /^amount must be 0\.000001 to 1000000 USD$/],
     [[...CREATE, '0'], /^amount must be from 0\.000001/],
     [[...CREATE, '0.0000001'], /at most 6 decimals/],
     [[...CREATE, '1000000.000001'], /^amount must be from 0\.000001/],

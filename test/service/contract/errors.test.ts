@@ -119,7 +119,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
 
   it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('GET /offers %s given twice', async (name) => {
     const answer = await service.anyone.rest('GET', `/offers?${name}=1&${name}=1`);
-    expectRefusal(answer, 422, 'invalid_request', `${name} may be given once`);
+    expectRefusal(answer, 422, 'invalid_request', `${name} can be given only once`);
   });
 
   it.each([

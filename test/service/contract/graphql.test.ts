@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import {
   buildASTSchema,
   type GraphQLNamedType,
-  type GraphQLObjectType,
-  type GraphQLResolveInfo,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
@@ -222,24 +220,6 @@ describe('a renamed field', () => {
     const variables = data.templates.flatMap((template: { variables: object[] }) => template.variables);
     expect(variables).toContainEqual({ isGenerated: true, made: true });
     expect(variables).toContainEqual({ isGenerated: false, made: false });
-
-    const created = await by.graphql('mutation { createWebhook(url: "https://example.com/") { webhook { id } } }');
-    const webhook = created.body.data.createWebhook.webhook.id;
-    const rotated = await by.graphql(
-      `mutation { rotateWebhookSecret(id: "${webhook}") { secret } turnWebhookSecret(id: "${webhook}") { secret } }`,
-    );
-    expect(rotated.body.data.rotateWebhookSecret.secret).toMatch(/^whsec_/);
-    expect(rotated.body.data.turnWebhookSecret.secret).toMatch(/^whsec_/);
-    await expect
-      .poll(async () => {
-        const { activity } = (await by.graphql('{ activity { edges { node { operation } } } }')).body.data;
-        return activity.edges.filter(({ node }: { node: { operation: string } }) => /Secret/.test(node.operation));
-      })
-      .toEqual(Array(2).fill({ node: { operation: 'rotateWebhookSecret' } }));
-
-    const { holds, holdsLease } = (schema.getType('AttachedVolume') as GraphQLObjectType).getFields();
-    for (const field of [holds, holdsLease])
-      expect(field!.resolve!({ holds: true }, {}, {}, {} as GraphQLResolveInfo)).toBe(true);
   });
 });
 
@@ -428,7 +408,7 @@ describe('apiKeys', () => {
     const created = await Promise.all(Array.from({ length: 60 }, () => renter.graphql(CREATE)));
     const refused = created.filter(({ body }) => body.errors !== undefined);
     expect(refused).toHaveLength(11);
-    expect(refused[0]!.body.errors[0].message).toBe('an account holds at most 50 live keys');
+    expect(refused[0]!.body.errors[0].message).toBe('the account has 50 live API keys, the maximum; revoke one first');
     const { id } = created.find(({ body }) => body.errors === undefined)!.body.data.createApiKey.apiKey;
     await renter.graphql(REVOKE, { id });
     expect((await renter.graphql(CREATE)).body.errors).toBeUndefined();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetOldAnswers } from '../../../src/domain/billing/idempotency.js';
+import { pruneIdempotencyRecords } from '../../../src/domain/billing/idempotency.js';
 import type { Answer, Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -272,10 +272,10 @@ describe('a key', () => {
     await act(own, key, body.id, 'stop');
     const kept = async () => (await service.sql('select 1 from idempotency_key where key = $1', [key])).length;
     service.clock.advance(86_399);
-    await forgetOldAnswers(service.deps);
+    await pruneIdempotencyRecords(service.deps);
     expect([await kept(), replayed(await act(own, key, body.id, 'stop'))]).toEqual([1, 'true']);
     service.clock.advance(1);
-    await forgetOldAnswers(service.deps);
+    await pruneIdempotencyRecords(service.deps);
     expect(await kept()).toBe(0);
   });
 

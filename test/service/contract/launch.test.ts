@@ -130,7 +130,7 @@ describe('a launch', () => {
       { env: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`V${index}`, ''])) },
       'env must have at most 100 variables',
     ],
-    [{ command: [] }, 'command must be a list of 1 to 1000 texts'],
+    [{ command: [] }, 'command must be a list of 1 to 1000 strings'],
     [{ command: ['ü'.repeat(16_001)] }, 'command must be'],
     [{ entrypoint: 'sh' }, 'entrypoint must be'],
     [{ secrets: [{ secret: 'hf' }] }, 'secrets[0] must have either'],
@@ -175,7 +175,7 @@ describe('secrets', () => {
       { name: 'quay', kind: 'REGISTRY_LOGIN', registry: 'quay.io', username: 'me' },
     ]);
     expect(await create({ name: 'hf', value: 'x' })).toMatchObject({
-      message: 'there is a secret hf already; delete it first',
+      message: 'secret hf already exists; delete it first',
       extensions: { code: 'action_failed' },
     });
   });

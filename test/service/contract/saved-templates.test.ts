@@ -132,7 +132,7 @@ describe('what an account saves', () => {
     [
       'a launch',
       { name: 'a', launch: { env: { A: 'x'.repeat(20_000) }, command: ['y'.repeat(20_000)] } },
-      'launch must be of at most 32000 bytes to be saved',
+      'launch must have at most 32000 bytes to be saved',
     ],
   ])('is refused with %s out of its bounds', async (_what, input, message) => {
     const { errors } = await save(input);
@@ -151,7 +151,7 @@ describe('what an account saves', () => {
     const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => save({ name }, other)));
     expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(2);
     expect(answers.flatMap(({ errors = [] }) => errors.map(({ message }: Error) => message))).toEqual(
-      Array(3).fill('an account saves at most 100 templates'),
+      Array(3).fill('the account has 100 saved templates, the maximum; delete one first'),
     );
     expect((await save({ name: 'saved-0', diskGb: 7 }, other)).errors).toBeUndefined();
     expect((await remove('saved-1', other)).data.deleteTemplate).toEqual({ name: 'saved-1' });

@@ -8,7 +8,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 const DEPLOY =
   'mutation($input: DeployInput!) { deploy(input: $input) { id tcpPorts { port host publicPort } launch { tcpPorts } } }';
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
-const USED_UP = 'the TCP ports of this service are used up; try again later, or without them';
+const USED_UP = 'all TCP ports of this service are in use; try again later, or deploy without them';
 
 describe('TCP ports of launches', () => {
   let service: Service;
@@ -127,7 +127,7 @@ describe('TCP ports of launches', () => {
       'insert into tcp_port (public_port, instance_id, port) select 40000 + n, $1, 100 + n from generate_series(1, 48) n',
       [id],
     );
-    const message = 'an account holds at most 50 TCP ports; one that is given back counts for an hour';
+    const message = 'the account can have at most 50 TCP ports; a released one counts for another hour';
     expect(await deploy([1, 2])).toMatchObject({ message });
     await renter.rest('DELETE', `/instances/${id}`);
     expect(await deploy([1, 2])).toMatchObject({ message });

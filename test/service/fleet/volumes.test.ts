@@ -610,7 +610,10 @@ describe('an instance that goes on elsewhere', () => {
     const id = await volume();
     const old = await host.run(at(id));
     await silence(1_190);
-    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `instance ${old} runs: stop it first` });
+    expect(await move(old)).toMatchObject({
+      code: 'action_failed',
+      message: `instance ${old} is running; stop it first`,
+    });
     await silence(11);
     await other.report();
     const poor = await service.renter('3');
@@ -622,7 +625,11 @@ describe('an instance that goes on elsewhere', () => {
     const moved = await move(old);
     expect(moved).toMatchObject({ status: 'RUNNING', volumes: [{ holdsLease: true }] });
     expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('stopped');
-    expect((await shown(old)).volumes[0]).toMatchObject({ holdsLease: false, saved: false, lostSince: expect.any(String) });
+    expect((await shown(old)).volumes[0]).toMatchObject({
+      holdsLease: false,
+      saved: false,
+      lostSince: expect.any(String),
+    });
     // It comes back: it is to stop, and what it says of the volume is late.
     await host.report();
     const told = (await host.agent.desired()).instances.find((each) => each.id === old)!;
@@ -651,7 +658,7 @@ describe('an instance that goes on elsewhere', () => {
     const host = await Host.join({ region });
     const bare = (await host.deploy(undefined)).body.id;
     expect(await move(bare)).toMatchObject({
-      message: `instance ${bare} has no volume: nothing of its work could go along`,
+      message: `instance ${bare} has no volume, so none of its data could be moved`,
     });
     await renter.rest('DELETE', `/instances/${bare}`);
     await host.agent.desired();
@@ -664,7 +671,7 @@ describe('an instance that goes on elsewhere', () => {
     expect(await move(old)).toMatchObject({
       code: 'deploy_failed',
       message:
-        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
+        'no other host that supports volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
     });
     await service.sql(`update machine set state = 'LISTED'`);
     service.clock.advance(7 * 86_400 + 5);
