@@ -98,7 +98,7 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
         address: destination,
         amount: tidyDecimal(amount),
         rate: tidyDecimal(rate),
-        rateValidUntil: BigInt(invoice.expirationTime),
+        holdsUntil: BigInt(invoice.expirationTime),
       };
     },
     verify: (body, headers) => verify(secret, store, body, headers),

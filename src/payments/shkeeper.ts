@@ -122,7 +122,7 @@ function openedInvoice(answer: Json, now: Instant, path: string): OpenedInvoice 
     address: wallet,
     amount: tidyDecimal(amount),
     rate: tidyDecimal(rate),
-    rateValidUntil: hours === 0 ? null : now + BigInt(hours) * SECONDS_PER_HOUR,
+    holdsUntil: hours === 0 ? null : now + BigInt(hours) * SECONDS_PER_HOUR,
   };
 }
 

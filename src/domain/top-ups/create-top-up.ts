@@ -54,7 +54,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   }
   // Always a new id: repeating an id with another amount would reprice an existing invoice.
   const id = randomId('t', ID_BYTES);
-  const { invoice, address, amount, rate, rateValidUntil: holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
+  const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
     id,
     accountId,

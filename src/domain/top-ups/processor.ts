@@ -34,7 +34,7 @@ export interface OpenedInvoice {
   /** USD per coin, as decimal text. */
   rate: string;
   /** End of the rate's validity; null if the processor never changes it. */
-  rateValidUntil: Instant | null;
+  holdsUntil: Instant | null;
 }
 
 /** Identifies an invoice at the processor. */
