@@ -4,7 +4,7 @@ import type { Deps } from '../domain/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
 import { type Instant, parseInstant } from '../domain/rules/time.js';
 import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
-import { type QuarantinedCallback, listQuarantined, removeQuarantined } from '../domain/top-ups/callbacks.js';
+import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
   creditPayment,

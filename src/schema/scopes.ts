@@ -52,7 +52,9 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
-  field[works] = isWrite ? recorded((field.extensions.renamedTo as string | undefined) ?? field.name, checked) : checked;
+  field[works] = isWrite
+    ? recorded((field.extensions.renamedTo as string | undefined) ?? field.name, checked)
+    : checked;
 }
 
 /** Yields each field selected below a root field, with its type, including fields skipped by directives. */

@@ -4,10 +4,10 @@ import { StaleReadError, type Transaction } from '../../database/transaction.js'
 import {
   type IdempotentRequest,
   idempotentRequest,
-  storedAnswer,
   onceFree,
   recall,
   remember,
+  storedAnswer,
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
@@ -65,8 +65,8 @@ import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
-import { checkLaunchOfStart, type LaunchInput, storeLaunch, readLaunch } from './launch.js';
-import { storeTcpPorts, reserveTcpPorts } from './tcp-ports.js';
+import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
+import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 
 export type { InstanceRow, Usage };

@@ -52,7 +52,12 @@ export async function reserveTcpPorts(
 }
 
 /** Stores the ports. They are written together with the instance, to which they refer. */
-export function storeTcpPorts({ transaction }: Write, { id }: Instance, launch: Launch, taken: readonly number[]): void {
+export function storeTcpPorts(
+  { transaction }: Write,
+  { id }: Instance,
+  launch: Launch,
+  taken: readonly number[],
+): void {
   if (taken.length === 0) return;
   const values = [id, taken.map(String), (launch.tcpPorts ?? []).map(String)];
   transaction.later({ name: 'note-tcp-ports', text: NOTE_PORTS, values });

@@ -24,7 +24,7 @@ import {
 import { hostIdOf } from '../rules/slices.js';
 import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
-import { countLeading, ownGpusOf, OfferGroup, RankedGroup } from './offer-group.js';
+import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 
 /** Selects at most `limit` offers between two positions, both excluded; null for the start or end. */
 export interface OfferRange {

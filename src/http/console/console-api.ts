@@ -52,7 +52,8 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   const show: RequestHandler = async (request, response) => {
     const token = isCrossSite(request) ? null : tokenOf(request);
-    const { caller } = token === null ? NO_CALLER : await authenticateSession(deps, token, addressOf(request, isTrusted));
+    const { caller } =
+      token === null ? NO_CALLER : await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) return send(response, 200, { signedIn: false, signup });
     const { accountId, keyId, expiresAt } = caller;
     const [account, key] = await Promise.all([accountState(deps, accountId), findApiKey(deps, accountId, keyId)]);

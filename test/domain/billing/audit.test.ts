@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-test('a true book has no difference', async () => {
+test('finds no difference in correct books', async () => {
   expect(await audit(domain)).toMatchObject({ accounts: 2, instances: 4, findings: [] });
 });
 
@@ -210,7 +210,7 @@ describe('finds', () => {
   });
 });
 
-describe('finds, of a machine that changed hands within a second', () => {
+describe('finds, on a machine that changed hands within a second,', () => {
   let handed: TestDomain;
   beforeAll(async () => {
     handed = await openTestDomain();
@@ -231,7 +231,7 @@ describe('finds, of a machine that changed hands within a second', () => {
   });
   afterAll(() => handed.close());
 
-  test('nothing that is not there', async () => {
+  test('reports nothing without a fault', async () => {
     expect((await audit(handed)).findings).toEqual([]);
   });
 
@@ -330,7 +330,7 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
   }
 }
 
-test('running totals can be rebuilt from the ledger', async () => {
+test('rebuilds running totals from the ledger', async () => {
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
   await domain.db.pool.query(
     'update account set spend_units = 7, month_start_spend_units = 1, credit_units = 5, burn_rate = 3, due_at = null, live_instances = 0 where not demo',
@@ -341,7 +341,7 @@ test('running totals can be rebuilt from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test('suspending stops what runs and the operator may destroy; the books stay true', async () => {
+test('keeps the books correct when an account is suspended and an operator destroys', async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

@@ -498,7 +498,13 @@ describe('an attempt in the middle', () => {
     const before = source.requests();
     expect(await look()).toBeNull();
     expect(events).toEqual([
-      { kind: 'failed', attempt: 4, attempts: 4, reason: 'the process making the attempt crashed', nextAttemptAt: null },
+      {
+        kind: 'failed',
+        attempt: 4,
+        attempts: 4,
+        reason: 'the process making the attempt crashed',
+        nextAttemptAt: null,
+      },
     ]);
     expect(await recheck()).toMatchObject({ status: 'FAILED', attempts: 4 });
     expect(source.requests()).toBe(before);

@@ -126,6 +126,7 @@ describe('the schema', () => {
       'pricing',
       'quote',
       'regions',
+      'sendsMail',
       'templates',
     ]);
     for (const field of Object.values(schema.getMutationType()!.getFields())) {

@@ -23,7 +23,7 @@ describe('what an account saves', () => {
   const remove = async (name: string, caller = renter) =>
     (await caller.graphql('mutation($name: String!) { deleteTemplate(name: $name) { name } }', { name })).body;
 
-  it('is kept whole, by name, instead of what was there, and is its account’s alone', async () => {
+  it('is stored completely, by name, replaces a previous one, and is private', async () => {
     const launch = {
       name: 'llama',
       env: { MODEL: 'a/b', MODE: HOSTILE },
@@ -69,7 +69,7 @@ describe('what an account saves', () => {
     expect(JSON.parse(stored).saved_template).toHaveLength(2);
   });
 
-  it('is shared by a link without secrets: neither their names nor the values of variables that are secret', async () => {
+  it('is shared by a link without names and values of secrets', async () => {
     const env = {
       MODEL: 'a/b',
       VLLM_API_KEY: 'typed-in-clear',
@@ -112,7 +112,7 @@ describe('what an account saves', () => {
     ]);
   });
 
-  it('is shared by a link that opens however much was saved, and one that is too long is refused in words', async () => {
+  it('is shared by a link of any size, and refused with a reason if too long', async () => {
     const env = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`A${index}`, '%'.repeat(1_000)]));
     const { link } = (await save({ name: 'large', launch: { env } })).data.saveTemplate;
     const visit = (address: string) => fetch(address, { headers: { accept: 'text/html' } });
@@ -140,7 +140,7 @@ describe('what an account saves', () => {
     expect(errors[0].message).toContain(message);
   });
 
-  it('is 100 at most, however many come at once', async () => {
+  it('is limited to 100, also for concurrent requests', async () => {
     const other = await service.renter();
     const names = Array.from({ length: 98 }, (_, index) => `saved-${index}`);
     await service.sql(
