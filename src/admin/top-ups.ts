@@ -4,7 +4,7 @@ import type { Deps } from '../domain/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
 import { type Instant, parseInstant } from '../domain/rules/time.js';
 import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
-import { type AsideCallback, listAside, removeAside } from '../domain/top-ups/callbacks.js';
+import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
   creditPayment,
@@ -53,7 +53,7 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
   ['REASON', ({ reason }) => reason ?? '-'],
 ];
 
-const ASIDE_COLUMNS: readonly Column<AsideCallback>[] = [
+const ASIDE_COLUMNS: readonly Column<QuarantinedCallback>[] = [
   ['ID', ({ id }) => id],
   ['PROCESSOR', ({ processor }) => processor],
   ['RECEIVED', ({ receivedAt }) => time(receivedAt)],
@@ -104,7 +104,7 @@ export function addTopUpCommands(program: Command, run: Run): void {
   topUp
     .command('forget <id>')
     .description('remove a callback that is kept aside')
-    .action((id: string) => run((deps) => removeAside(deps, id)));
+    .action((id: string) => run((deps) => removeQuarantined(deps, id)));
   decision(topUp.command('refund <id>'), 'book what was sent back: at most the balance')
     .requiredOption('--amount <usd>', 'USD that was sent back', amount)
     .action((id: string, options: Output & Decision & { amount: Micro }) =>
@@ -136,7 +136,7 @@ async function list(deps: Deps, options: Output & { account?: string; state?: st
 }
 
 async function showAside(deps: Deps, { json }: Output): Promise<void> {
-  const aside = await listAside(deps);
+  const aside = await listQuarantined(deps);
   if (!json) return print(aside, ASIDE_COLUMNS);
   printJson(
     aside.map(({ receivedAt, lastAt, ...rest }) => ({ ...rest, received_at: time(receivedAt), last_at: time(lastAt) })),

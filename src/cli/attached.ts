@@ -7,7 +7,7 @@ import { distanceOf, readable } from './times.js';
 export interface Attached {
   id: string;
   path: string;
-  holds: boolean;
+  holdsLease: boolean;
   saved: boolean;
   lastSnapshotAt: string | null;
   lostSince: string | null;
@@ -15,7 +15,7 @@ export interface Attached {
 }
 
 const ATTACHED = `query ($id: ID!) {
-  instance(id: $id) { status runtime { reachable } volumes { id path holds saved lastSnapshotAt lostSince message } } }`;
+  instance(id: $id) { status runtime { reachable } volumes { id path holdsLease saved lastSnapshotAt lostSince message } } }`;
 const LOOKS_AGAIN_MS = 2_000;
 
 interface Seen {
@@ -34,7 +34,7 @@ export async function attachedOf(client: GpuClient, id: string): Promise<Attache
 
 /** Where it is, how old its last snapshot is, and what is not saved. */
 export function describeAttached(
-  { path, holds, saved, lastSnapshotAt, lostSince, message }: Attached,
+  { path, holdsLease, saved, lastSnapshotAt, lostSince, message }: Attached,
   now: Date,
 ): string {
   const last = lastSnapshotAt === null ? 'no snapshot yet' : `last snapshot ${ageOf(lastSnapshotAt, now)} ago`;
@@ -43,7 +43,7 @@ export function describeAttached(
       ? `what was written since ${readable(lostSince)} is lost`
       : saved
         ? 'saved'
-        : holds
+        : holdsLease
           ? 'in use'
           : '';
   const parts = [visible(path), state, last, ...(message === null ? [] : [`not saved: ${visible(message)}`])];
@@ -61,7 +61,7 @@ function ageOf(text: string, now: Date): string {
 export async function untilSaved(client: GpuClient, id: string, say: (words: string) => void): Promise<void> {
   for (let first = true; ; first = false) {
     const seen = await see(client, id);
-    const held = seen?.volumes.filter(({ holds }) => holds) ?? [];
+    const held = seen?.volumes.filter(({ holdsLease }) => holdsLease) ?? [];
     if (seen === null || seen.status === 'RUNNING' || held.length === 0 || seen.runtime?.reachable !== true) return;
     if (first) say(`${held.map((each) => each.id).join(', ')} of ${id} is still being saved; Ctrl-C ends the wait`);
     await sleep(LOOKS_AGAIN_MS);

@@ -31,7 +31,7 @@ const LIST = `{ webhooks { ${FIELDS} } }`;
 const ATTEMPTS = '{ webhooks { id attempts(first: 50) { at number status error tookMs eventId eventType } } }';
 const CREATE = `mutation ($url: String!, $events: [String!]) {
   createWebhook(url: $url, events: $events) { secret webhook { ${FIELDS} } } }`;
-const TURN = 'mutation ($id: ID!) { turnWebhookSecret(id: $id) { secret } }';
+const ROTATE = 'mutation ($id: ID!) { rotateWebhookSecret(id: $id) { secret } }';
 const PAUSE = 'mutation ($id: ID!, $paused: Boolean) { changeWebhook(id: $id, paused: $paused) { id } }';
 const REDELIVER = 'mutation ($id: ID!, $eventId: ID!) { redeliver(id: $id, eventId: $eventId) { id } }';
 const NOTICE = 'mutation ($below: USD) { setBalanceNotice(below: $below) }';
@@ -100,13 +100,13 @@ export function addWebhookCommands(program: Command): void {
       });
   }
   webhook
-    .command('turn-secret <id>')
-    .description('a new secret, printed alone on stdout; for a day the one before signs too')
-    .action(async (id: string, _options: object, command: Command) => {
-      const { settings } = openSession(command, { needsKey: true });
-      const { turnWebhookSecret } = await askGraphql<{ turnWebhookSecret: { secret: string } }>(settings, TURN, { id });
-      printLines([turnWebhookSecret.secret]);
-    });
+    .command('rotate-secret <id>')
+    .description('Rotate the secret and print only it; the previous one also signs for a day')
+    .action(rotateSecret);
+  webhook.command('turn-secret <id>', { hidden: true }).action((id: string, options: object, command: Command) => {
+    process.stderr.write('gpu: webhook turn-secret is deprecated; use webhook rotate-secret\n');
+    return rotateSecret(id, options, command);
+  });
   webhook
     .command('low-balance <usd>')
     .description('be told when the balance falls to this amount; off for never')
@@ -117,6 +117,14 @@ export function addWebhookCommands(program: Command): void {
       await askGraphql(settings, NOTICE, { below });
       printLines([done(below === null ? 'balance.low is not told' : `balance.low is told at ${below} USD`)]);
     });
+}
+
+async function rotateSecret(id: string, _options: object, command: Command): Promise<void> {
+  const { settings } = openSession(command, { needsKey: true });
+  const { rotateWebhookSecret } = await askGraphql<{ rotateWebhookSecret: { secret: string } }>(settings, ROTATE, {
+    id,
+  });
+  printLines([rotateWebhookSecret.secret]);
 }
 
 function simple(webhook: Command, name: 'test' | 'delete', description: string, isDone: string): void {

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * The public price sheet.
-         * @description One entry for each GPU model, with its price in each mode and the GPUs that are free now. Needs no key.
+         * @description One entry per GPU model, with its price in each mode and the number of free GPUs. Needs no key.
          */
         get: operations["getPricing"];
         put?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Machines that can be deployed now, cheapest first.
-         * @description Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region gives an empty list. Needs no key.
+         * @description Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region returns an empty list. Needs no key.
          */
         get: operations["listOffers"];
         put?: never;
@@ -52,7 +52,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Credit left and spend of this month, right to the second.
+         * Credit and spend of this month, exact to the second.
          * @description Settled at each read: every second until now is charged. The month is the UTC month.
          */
         get: operations["getBalance"];
@@ -72,14 +72,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The active instances of the account, newest first.
-         * @description Running and stopped instances. A destroyed one is still found by its id.
+         * The live instances of the account, newest first.
+         * @description Running and stopped instances. You can still get a destroyed instance by its id.
          */
         get: operations["listInstances"];
         put?: never;
         /**
-         * Rents a machine; the hourly rate is locked for the life of the instance.
-         * @description The machine must be free, or held by an interruptible instance alone if the new one is not interruptible. The balance must cover one hour of everything that the account would then be paying.
+         * Rents a machine at an hourly rate that is fixed for the life of the instance.
+         * @description The machine must be free. An on-demand or reserved instance can also take a machine that only an interruptible instance uses. The balance must cover one hour of everything the account would then be paying for.
          */
         post: operations["deployInstance"];
         delete?: never;
@@ -96,15 +96,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One instance of the account, also a destroyed one.
-         * @description State, locked price, hostname and times. An instance of another account is answered like one that does not exist.
+         * One instance of the account, including a destroyed one.
+         * @description State, locked price, hostname and times. An instance of another account is reported as not found.
          */
         get: operations["getInstance"];
         put?: never;
         post?: never;
         /**
-         * Destroys an instance: the same as the action destroy.
-         * @description Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early returns its discount.
+         * Destroys an instance; same as the action destroy.
+         * @description Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early repays its discount.
          */
         delete: operations["destroyInstance"];
         options?: never;
@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Starts, stops or destroys an instance.
-         * @description `stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine back if it is free and the balance covers it. `destroy` erases the disk.
+         * @description `stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine again if it is free and the balance covers it. `destroy` erases the disk.
          */
         post: operations["actOnInstance"];
         delete?: never;
@@ -140,8 +140,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an instance was launched with, and what ends it.
-         * @description For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.
+         * Launch settings of an instance, its deadlines and limits.
+         * @description For tools that compare it with a desired configuration. `launch` has the members of a deploy; it is null if only the template was given. Secrets are shown by name.
          */
         get: operations["getInstanceLaunch"];
         put?: never;
@@ -182,8 +182,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.
-         * @description The instance is stopped, destroyed within 7 days, or on a host that was not heard from for 20 minutes; its volumes are saved. The answer is the new instance, at the price of now. The old one keeps its own disk until it is destroyed.
+         * Relaunches the workload of an instance with volumes on the best machine of another host.
+         * @description The instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.
          */
         post: operations["moveInstance"];
         delete?: never;
@@ -200,8 +200,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an instance does now, in Prometheus's text format.
-         * @description The newest sample, of the last 60 s, in base units; of an instance without one only whether it runs. For a Prometheus of your own: set `honor_labels`, scrape every 10 s or more rarely.
+         * Current metrics of an instance, in the Prometheus text format.
+         * @description The newest sample of the last 60 s, in base units. Without one, only whether the instance is running. In your Prometheus, set `honor_labels` and scrape at most every 10 s.
          */
         get: operations["scrapeInstance"];
         put?: never;
@@ -220,8 +220,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an instance did, by default within the last hour.
-         * @description In the finest steps that are kept of the whole time: 10 s for an hour, 60 s for 2 days, 900 s for 90 days. There is no point where nothing was measured.
+         * Metrics of an instance over time, by default the last hour.
+         * @description In the finest steps that cover the whole period: 10 s are kept for an hour, 60 s for 2 days, 900 s for 90 days. Times without measurements have no point.
          */
         get: operations["getInstanceMetrics"];
         put?: never;
@@ -240,8 +240,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All that is known to have happened to an instance, newest first.
-         * @description Rented, started, stopped and why, what its container and its machine did, its volumes, and what keys of the account asked for, of the last 90 days. Older entries: `after` with the `end_cursor` of the page.
+         * Everything known to have happened to an instance, newest first.
+         * @description Deploy, starts, stops and their reasons, events of its container and machine, its volumes, and mutations by the account's keys in the last 90 days. For older entries, pass the page's `end_cursor` as `after`.
          */
         get: operations["getInstanceTimeline"];
         put?: never;
@@ -261,13 +261,13 @@ export interface paths {
         };
         /**
          * The volumes of the account, oldest first.
-         * @description At most 100. A deleted one is still found by its id.
+         * @description At most 100. You can still get a deleted volume by its id.
          */
         get: operations["listVolumes"];
         put?: never;
         /**
-         * Creates a volume, billed by the second until it is deleted.
-         * @description Its rate per GB-hour is locked for life. The balance must cover one hour of everything that the account would then be paying.
+         * Creates a volume, billed per second until it is deleted.
+         * @description Its rate per GB-hour is fixed for life. The balance must cover one hour of everything the account would then be paying for.
          */
         post: operations["createVolume"];
         delete?: never;
@@ -285,14 +285,14 @@ export interface paths {
         };
         /**
          * One volume of the account, with its snapshots.
-         * @description A deleted one too. Snapshots are the newest 100, newest first. A volume of another account is answered like one that does not exist.
+         * @description Including a deleted one. Returns the newest 100 snapshots, newest first. A volume of another account is reported as not found.
          */
         get: operations["getVolume"];
         put?: never;
         post?: never;
         /**
          * Deletes a volume with all its snapshots.
-         * @description Refused while an instance has it. Ends its billing.
+         * @description Refused while an instance holds its lease. Ends its billing.
          */
         delete: operations["deleteVolume"];
         options?: never;
@@ -310,8 +310,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes a volume larger; it never shrinks.
-         * @description Billed from the next second on. An instance that has it sees the new size from its next start on.
+         * Grows a volume; a volume can't shrink.
+         * @description Billed at the new size starting with the next second. An instance that uses it sees the new size after its next start.
          */
         post: operations["growVolume"];
         delete?: never;
@@ -330,8 +330,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Takes a volume from an instance that does not run, whatever it has not saved.
-         * @description For a host that does not come back, or does not say that it is done. What the instance wrote since `lost_since` is lost.
+         * Releases a volume from an instance that isn't running, even if changes are not saved.
+         * @description For a host that is lost, or that doesn't report that it has finished. Everything the instance wrote since `lost_since` is lost.
          */
         post: operations["releaseVolume"];
         delete?: never;
@@ -346,38 +346,38 @@ export interface components {
     schemas: {
         ActionRequest: {
             /**
-             * @description What to do to the instance.
+             * @description Action to perform on the instance.
              * @enum {string}
              */
             action: "start" | "stop" | "destroy";
         };
-        /** @description A change that a key of the account asked for. */
+        /** @description A mutation requested with one of the account's keys. */
         Activity: {
             /**
              * Format: date-time
-             * @description When; of several refusals the last.
+             * @description Time of the request; of combined refusals, the last one.
              */
             at: string;
-            /** @description The mutation in GraphQL that it was or went through; start, stop or destroy for an action. */
+            /** @description The GraphQL mutation, also for REST requests; start, stop or destroy for an action. */
             operation: string;
-            /** @description Ids and names of what it was about, never values. */
+            /** @description Ids and names that the request referred to, never values. */
             targets: string[];
-            /** @description The API key that asked. */
+            /** @description The API key that requested it. */
             key_id: string;
-            /** @description Whether by a console session made from that key. */
+            /** @description Whether it was requested by a console session created with that key. */
             by_console: boolean;
-            /** @description Where it came from. */
+            /** @description Address of the client. */
             address: string;
-            /** @description Why it was refused; null when it was done. */
+            /** @description Error code if it was refused; null if it succeeded. */
             code: string | null;
-            /** @description Refusals of one key, operation and code within a clock hour are one entry: how many. */
+            /** @description Number of refusals in this entry. Refusals with the same key, operation and code within a clock hour are combined. */
             times: number;
         };
-        /** @description A volume of an instance. */
+        /** @description A volume mounted in an instance. */
         AttachedVolume: {
-            /** @description Of the volume: `v-` and 8 hex characters. */
+            /** @description Volume id: `v-` and 8 hex characters. */
             id: string;
-            /** @description Where its container has it. */
+            /** @description Mount path in the container. */
             path: string;
         };
         /** @description The account's credit and spend, accurate to the second. */
@@ -386,64 +386,64 @@ export interface components {
             object: "balance";
             /** @description Always USD. */
             currency: string;
-            /** @description Credit left. Only the disks of stopped instances, and volumes, can take it below zero. */
+            /** @description Remaining credit. Only the disks of stopped instances and volumes can take it below zero. */
             balance: number;
             /** @description Spend since the first of the UTC month. */
             month_spend: number;
         };
         CreateVolumeRequest: {
-            /** @description What you call the volume; need not be unique. */
+            /** @description Your name for the volume; doesn't have to be unique. */
             name: string;
-            /** @description Size of the volume in GB. It grows, it never shrinks. */
+            /** @description Size of the volume in GB. A volume can grow but not shrink. */
             size_gb: number;
         };
         DeployRequest: {
-            /** @description The id of the machine to rent, from the offers. */
+            /** @description Id of the machine to rent, from the offers. */
             machine_id: string;
-            /** @description A template slug or an OCI image reference. The machine's host agent pulls the image and runs a container of it; a machine without an agent records it only. */
+            /** @description A template slug or an OCI image reference. The machine's host agent pulls the image and runs it in a container. On a machine without an agent, it is only recorded. */
             template?: string | null;
             /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
             disk_gb?: number | null;
-            /** @description How the instance is priced. */
+            /** @description Pricing mode of the instance. */
             type?: ("od" | "interruptible" | "res" | "spot") | null;
-            /** @description What you call the instance; need not be unique. By default its id. */
+            /** @description Your name for the instance; doesn't have to be unique. By default, the instance id. */
             name?: string | null;
-            /** @description Environment variables of the container, by name. They override the template's; what the service sets overrides them. */
+            /** @description Environment variables of the container, by name. They override the template's variables. Variables that the service sets override them. */
             env?: {
                 [key: string]: string;
             } | null;
-            /** @description Secrets of the account that the container gets, each as a variable or as a file below /run/secrets that only root reads. */
+            /** @description Secrets of the account to pass to the container, each as a variable or as a file below /run/secrets that only root can read. */
             secrets?: {
                 secret: string;
                 variable?: string | null;
                 file?: string | null;
             }[] | null;
-            /** @description Instead of the image's entrypoint. The image's own command is then left out. */
+            /** @description Replaces the image's entrypoint. The image's own command is then ignored. */
             entrypoint?: string[] | null;
-            /** @description Instead of the image's command: the arguments of its entrypoint. */
+            /** @description Replaces the image's command, i.e. the arguments of its entrypoint. */
             command?: string[] | null;
-            /** @description Ports on which programs in the container serve HTTP, after the template's own. */
+            /** @description Ports on which programs in the container serve HTTP, in addition to the template's. */
             ports?: {
                 port: number;
                 name?: string | null;
             }[] | null;
-            /** @description Ports that anybody may reach by TCP, each at a port of the service itself, which the instance keeps until it is destroyed. */
+            /** @description Ports that anyone can reach by TCP. Each gets a port of the service, which the instance keeps until it is destroyed. */
             tcp_ports?: number[] | null;
-            /** @description Name of the registry login, a secret of the account, that the image is pulled with. */
+            /** @description Name of the registry login, a secret of the account, with which the image is pulled. */
             registry_login?: string | null;
-            /** @description Whether the command is started again when it ends. By default ALWAYS. */
+            /** @description Whether to start the command again when it ends. By default ALWAYS. */
             restart?: ("always" | "on_failure" | "never") | null;
-            /** @description What becomes of the instance when its command has ended and is not started again. By default KEEP. */
+            /** @description Action when the command has ended and isn't restarted. By default KEEP. */
             on_exit?: ("keep" | "stop" | "destroy") | null;
-            /** @description When the instance stops by itself; its disk stays. Its GPU is billed up to that second. Write a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
+            /** @description When to stop the instance automatically. Its disk is kept. Its GPUs are billed until that second. Format: a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
             stop_at?: string | null;
-            /** @description When the instance is destroyed by itself, with its disk. It is billed up to that second. Write a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
+            /** @description When to destroy the instance, with its disk, automatically. It is billed until that second. Format: a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
             destroy_at?: string | null;
-            /** @description What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed. */
+            /** @description Maximum total cost of the instance in USD: GPUs, disk, the minimum after preempting another instance, and an early exit. The instance stops at the second in which it reaches the limit. Its disk is kept and billed. */
             spend_limit?: number | null;
-            /** @description Minutes after which the instance stops by itself when no GPU of it was busy above 5 % and nobody was connected; its disk stays and is billed. Needs a machine whose host agent says how busy GPUs are. A convenience: what the agent says is not proof, a spend limit is what holds. */
+            /** @description Minutes of idleness after which the instance stops automatically: no GPU was more than 5 % busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs. */
             stop_when_idle?: number | null;
-            /** @description Volumes of the account that the container has, each at its path. One instance at a time has a volume; /workspace takes the place of that folder of the instance's own disk. */
+            /** @description Volumes of the account to mount in the container, each at its path. A volume can be in one instance at a time. A volume at /workspace replaces that folder of the instance's own disk. */
             volumes?: {
                 id: string;
                 path: string;
@@ -456,7 +456,7 @@ export interface components {
             /** @description `i-` and 8 hex characters. */
             id: string;
             /**
-             * @description State.
+             * @description State of the instance.
              * @enum {string}
              */
             status: "running" | "stopped" | "destroyed";
@@ -468,30 +468,30 @@ export interface components {
                 message: string;
             };
         };
-        /** @description What one GPU of an instance did in the seconds of a point: means, where several samples are in them. */
+        /** @description Metrics of one GPU over the seconds of a point. Several samples are averaged. */
         GpuMetrics: {
-            /** @description Its number among the instance's GPUs, from 0. */
+            /** @description Index among the instance's GPUs, starting at 0. */
             place: number;
-            /** @description Share of the time in which a kernel ran. Null: not known. */
+            /** @description Share of time in which a kernel was running, in percent. Null if unknown. */
             busy_percent: number | null;
-            /** @description The greatest such share of a sample. Null: not known. */
+            /** @description Highest such share in one sample, in percent. Null if unknown. */
             busy_max_percent: number | null;
-            /** @description Memory in use, in MiB. Null: not known. */
+            /** @description Memory in use, in MiB. Null if unknown. */
             memory_used_mb: number | null;
-            /** @description Memory that it has, in MiB. Null: not known. */
+            /** @description Total memory, in MiB. Null if unknown. */
             memory_total_mb: number | null;
-            /** @description Power that it draws, in watts. Null: not known. */
+            /** @description Power draw, in watts. Null if unknown. */
             power_watts: number | null;
-            /** @description Temperature in degrees Celsius. Null: not known. */
+            /** @description Temperature in degrees Celsius. Null if unknown. */
             celsius: number | null;
-            /** @description Clock of its processors, in MHz. Null: not known. */
+            /** @description Clock of the streaming multiprocessors, in MHz. Null if unknown. */
             sm_mhz: number | null;
-            /** @description Memory errors that could not be corrected, since the host loaded its driver. Null: not known. */
+            /** @description Uncorrectable memory errors since the host loaded its driver. Null if unknown. */
             faults: number | null;
-            /** @description Processes that compute on it. Null: not known. */
+            /** @description Processes computing on the GPU. Null if unknown. */
             processes: number | null;
         };
-        /** @description The price of one GPU model. */
+        /** @description Price of one GPU model. */
         GpuPrice: {
             /** @description Slug of the model. */
             slug: string;
@@ -510,11 +510,11 @@ export interface components {
             market_median: number | null;
             /** @description GPUs in the model's offers now. */
             available_gpus: number;
-            /** @description Address of the model's offers. */
+            /** @description URL of the model's offers. */
             url: string;
         };
         GrowVolumeRequest: {
-            /** @description Size of the volume in GB. It grows, it never shrinks. */
+            /** @description Size of the volume in GB. A volume can grow but not shrink. */
             size_gb: number;
         };
         /** @description One rental of a machine. */
@@ -524,13 +524,13 @@ export interface components {
             /** @description `i-` and 8 hex characters. */
             id: string;
             /**
-             * @description State.
+             * @description State of the instance.
              * @enum {string}
              */
             status: "running" | "stopped" | "destroyed";
             /** @description Slug of the GPU model. */
             gpu: string;
-            /** @description GPUs of the machine. */
+            /** @description Number of GPUs in the machine. */
             num_gpus: number;
             /** @description Region code. */
             region: string;
@@ -539,22 +539,22 @@ export interface components {
             /** @description Disk size in GB. */
             disk_gb: number;
             /**
-             * @description How it is priced.
+             * @description Pricing mode.
              * @enum {string}
              */
             type: "od" | "spot" | "res";
-            /** @description Locked rate of the whole machine in USD per hour, without disk. */
+            /** @description Locked rate of the whole machine in USD per hour, excluding disk. */
             price_hr: number;
-            /** @description The hostname of the instance. */
+            /** @description Hostname of the instance. */
             hostname: string;
             /**
              * Format: date-time
-             * @description First second billed.
+             * @description First billed second.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
+             * @description End of the second in which it stopped, the last one billed for GPUs. Null while it is running.
              */
             stopped_at: string | null;
         };
@@ -564,34 +564,34 @@ export interface components {
             object: "instance_launch";
             /** @description `i-` and 8 hex characters. */
             id: string;
-            /** @description The name of its launch; without one its id. */
+            /** @description Name given by its launch; by default its id. */
             name: string;
             /** @description Template slug or OCI image reference. */
             template: string;
             /** @description Disk size in GB. */
             disk_gb: number;
             /**
-             * @description How it is priced.
+             * @description Pricing mode.
              * @enum {string}
              */
             type: "od" | "spot" | "res";
             /**
              * Format: date-time
-             * @description The second at which it stops by itself; null for none, and once that is over.
+             * @description The second in which it stops automatically. Null if none is set, or after it has passed.
              */
             stop_at: string | null;
             /**
              * Format: date-time
-             * @description The second at which it is destroyed by itself; null for none.
+             * @description The second in which it is destroyed automatically; null if none is set.
              */
             destroy_at: string | null;
-            /** @description What it may cost in all; null for no limit. */
+            /** @description Maximum total cost; null for no limit. */
             spend_limit: number | null;
-            /** @description Minutes without a busy GPU and without connections after which it stops; null: it does not. */
+            /** @description Minutes without a busy GPU and without connections after which it stops; null to keep running. */
             stop_when_idle: number | null;
-            /** @description Its volumes, by path. */
+            /** @description Volumes of the instance, by path. */
             volumes: components["schemas"]["AttachedVolume"][];
-            /** @description What its renter launched beside template and disk; null when the template says it all. */
+            /** @description Launch settings given by the renter, in addition to template and disk; null if none were given. */
             launch: components["schemas"]["Launch"] | null;
         };
         InstanceList: {
@@ -599,18 +599,18 @@ export interface components {
             object: "instances";
             data: components["schemas"]["Instance"][];
         };
-        /** @description What an instance did over a time. */
+        /** @description Metrics of an instance over a period. */
         InstanceMetrics: {
             /** @constant */
             object: "instance_metrics";
             /** @description Seconds of each point. */
             step_seconds: number;
-            /** @description Oldest first. There is no point where nothing was measured. */
+            /** @description Points, oldest first. Times without measurements have no point. */
             points: components["schemas"]["MetricPoint"][];
         };
-        /** @description What its renter launched, beside template and disk. A secret is shown by its name alone. */
+        /** @description Launch settings given by the renter, in addition to template and disk. Secrets are shown only by name. */
         Launch: {
-            /** @description What its renter calls the instance. */
+            /** @description The renter's name for the instance. */
             name: string | null;
             /** @description Variables by name. */
             env: {
@@ -618,35 +618,35 @@ export interface components {
             };
             /** @description Secrets. */
             secrets: components["schemas"]["LaunchSecret"][];
-            /** @description Null: the image's own. */
+            /** @description Entrypoint; null for the image's own. */
             entrypoint: string[] | null;
-            /** @description Null: the template's, or the image's own. */
+            /** @description Command; null for that of the template or image. */
             command: string[] | null;
             /** @description Ports. */
             ports: components["schemas"]["LaunchPort"][];
-            /** @description Ports reached by TCP. */
+            /** @description TCP ports. */
             tcp_ports: number[];
             /** @description Name of the registry login. */
             registry_login: string | null;
             /**
-             * @description When the command is started again.
+             * @description When to restart the command.
              * @enum {string}
              */
             restart: "always" | "never" | "on_failure";
             /**
-             * @description What becomes of the instance at the end of the command.
+             * @description Action when the command ends.
              * @enum {string}
              */
             on_exit: "destroy" | "keep" | "stop";
         };
-        /** @description A port that a program in the container serves HTTP on. */
+        /** @description A port on which a program in the container serves HTTP. */
         LaunchPort: {
             /** @description Port in the container. */
             port: number;
-            /** @description Its name for people. */
+            /** @description Display name. */
             name: string | null;
         };
-        /** @description A secret that the container gets. */
+        /** @description A secret passed to the container. */
         LaunchSecret: {
             /** @description Name of the secret. */
             secret: string;
@@ -655,24 +655,24 @@ export interface components {
             /** @description Name below /run/secrets; null for a variable. */
             file: string | null;
         };
-        /** @description What an instance did, as the host agent of its machine measured it, in the seconds that begin at `at`: means, where several samples are in them. */
+        /** @description Metrics of an instance, measured by the host agent of its machine, over the seconds starting at `at`. Several samples are averaged. */
         MetricPoint: {
             /**
              * Format: date-time
              * @description The first second.
              */
             at: string;
-            /** @description Share of the time of its vCPUs. Null: not known. */
+            /** @description Use of its vCPUs, in percent. Null if unknown. */
             cpu_percent: number | null;
-            /** @description Memory in use, without what the system can drop. Null: not known. */
+            /** @description Memory in use, excluding reclaimable cache. Null if unknown. */
             memory_used_bytes: number | null;
-            /** @description Disk in use. Null: not known. */
+            /** @description Disk in use. Null if unknown. */
             disk_used_bytes: number | null;
-            /** @description Received. Null: not known. */
+            /** @description Bytes received per second. Null if unknown. */
             network_in_bytes_per_second: number | null;
-            /** @description Sent. Null: not known. */
+            /** @description Bytes sent per second. Null if unknown. */
             network_out_bytes_per_second: number | null;
-            /** @description Processes and threads in its container. Null: not known. */
+            /** @description Processes and threads in its container. Null if unknown. */
             processes: number | null;
             /** @description Its GPUs, by place. */
             gpus: components["schemas"]["GpuMetrics"][];
@@ -687,23 +687,23 @@ export interface components {
             reserved: number;
         };
         MoveRequest: {
-            /** @description Maximum price in USD per hour for the whole machine in the chosen mode, without disk. */
+            /** @description Maximum price in USD per hour for the whole machine in the chosen mode, excluding disk. */
             max_price_per_hour?: number | null;
         };
         /** @description Network bandwidth in megabits per second. */
         NetMbps: {
-            /** @description To the machine. */
+            /** @description Download. */
             down: number;
-            /** @description From the machine. */
+            /** @description Upload. */
             up: number;
         };
         /** @description A machine that can be deployed now, with its price. */
         Offer: {
-            /** @description The machine id that deploy takes. */
+            /** @description Machine id to pass to deploy. */
             machine_id: string;
             /** @description Slug of the GPU model. */
             gpu: string;
-            /** @description GPUs in the machine, 1 to 8. It is rented whole. */
+            /** @description Number of GPUs in the machine, 1 to 8. It is rented as a whole. */
             num_gpus: number;
             /** @description Region code. */
             region: string;
@@ -713,7 +713,7 @@ export interface components {
             vcpus: number;
             /** @description Memory in GB. */
             ram_gb: number;
-            /** @description Disk in GB that is free for a new instance. */
+            /** @description Free disk in GB for a new instance. */
             disk_gb: number;
             /** @description Network bandwidth. */
             net_mbps: components["schemas"]["NetMbps"];
@@ -723,9 +723,9 @@ export interface components {
             pcie: number;
             /** @description Whether the GPUs are linked by NVLink. */
             nvlink: boolean;
-            /** @description Highest CUDA version its driver runs; empty for AMD. */
+            /** @description Highest CUDA version its driver supports; empty for AMD. */
             cuda_max: string;
-            /** @description Share of time the machine was up, 0 to 1. */
+            /** @description Uptime of the machine as a fraction, 0 to 1. */
             reliability: number;
             /** @description Price of the whole machine. */
             price_per_hour: components["schemas"]["OfferPrices"];
@@ -743,11 +743,11 @@ export interface components {
             /** @description Interruptible. */
             interruptible: number;
         };
-        /** @description The position of a page in its list. */
+        /** @description Position of a page in its list. */
         PageInfo: {
-            /** @description True when entries follow. */
+            /** @description Whether more entries follow. */
             has_next_page: boolean;
-            /** @description True when entries precede. */
+            /** @description Whether there are earlier entries. */
             has_previous_page: boolean;
             /** @description Cursor of the first entry; null on an empty page. */
             start_cursor: string | null;
@@ -762,11 +762,11 @@ export interface components {
             currency: string;
             /** @description Always per_second. */
             billing: string;
-            /** @description The pricing rule as text. */
+            /** @description The pricing formula as text. */
             price_rule: string;
             /**
              * Format: date
-             * @description The date the prices refer to.
+             * @description Date to which the prices refer.
              */
             market_snapshot: string;
             /** @description Number of entries in data. */
@@ -776,76 +776,76 @@ export interface components {
         };
         /** @description Prometheus's text format. */
         PrometheusText: string;
-        /** @description A page of what happened. */
+        /** @description A page of timeline entries. */
         Timeline: {
             /** @constant */
             object: "timeline";
-            /** @description The position of this page in its list. */
+            /** @description Position of this page in its list. */
             page_info: components["schemas"]["PageInfo"];
             data: components["schemas"]["TimelineEntry"][];
         };
-        /** @description One thing that happened to an instance. What its kind says nothing of is null. */
+        /** @description One event in an instance's timeline. Fields that don't apply to its kind are null. */
         TimelineEntry: {
-            /** @description Marks this entry: pass it as after or before to continue from here. */
+            /** @description Position of this entry: pass it as after or before to continue from here. */
             cursor: string;
             /**
              * Format: date-time
-             * @description When.
+             * @description Time of the event.
              */
             at: string;
             /**
-             * @description What happened.
+             * @description Kind of event.
              * @enum {string}
              */
             kind: "changed" | "credited" | "destroyed" | "failed" | "gpu_back" | "gpu_missing" | "idle" | "limit_reached" | "reachable" | "rented" | "running" | "started" | "stopped" | "unreachable" | "volume_lost" | "volume_stored";
-            /** @description Of a start: what GPUs and disk cost an hour from then on. */
+            /** @description For a start: rate of GPUs and disk afterwards, in USD per hour. */
             rate_per_hour: number | null;
-            /** @description Of an end: what its GPUs cost since the start. Of what was given back: that. */
+            /** @description For a stop: cost of its GPUs since the start. For a service credit: the amount. */
             amount: number | null;
-            /** @description Of an end: how long it ran. Of what was given back: for how long. */
+            /** @description For a stop: seconds since the start. For a service credit: the seconds credited. */
             seconds: number | null;
-            /** @description Of an end: why. Null where an earlier version did not keep it. */
+            /** @description For a stop: the reason. Null if an earlier version didn't record it. */
             stop_reason: ("account_suspended" | "balance_exhausted" | "command_ended" | "deadline" | "idle" | "operator" | "preempted" | "spend_limit" | "start_failed" | "user") | null;
-            /** @description Of a start that failed: whether the machine was at fault. */
+            /** @description For a failed start: whether the machine was at fault. */
             host_fault: boolean | null;
             /** @description The volume. */
             volume_id: string | null;
-            /** @description Its name. */
+            /** @description Name of the volume. */
             volume_name: string | null;
-            /** @description Of a volume that was stored: the size of all its files; null where nobody said. */
+            /** @description For a stored snapshot: total size of its files; null if unknown. */
             size_bytes: number | null;
-            /** @description Who asked for it; null where no key did, and after 90 days. */
+            /** @description The request that caused it; null if no key requested it, and after 90 days. */
             asked: components["schemas"]["Activity"] | null;
         };
-        /** @description A disk of the account's own, which survives the machines that its instances run on. */
+        /** @description A disk of the account that outlives the machines of its instances. */
         Volume: {
             /** @constant */
             object: "volume";
             /** @description `v-` and 8 hex characters. */
             id: string;
-            /** @description What its owner calls it. */
+            /** @description The owner's name for the volume. */
             name: string;
             /** @description Size in GB. */
             size_gb: number;
-            /** @description USD per hour of its size, at the rate that was locked when it was created. */
+            /** @description Price of its size in USD per hour, at the rate locked at creation. */
             price_hr: number;
             /**
              * Format: date-time
-             * @description From this second on it is billed.
+             * @description First billed second.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description It was billed up to then; null while it is there.
+             * @description Time until which it was billed; null while it exists.
              */
             deleted_at: string | null;
-            /** @description The instance that has it, from its start until its last snapshot is stored; null while none does. */
+            /** @description The instance that holds its lease, from the instance's start until its last snapshot is stored; null if none does. */
             in_use_by: string | null;
-            /** @description Bytes that its snapshots take, compressed and each part once. */
+            /** @description Bytes that its snapshots take, compressed and deduplicated. */
             stored_bytes: number;
             /**
              * Format: date-time
-             * @description When its newest snapshot was stored; null before the first.
+             * @description Time at which its newest snapshot was stored; null before the first.
              */
             last_snapshot_at: string | null;
         };
@@ -854,63 +854,63 @@ export interface components {
             object: "volumes";
             data: components["schemas"]["Volume"][];
         };
-        /** @description A volume that was taken from an instance. */
+        /** @description A volume whose lease was ended by force. */
         VolumeRelease: {
             /** @constant */
             object: "volume_release";
             /** @description The volume, which is free now. */
             volume_id: string;
-            /** @description The instance that had it. */
+            /** @description The instance that held the lease. */
             instance_id: string;
             /**
              * Format: date-time
-             * @description What the instance wrote from then on is lost; null where it never had access.
+             * @description Time since which changes by the instance are lost; null if it never had access.
              */
             lost_since: string | null;
         };
-        /** @description What a volume held at one moment. */
+        /** @description Contents of a volume at one moment. */
         VolumeSnapshot: {
-            /** @description restic's own id of it: 64 hex characters. */
+            /** @description restic's id of the snapshot: 64 hex characters. */
             id: string;
             /**
              * Format: date-time
-             * @description When its last byte was stored.
+             * @description Time at which its last byte was stored.
              */
             at: string;
-            /** @description Bytes of all its files; null where nobody said. */
+            /** @description Total size of its files in bytes; null if unknown. */
             size_bytes: number | null;
-            /** @description The instance that it is of; null for the owner's own. */
+            /** @description The instance that wrote it; null if the owner created it. */
             instance_id: string | null;
         };
-        /** @description A disk of the account's own, which survives the machines that its instances run on. */
+        /** @description A disk of the account that outlives the machines of its instances. */
         VolumeWithSnapshots: {
             /** @constant */
             object: "volume";
             /** @description `v-` and 8 hex characters. */
             id: string;
-            /** @description What its owner calls it. */
+            /** @description The owner's name for the volume. */
             name: string;
             /** @description Size in GB. */
             size_gb: number;
-            /** @description USD per hour of its size, at the rate that was locked when it was created. */
+            /** @description Price of its size in USD per hour, at the rate locked at creation. */
             price_hr: number;
             /**
              * Format: date-time
-             * @description From this second on it is billed.
+             * @description First billed second.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description It was billed up to then; null while it is there.
+             * @description Time until which it was billed; null while it exists.
              */
             deleted_at: string | null;
-            /** @description The instance that has it, from its start until its last snapshot is stored; null while none does. */
+            /** @description The instance that holds its lease, from the instance's start until its last snapshot is stored; null if none does. */
             in_use_by: string | null;
-            /** @description Bytes that its snapshots take, compressed and each part once. */
+            /** @description Bytes that its snapshots take, compressed and deduplicated. */
             stored_bytes: number;
             /**
              * Format: date-time
-             * @description When its newest snapshot was stored; null before the first.
+             * @description Time at which its newest snapshot was stored; null before the first.
              */
             last_snapshot_at: string | null;
             /** @description Its snapshots, newest first; at most 100. */
@@ -968,7 +968,7 @@ export interface operations {
     listOffers: {
         parameters: {
             query?: {
-                /** @description Slug or name of a GPU model, as in the price sheet. A name such as H100 stands for all its models. */
+                /** @description Slug or name of a GPU model, as in the price sheet. A name such as H100 matches all its models. */
                 gpu?: string;
                 /** @description Region code. */
                 region?: string;
@@ -976,7 +976,7 @@ export interface operations {
                 num_min?: number;
                 /** @description Maximum on-demand price in USD per hour for the whole machine. */
                 price_max?: number;
-                /** @description CUDA version that the driver must run at least, such as 12.4. Machines of AMD run none. */
+                /** @description Minimum CUDA version that the driver supports, such as 12.4. AMD machines never match. */
                 cuda_min?: string;
                 /** @description Maximum number of offers returned. */
                 limit?: number;
@@ -1042,7 +1042,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1070,7 +1070,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1092,11 +1092,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1118,11 +1118,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1154,7 +1154,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1203,11 +1203,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1234,7 +1234,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1255,16 +1255,16 @@ export interface operations {
     getInstanceMetrics: {
         parameters: {
             query?: {
-                /** @description The first second. By default an hour before the end. Write an instant such as 2026-11-23T18:00:00Z. */
+                /** @description Start of the period, inclusive. By default, an hour before the end. Format: an instant such as 2026-11-23T18:00:00Z. */
                 from?: string;
-                /** @description The end, exclusive. By default, and if it is in the future, now. Write an instant such as 2026-11-23T18:00:00Z. */
+                /** @description End of the period, exclusive. By default, or if it is in the future, now. Format: an instant such as 2026-11-23T18:00:00Z. */
                 to?: string;
-                /** @description How many points to return at most: longer steps are made of shorter ones. */
+                /** @description Maximum number of points. If the period has more, adjacent points are merged. */
                 points?: number;
             };
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1285,18 +1285,18 @@ export interface operations {
     getInstanceTimeline: {
         parameters: {
             query?: {
-                /** @description Entries from the start, 1 to 100; 25 by default. */
+                /** @description Number of entries from the start, 1 to 100; by default 25. */
                 first?: number;
-                /** @description Cursor that the page begins after. */
+                /** @description The page starts after this cursor. */
                 after?: string;
-                /** @description Entries from the end, 1 to 100. */
+                /** @description Number of entries from the end, 1 to 100. */
                 last?: number;
-                /** @description Cursor that the page ends before. */
+                /** @description The page ends before this cursor. */
                 before?: string;
             };
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
@@ -1338,7 +1338,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1372,7 +1372,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                /** @description Volume id: `v-` and 8 hex characters. Any other string is an unknown volume. */
                 id: string;
             };
             cookie?: never;
@@ -1394,11 +1394,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                /** @description Volume id: `v-` and 8 hex characters. Any other string is an unknown volume. */
                 id: string;
             };
             cookie?: never;
@@ -1420,11 +1420,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                /** @description Volume id: `v-` and 8 hex characters. Any other string is an unknown volume. */
                 id: string;
             };
             cookie?: never;
@@ -1456,7 +1456,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                /** @description Volume id: `v-` and 8 hex characters. Any other string is an unknown volume. */
                 id: string;
             };
             cookie?: never;

@@ -24,7 +24,9 @@ export interface TemplateVariable {
   required: boolean;
   /** Its value is better a secret of the account. */
   secret: boolean;
-  /** The service makes a value where a launch gives none: `instances.links` shows it. */
+  /** Whether the service generates a value if the launch gives none; `instances.links` shows it. */
+  isGenerated: boolean;
+  /** @deprecated Renamed to isGenerated. */
   made: boolean;
 }
 
@@ -81,7 +83,7 @@ export interface InstanceLinks {
 }
 
 const GALLERY = `{ templates { slug title category description image vramGb ports { port name }
-  variables { name description default required secret made } } }`;
+  variables { name description default required secret isGenerated made: isGenerated } } }`;
 const LAUNCH = `launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts
   registryLogin restart onExit }`;
 const SAVED = `name description template diskGb ${LAUNCH} link createdAt`;

@@ -23,74 +23,76 @@ import { MAX_ATTACHED, type VolumeAtPath, volumePathFault } from './rules/volume
 import { isWebPath } from './rules/web-site.js';
 import { isWebhookUrl } from './rules/webhook.js';
 
-/**
- * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
- */
+/** Defines an input once. Validation, GraphQL inputs (description, default) and OpenAPI derive from it. */
 export interface Field<T> {
   schema: z.ZodType<T>;
-  /** Completes "NAME must be …": the bounds in words. */
+  /** Completes "NAME must be …": the bounds as text. */
   must: string;
   description: string;
   default?: T;
-  /** The contract's own code for a missing value, and for one that is out of bounds; else invalid_request. */
+  /** Error codes that the contract sets for a missing and for an invalid value. The default is invalid_request. */
   missing?: ErrorCode;
   refusal?: ErrorCode;
 }
 
 const MAX_PRICE_USD = 1_000_000;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** No control characters: PostgreSQL can't store a NUL byte. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+/** Matches text without control characters. PostgreSQL can't store a NUL byte. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches exactly the characters to reject
 const PRINTABLE = /^[^\u0000-\u001f\u007f]*$/;
 const MAX_LIST = 100;
 const NETWORK = 'must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32';
-/** Networks of one API key. */
+/** Maximum networks per API key. */
 const MAX_NETWORKS = 50;
-/** Bytes of all variables of a launch, and of the words of its entrypoint or command. */
+/** Maximum bytes of all variables of a launch, and of all arguments of its entrypoint or command. */
 const MAX_LAUNCH_BYTES = 32_000;
 const MAX_VARIABLES = 100;
 const MAX_WORDS = 1_000;
 export const MAX_LAUNCH_SECRETS = 50;
 export const MAX_LAUNCH_PORTS = 20;
 const MAX_SECRET_BYTES = 32_000;
-/** Not `__proto__`, which an object in JavaScript can't hold as a member like others. */
+/** Excludes `__proto__`, which a JavaScript object can't hold as an ordinary member. */
 const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SECRET_NAME_MUST =
-  'a name of 1 to 63 letters, digits, dots, hyphens and underscores that begins with a letter or digit';
+  'a name of 1 to 63 letters, digits, dots, hyphens and underscores that starts with a letter or digit';
 const LAUNCH_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const PROCESS_TEXT = 'must be text without NUL';
 const processText = z.string(PROCESS_TEXT).refine(isProcessText, PROCESS_TEXT);
 const secretName = entryText(SECRET_NAME, SECRET_NAME_MUST);
-const VARIABLE_MUST = 'a name of 1 to 128 letters, digits and underscores that begins with no digit';
+const VARIABLE_MUST = "a name of 1 to 128 letters, digits and underscores that doesn't start with a digit";
 const variableName = entryText(VARIABLE, VARIABLE_MUST);
 const PORT = 'must be a whole number from 1 to 65535';
 const portNumber = z.int(PORT).min(1, PORT).max(65_535, PORT);
-const SLUG = 'must be a text of 1 to 64 characters';
+const SLUG = 'must be a string of 1 to 64 characters';
 const slug = z.string(SLUG).min(1, SLUG).max(64, SLUG).regex(PRINTABLE, SLUG);
 
 export const fields = {
-  gpu: text(
-    1,
-    64,
-    'Slug or name of a GPU model, as in the price sheet. A name such as H100 stands for all its models.',
-  ),
+  gpu: text(1, 64, 'Slug or name of a GPU model, as in the price sheet. A name such as H100 matches all its models.'),
   region: text(1, 64, 'Region code.'),
   numMin: { ...wholeNumber(1, 8, 'Minimum number of GPUs in the machine.'), default: 1 },
   priceMax: price('Maximum on-demand price in USD per hour for the whole machine.'),
   limit: { ...wholeNumber(1, 100, 'Maximum number of offers returned.'), default: 25 },
-  gpus: list(slug, 'Slugs or names of GPU models, any of which matches; empty for all.'),
-  regions: list(slug, 'Region codes, any of which matches; empty for all.'),
+  gpus: list(slug, 'Slugs or names of GPU models. An offer matches if it has any of them; an empty list matches all.'),
+  regions: list(slug, 'Region codes. An offer matches if it is in any of them; an empty list matches all.'),
   preferredGpus: list(
     slug,
-    'Slugs of the only GPU models to take, in order of preference; empty for any, cheapest first.',
+    'Slugs of the acceptable GPU models, most preferred first. An empty list accepts any model, cheapest first.',
   ),
   preferredRegions: list(
     slug,
-    'Codes of the only regions to take, in order of preference; empty for any, cheapest first.',
+    'Codes of the acceptable regions, most preferred first. An empty list accepts any region, cheapest first.',
   ),
-  tiers: choices(GPU_TIERS, 'GPU tiers', 'Classes of GPU models, any of which matches; empty for all.'),
-  statuses: choices(INSTANCE_STATUSES, 'states', 'States that they are in now, any of which matches; empty for all.'),
+  tiers: choices(
+    GPU_TIERS,
+    'GPU tiers',
+    'Classes of GPU models. An offer matches if it has any of them; an empty list matches all.',
+  ),
+  statuses: choices(
+    INSTANCE_STATUSES,
+    'states',
+    'Current states. An instance matches if it has any of them; an empty list matches all.',
+  ),
   stopReasons: choices(
     [
       'USER',
@@ -105,54 +107,54 @@ export const fields = {
       'IDLE',
     ],
     'stop reasons',
-    'Why they stopped, any of which matches; empty for all, running ones too.',
+    'Stop reasons. An instance matches if it has any of them; an empty list matches all, including running instances.',
   ),
   modes: choices(
     ['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED'],
     'pricing modes',
-    'How they are priced, any of which matches; empty for all.',
+    'Pricing modes. An instance matches if it has any of them; an empty list matches all.',
   ),
   vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
   cudaMin: {
     schema: z.string().regex(CUDA_VERSION),
     must: 'a CUDA version such as 12.4',
-    description: 'CUDA version that the driver must run at least, such as 12.4. Machines of AMD run none.',
+    description: 'Minimum CUDA version that the driver supports, such as 12.4. AMD machines never match.',
   },
   reliabilityMin: {
     schema: z.number().min(0).max(1),
     must: 'a number from 0 to 1',
-    description: 'Minimum share of time the machine was up.',
+    description: 'Minimum uptime of the machine, as a fraction.',
   },
   vcpusMin: wholeNumber(1, 100_000, 'Minimum number of virtual CPUs.'),
   ramGbMin: wholeNumber(1, 1_000_000, 'Minimum memory in GB.'),
-  diskGbMin: wholeNumber(1, 1_000_000, 'Minimum disk in GB that is free for a new instance.'),
-  pricePerGpuMax: price('Maximum on-demand price in USD per GPU-hour, in every mode.'),
-  maxPricePerHour: price('Maximum price in USD per hour for the whole machine in the chosen mode, without disk.'),
-  machineId: { ...text(1, 64, 'The id of the machine to rent, from the offers.'), missing: 'missing_machine' },
+  diskGbMin: wholeNumber(1, 1_000_000, 'Minimum free disk for a new instance, in GB.'),
+  pricePerGpuMax: price('Maximum on-demand price in USD per GPU-hour, whichever mode you rent in.'),
+  maxPricePerHour: price('Maximum price in USD per hour for the whole machine in the chosen mode, excluding disk.'),
+  machineId: { ...text(1, 64, 'Id of the machine to rent, from the offers.'), missing: 'missing_machine' },
   mode: {
     schema: z.enum(['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED']),
     must: 'a pricing mode',
-    description: 'How the instance is priced.',
+    description: 'Pricing mode of the instance.',
     default: 'ON_DEMAND' as const,
   },
   action: {
     schema: z.enum(['START', 'STOP', 'DESTROY']),
     must: 'an action',
-    description: 'What to do to the instance.',
+    description: 'Action to perform on the instance.',
     missing: 'bad_action',
     refusal: 'bad_action',
   },
   instanceId: {
     schema: z.string(),
-    must: 'a text',
-    description: 'Instance id: `i-` and 8 hex characters. Any other text is an unknown instance.',
+    must: 'a string',
+    description: 'Instance id: `i-` and 8 hex characters. Any other string is an unknown instance.',
   },
   template: {
     schema: z.string().min(1).max(255).regex(IMAGE_REFERENCE),
-    must: 'a text of 1 to 255 characters, the slug of a template or an OCI image reference',
+    must: 'a string of 1 to 255 characters, the slug of a template or an OCI image reference',
     description:
-      "A template slug or an OCI image reference. The machine's host agent pulls the image and runs a container of it; a machine without an agent records it only.",
+      "A template slug or an OCI image reference. The machine's host agent pulls the image and runs it in a container. On a machine without an agent, it is only recorded.",
     default: 'pytorch',
   },
   diskGb: {
@@ -161,14 +163,14 @@ export const fields = {
   },
   idempotencyKey: {
     schema: z.string().min(1).max(255).regex(VISIBLE_ASCII),
-    must: 'a text of 1 to 255 visible ASCII characters',
+    must: 'a string of 1 to 255 visible ASCII characters',
     description:
-      'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
+      'A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect.',
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: 'a name of 1 to 63 lower-case letters, digits and hyphens, with no hyphen at an end',
-    description: 'What you call the instance; need not be unique. By default its id.',
+    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {
     schema: z
@@ -180,9 +182,9 @@ export const fields = {
         (env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES,
         `must have at most ${MAX_LAUNCH_BYTES} bytes of names and values`,
       ),
-    must: `an object of at most ${MAX_VARIABLES} variables and ${MAX_LAUNCH_BYTES} bytes: names of letters, digits and underscores that begin with no digit, values of text without NUL`,
+    must: `an object of at most ${MAX_VARIABLES} variables and ${MAX_LAUNCH_BYTES} bytes: names of letters, digits and underscores that don't start with a digit, values without NUL`,
     description:
-      "Environment variables of the container, by name. They override the template's; what the service sets overrides them.",
+      "Environment variables of the container, by name. They override the template's variables. Variables that the service sets override them.",
   },
   launchSecrets: {
     schema: z
@@ -195,16 +197,18 @@ export const fields = {
       .max(MAX_LAUNCH_SECRETS) as z.ZodType<LaunchSecret[]>,
     must: `a list of at most ${MAX_LAUNCH_SECRETS}, each with the name of a secret and either a variable or a file name`,
     description:
-      'Secrets of the account that the container gets, each as a variable or as a file below /run/secrets that only root reads.',
+      'Secrets of the account to pass to the container, each as a variable or as a file below /run/secrets that only root can read.',
   },
-  entrypoint: words("Instead of the image's entrypoint. The image's own command is then left out."),
-  command: words("Instead of the image's command: the arguments of its entrypoint."),
+  entrypoint: words("Replaces the image's entrypoint. The image's own command is then ignored."),
+  command: words("Replaces the image's command, i.e. the arguments of its entrypoint."),
   launchPorts: {
     schema: z
-      .array(entry({ port: portNumber, name: entryText(/^\P{Cc}{1,40}$/u, 'a text of 1 to 40 characters').nullish() }))
+      .array(
+        entry({ port: portNumber, name: entryText(/^\P{Cc}{1,40}$/u, 'a string of 1 to 40 characters').nullish() }),
+      )
       .max(MAX_LAUNCH_PORTS) as z.ZodType<LaunchPort[]>,
-    must: `a list of at most ${MAX_LAUNCH_PORTS} ports from 1 to 65535, each with a name of 1 to 40 characters or none`,
-    description: "Ports on which programs in the container serve HTTP, after the template's own.",
+    must: `a list of at most ${MAX_LAUNCH_PORTS} ports from 1 to 65535, each with an optional name of 1 to 40 characters`,
+    description: "Ports on which programs in the container serve HTTP, in addition to the template's.",
   },
   volumes: {
     schema: z
@@ -212,146 +216,149 @@ export const fields = {
       .max(MAX_ATTACHED)
       .superRefine(once('id'))
       .superRefine(once('path')) as z.ZodType<VolumeAtPath[]>,
-    must: `a list of at most ${MAX_ATTACHED} volumes, each with its id and a path of its own such as /data`,
+    must: `a list of at most ${MAX_ATTACHED} volumes, each with its id and its own path such as /data`,
     description:
-      "Volumes of the account that the container has, each at its path. One instance at a time has a volume; /workspace takes the place of that folder of the instance's own disk.",
+      "Volumes of the account to mount in the container, each at its path. A volume can be in one instance at a time. A volume at /workspace replaces that folder of the instance's own disk.",
   },
   tcpPorts: {
     schema: z.array(portNumber).max(MAX_TCP_PORTS),
     must: `a list of at most ${MAX_TCP_PORTS} ports from 1 to 65535`,
     description:
-      'Ports that anybody may reach by TCP, each at a port of the service itself, which the instance keeps until it is destroyed.',
+      'Ports that anyone can reach by TCP. Each gets a port of the service, which the instance keeps until it is destroyed.',
   },
   registryLogin: {
     schema: secretName,
     must: SECRET_NAME_MUST,
-    description: 'Name of the registry login, a secret of the account, that the image is pulled with.',
+    description: 'Name of the registry login, a secret of the account, with which the image is pulled.',
   },
-  metricsFrom: instant('The first second. By default an hour before the end.'),
-  metricsTo: instant('The end, exclusive. By default, and if it is in the future, now.'),
+  metricsFrom: instant('Start of the period, inclusive. By default, an hour before the end.'),
+  metricsTo: instant('End of the period, exclusive. By default, or if it is in the future, now.'),
   points: {
-    ...wholeNumber(1, MAX_POINTS, 'How many points to return at most: longer steps are made of shorter ones.'),
+    ...wholeNumber(1, MAX_POINTS, 'Maximum number of points. If the period has more, adjacent points are merged.'),
     default: DEFAULT_POINTS,
   },
   restart: {
     schema: z.enum(RESTART_POLICIES),
     must: 'ALWAYS, ON_FAILURE or NEVER',
-    description: 'Whether the command is started again when it ends. By default ALWAYS.',
+    description: 'Whether to start the command again when it ends. By default ALWAYS.',
   },
-  stopAt: deadline('When the instance stops by itself; its disk stays. Its GPU is billed up to that second.'),
-  destroyAt: deadline('When the instance is destroyed by itself, with its disk. It is billed up to that second.'),
+  stopAt: deadline('When to stop the instance automatically. Its disk is kept. Its GPUs are billed until that second.'),
+  destroyAt: deadline('When to destroy the instance, with its disk, automatically. It is billed until that second.'),
   spendLimit: limit(
-    'What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed.',
+    'Maximum total cost of the instance in USD: GPUs, disk, the minimum after preempting another instance, and an early exit. The instance stops at the second in which it reaches the limit. Its disk is kept and billed.',
   ),
   stopWhenIdle: wholeNumber(
     MIN_IDLE_MINUTES,
     MAX_IDLE_MINUTES,
-    'Minutes after which the instance stops by itself when no GPU of it was busy above 5 % and nobody was connected; its disk stays and is billed. Needs a machine whose host agent says how busy GPUs are. A convenience: what the agent says is not proof, a spend limit is what holds.',
+    'Minutes of idleness after which the instance stops automatically: no GPU was more than 5 % busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs.',
   ),
   monthlyLimit: limit(
-    'What may be spent in a UTC calendar month, in USD. What runs under the limit stops when it is reached.',
+    'Maximum spend in a UTC calendar month, in USD. Running instances under the limit stop when it is reached.',
   ),
   onExit: {
     schema: z.enum(EXIT_ACTIONS),
     must: 'KEEP, STOP or DESTROY',
-    description: 'What becomes of the instance when its command has ended and is not started again. By default KEEP.',
+    description: "Action when the command has ended and isn't restarted. By default KEEP.",
   },
   secretName: { schema: secretName, must: SECRET_NAME_MUST, description: 'Name of the secret, unique in the account.' },
   secretValue: {
     schema: z.string().refine((value) => isProcessText(value) && value !== '' && bytesOf([value]) <= MAX_SECRET_BYTES),
-    must: `a text of 1 to ${MAX_SECRET_BYTES} bytes without NUL`,
-    description: 'The secret itself. It is stored encrypted and never shown again.',
+    must: `a string of 1 to ${MAX_SECRET_BYTES} bytes without NUL`,
+    description: 'Value of the secret. It is stored encrypted and never shown again.',
   },
   registry: {
     schema: z.string().max(255).regex(REGISTRY_HOST),
-    must: 'the host name of a registry, with its port where it has one, such as ghcr.io',
+    must: 'the host name of a registry, with its port if needed, such as ghcr.io',
     description: 'Host name of the registry that the login is for; docker.io for Docker Hub.',
   },
   registryUser: text(1, 255, 'User name at the registry.'),
   savedTemplateName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: 'a name of 1 to 63 lower-case letters, digits and hyphens, with no hyphen at an end',
-    description: 'Name of what is saved, unique in the account.',
+    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    description: 'Name of the saved template, unique in the account.',
   },
-  savedTemplateDescription: text(0, 200, 'What it is for.'),
+  savedTemplateDescription: text(0, 200, 'Purpose of the saved template.'),
   sshPublicKey: {
     schema: z.string().min(1).max(MAX_SSH_KEY_LENGTH),
     must: `one line of a .pub file, of at most ${MAX_SSH_KEY_LENGTH} characters`,
     description:
-      'A public key as in a .pub file: ssh-ed25519, ecdsa-sha2-nistp256, -384 or -521, or ssh-rsa of 3,072 bits or more.',
+      'A public key as in a .pub file: ssh-ed25519, ecdsa-sha2-nistp256, -384 or -521, or ssh-rsa with at least 3,072 bits.',
   },
   topUpAsset: text(
     1,
     20,
-    'What to pay with: BTC, LTC, XMR, ETH, SOL, TRX, or USDT with its network: USDT-TRX, USDT-ETH, USDT-SOL.',
+    'Currency to pay with: BTC, LTC, XMR, ETH, SOL, TRX, or USDT with its network: USDT-TRX, USDT-ETH, USDT-SOL.',
   ),
-  topUpId: { schema: z.string(), must: 'a text', description: 'Top-up id. Any other text is an unknown top-up.' },
+  topUpId: { schema: z.string(), must: 'a string', description: 'Top-up id. Any other string is an unknown top-up.' },
   topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
   port: wholeNumber(1, 65_535, 'Port that a program in the container listens on.'),
   webPath: {
     schema: z.string().max(2_000).refine(isWebPath),
-    must: 'a path of 1 to 2000 visible ASCII characters that begins with one slash',
-    description: 'Where the link leads, with its query.',
+    must: 'a path of 1 to 2000 visible ASCII characters that starts with a single slash',
+    description: 'Path, with its query, that the link opens.',
     default: '/',
   },
-  logTail: { ...wholeNumber(0, 1_000, 'How many of the last lines.'), default: 100 },
-  page: wholeNumber(1, 100, 'Entries on a page.'),
-  name: text(1, 200, 'A name for people.'),
-  keyName: text(1, 60, 'What you call the key.'),
-  volumeName: text(1, MAX_VOLUME_NAME, 'What you call the volume; need not be unique.'),
-  volumeGb: wholeNumber(1, MAX_VOLUME_GB, 'Size of the volume in GB. It grows, it never shrinks.'),
+  logTail: { ...wholeNumber(0, 1_000, 'Number of last lines.'), default: 100 },
+  page: wholeNumber(1, 100, 'Entries per page.'),
+  name: text(1, 200, 'Display name.'),
+  keyName: text(1, 60, 'Your name for the key.'),
+  volumeName: text(1, MAX_VOLUME_NAME, "Your name for the volume; doesn't have to be unique."),
+  volumeGb: wholeNumber(1, MAX_VOLUME_GB, 'Size of the volume in GB. A volume can grow but not shrink.'),
   volumeId: {
     schema: z.string(),
-    must: 'a text',
-    description: 'Volume id: `v-` and 8 hex characters. Any other text is an unknown volume.',
+    must: 'a string',
+    description: 'Volume id: `v-` and 8 hex characters. Any other string is an unknown volume.',
   },
   snapshotId: {
     schema: z.string().regex(/^[0-9a-f]{64}$/),
     must: '64 hexadecimal digits',
-    description: "restic's own id of a snapshot: 64 hex characters.",
+    description: "restic's id of a snapshot: 64 hex characters.",
   },
   keyScopes: {
     schema: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
-    must: `a list of ${SCOPES.join(', ')}: one at least`,
-    description: 'What the key may do. By default what the key that creates it may.',
+    must: `a list of at least one of ${SCOPES.join(', ')}`,
+    description: 'Permissions of the key. By default, those of the key that creates it.',
   },
-  keyExpiresAt: deadline('When the key ends: from that second on it is refused. By default never.'),
+  keyExpiresAt: deadline('When the key expires: it is refused from that second. By default never.'),
   keyNetworks: {
     schema: z
       .array(z.string().refine((each) => each.length <= 50 && parseNetwork(each) !== null, NETWORK))
       .min(1)
       .max(MAX_NETWORKS),
     must: `a list of 1 to ${MAX_NETWORKS} networks or addresses such as 203.0.113.0/24 or 2001:db8::/32`,
-    description: 'The only networks that the key is accepted from. By default all.',
+    description: 'Networks from which the key is accepted. By default all.',
   },
   webhookUrl: {
     schema: z.string().max(2_000).refine(isWebhookUrl),
-    must: 'an address with http or https of at most 2000 characters, without user and fragment',
-    description: 'Where events are sent to. Use https: the body is signed, not encrypted.',
+    must: 'an http or https URL of at most 2000 characters, without user and fragment',
+    description: 'URL to which events are sent. Use https: the body is signed, not encrypted.',
   },
   mailAddress: {
     schema: z.string().max(254).refine(isMailAddress),
     must: 'one mail address such as you@example.com, in ASCII',
-    description: 'Where mails are sent to: one address in ASCII. A domain of another alphabet is written as xn--.',
+    description: 'Address to which mails are sent, in ASCII. Write an internationalized domain in its xn-- form.',
   },
   webhookEvents: {
     schema: z
       .array(z.enum(Object.keys(EVENT_TYPES) as [EventType, ...EventType[]]))
       .min(1)
       .max(MAX_LIST),
-    must: 'a list of types of events, one at least',
-    description: 'Types of events that it gets. By default all.',
+    must: 'a list of at least one event type',
+    description: 'Event types to send. By default all.',
   },
   balanceBelow: {
     schema: z.bigint().min(0n).max(1_000_000_000_000n),
     must: 'an amount from 0 to 1000000 USD',
-    description: 'The balance in USD from which on the account is told that it is low; null: not at all.',
+    description:
+      'Low-balance threshold in USD: the account is notified when the balance falls to it. Null disables the notice.',
   },
-  note: text(1, 1_000, 'The reason for the movement.'),
-  reference: text(1, 200, 'Identifies a payment: the same reference twice moves money once.'),
+  note: text(1, 1_000, 'Reason for the movement.'),
+  reference: text(1, 200, "Identifies a payment. Repeating a reference doesn't move money again."),
 } satisfies Record<string, Field<unknown>>;
 
-/** The value, if it is within the field's bounds; else a refusal that names the field and its bounds. */
+/**
+ * Returns the value if it is within the field's bounds. Otherwise throws a refusal that names the field and its bounds.
+ */
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -359,7 +366,7 @@ export function check<T>(name: string, field: Field<T>, value: unknown): T {
   throw new DomainError(field.refusal ?? 'invalid_request', message, { field: name });
 }
 
-/** As `check`, but null and undefined stand for a value that the caller left out. */
+/** Like `check`, but returns the default if the caller omitted the value (null or undefined). */
 export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
   return value === null || value === undefined ? field.default : check(name, field, value);
 }
@@ -372,16 +379,16 @@ function deadline(description: string): Field<string> {
   return {
     schema: z.string().refine(isDeadlineText),
     must: `${DEADLINE_TEXT}, later than now and at most ${MAX_DAYS_AHEAD} days ahead`,
-    description: `${description} Write ${DEADLINE_TEXT}.`,
+    description: `${description} Format: ${DEADLINE_TEXT}.`,
   };
 }
 
-/** Of the past. */
+/** Defines an instant in the past. */
 function instant(description: string): Field<string> {
   return {
     schema: z.string().refine((text) => parseInstant(text) !== null),
     must: INSTANT_TEXT,
-    description: `${description} Write an instant such as 2026-11-23T18:00:00Z.`,
+    description: `${description} Format: an instant such as 2026-11-23T18:00:00Z.`,
   };
 }
 
@@ -397,7 +404,7 @@ function limit(description: string): Field<number> {
   };
 }
 
-/** A limit in USD, checked by its field, in micro-USD; null for none. */
+/** Converts a checked limit in USD to micro-USD; null for no limit. */
 export function limitOf(usd: number | undefined): bigint | null {
   return usd === undefined ? null : microOfUsd(usd)!;
 }
@@ -412,7 +419,7 @@ function price(description: string): Field<number> {
 }
 
 function list(entry: z.ZodType<string>, description: string): Field<string[]> {
-  const must = `a list of at most ${MAX_LIST} texts of 1 to 64 characters`;
+  const must = `a list of at most ${MAX_LIST} strings of 1 to 64 characters`;
   return { schema: z.array(entry).max(MAX_LIST), must, description };
 }
 
@@ -424,17 +431,17 @@ function words(description: string): Field<string[]> {
     .refine((list) => bytesOf(list) <= MAX_LAUNCH_BYTES);
   return {
     schema,
-    must: `a list of 1 to ${MAX_WORDS} texts without NUL, ${MAX_LAUNCH_BYTES} bytes in all`,
+    must: `a list of 1 to ${MAX_WORDS} strings without NUL, ${MAX_LAUNCH_BYTES} bytes in total`,
     description,
   };
 }
 
-/** A text within a list, which a refusal names by its place. */
+/** Schema of a string in a list. A refusal names it by its index. */
 function entryText(form: RegExp, must: string): z.ZodString {
   return z.string(`must be ${must}`).regex(form, `must be ${must}`);
 }
 
-/** An object within a list, with no other members: one that is dropped would change what is meant. */
+/** Schema of an object in a list. It rejects unknown members, because dropping one would change the meaning. */
 function entry<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
@@ -456,7 +463,7 @@ function volumePath(): z.ZodType<string> {
   });
 }
 
-/** Refuses the second entry of a list with the same `member`. */
+/** Rejects a repeated value of `member` within a list. */
 function once<Member extends string>(member: Member) {
   return (list: readonly Readonly<Record<Member, string>>[], context: z.RefinementCtx): void => {
     const first = new Map<string, number>();
@@ -473,7 +480,7 @@ function once<Member extends string>(member: Member) {
   };
 }
 
-/** What a variable and an argument of a process can hold, and PostgreSQL as JSON. */
+/** Whether a process variable or argument, and JSON in PostgreSQL, can hold the text. */
 function isProcessText(text: string): boolean {
   return !/[\0\p{Surrogate}]/u.test(text);
 }
@@ -489,5 +496,5 @@ function choices<const T extends string>(values: readonly T[], what: string, des
 
 function text(min: number, max: number, description: string): Field<string> {
   const schema = z.string().min(min).max(max).regex(PRINTABLE);
-  return { schema, must: `a text of ${min} to ${max} characters`, description };
+  return { schema, must: `a string of ${min} to ${max} characters`, description };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Caller, noteKeyUses } from '../domain/accounts/api-keys.js';
+import { type Caller, recordKeyUses } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { wideNetworkOf } from '../domain/rules/client-network.js';
 import type { Instant } from '../domain/rules/time.js';
@@ -25,7 +25,7 @@ export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): Ke
     const [noted, found] = [uses, [...places.values()]];
     uses = new Map();
     places = new Map();
-    await noteKeyUses(deps, noted).catch(onFault);
+    await recordKeyUses(deps, noted).catch(onFault);
     if (found.length > 0) await noteKeyPlaces(deps, found).catch(onFault);
   };
   const timer = setInterval(flush, FLUSH_EVERY_MS);

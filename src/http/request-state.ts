@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
-import { authenticate, type Caller, type Identified, NOBODY } from '../domain/accounts/api-keys.js';
+import { authenticate, type Caller, type Identified, NO_CALLER } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { bearerOf } from '../domain/rules/bearer.js';
 import { clientNetworkOf } from '../domain/rules/client-network.js';
@@ -103,7 +103,7 @@ export function createIdentify({ deps, keyUses, isTrusted, ofSession }: Identify
   };
   const ofKey = async (authorization: string, address: string): Promise<Identified> => {
     const key = bearerOf(authorization);
-    return key === undefined ? NOBODY : authenticate(deps, key, address);
+    return key === undefined ? NO_CALLER : authenticate(deps, key, address);
   };
   return (request) => {
     request.state.caller ??= lookUp(request);

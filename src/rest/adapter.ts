@@ -6,7 +6,7 @@ import { nearestName } from '../nearest-name.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { type Input, routes } from './routes.js';
 
-/** A refusal of the REST surface itself; the HTTP layer maps its code to a status. */
+/** A refusal of the REST surface itself. The HTTP layer maps its code to a status. */
 export class RestRefusal extends Error {
   readonly code: string;
 
@@ -16,7 +16,7 @@ export class RestRefusal extends Error {
   }
 }
 
-/** A refusal of the domain, which names its inputs as GraphQL does. */
+/** A refusal from the domain, which names inputs as GraphQL does. */
 export class RestFault extends Error {
   readonly originalError: Error;
   readonly #inputs: PreparedRoute['inputs'];
@@ -27,39 +27,39 @@ export class RestFault extends Error {
     this.#inputs = inputs;
   }
 
-  /** The message with the name that the input at fault has in REST. */
+  /** Returns the message with the REST name of the invalid input. */
   renamed(message: string, field: string): string {
     const input = this.#inputs.find(({ variable }) => variable === field);
     return input === undefined ? message : message.replace(new RegExp(`\\b${field}\\b`), () => input.name);
   }
 }
 
-/** What the HTTP layer does for the routes. */
+/** Hooks that the HTTP layer provides to the routes. */
 export interface RestHooks {
-  /** Called with the path template of the matched route, before its handlers. */
+  /** Receives the path template of the matched route, before its handlers run. */
   matched(request: Request, path: string): void;
-  /** Checks of the request, in this order, before its input is read. */
+  /** Checks that run in this order before the input is read. */
   key: RequestHandler;
   rateLimit: RequestHandler;
-  /** Whether the key may do what the root field `Query.name` or `Mutation.name` does. */
+  /** Checks whether the key may use the root field `Query.name` or `Mutation.name`. */
   scope(operation: string): RequestHandler;
   readBody: RequestHandler;
   /** Runs the prepared operation of a route. */
   run<T>(operationId: string, run: () => T): T;
-  /** The same context as for a GraphQL request. */
+  /** Returns the same context as for a GraphQL request. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
   sendText(response: Response, status: number, type: string, text: string): void;
-  /** Sends 200 with an answer that is the same for everybody. */
+  /** Sends 200 with an answer that is the same for all callers. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
-/** A JSON number, or one with a sign or zeros before it. */
+/** Matches a JSON number, also with a sign or leading zeros. */
 const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
 const PLACES = { query: 'query parameter', body: 'body member', path: 'path parameter', header: 'header' } as const;
 
-/** A route whose document is compiled. */
+/** A route with its compiled document. */
 export interface CompiledRoute extends PreparedRoute {
   query: Run;
 }
@@ -72,7 +72,7 @@ export function compileRoutes(schema: GraphQLSchema): CompiledRoute[] {
   return prepareRoutes(schema).map((route) => ({ ...route, query: compiled(schema, route) }));
 }
 
-/** The `/v1` routes: each runs its document; other methods of a known path are refused. */
+/** Creates the `/v1` routes. Each runs its document. Other methods of a known path are refused. */
 export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const paths = new Set(prepared.map((route) => route.path));
@@ -144,7 +144,7 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
   return variables;
 }
 
-/** A parameter that is dropped changes what is rented: a filter with a typing error would let any machine through. */
+/** Refuses unknown parameters. Ignoring one could rent the wrong machine, e.g. if a filter's name is misspelled. */
 function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: object): void {
   const known = namesOf(route, place);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -157,15 +157,15 @@ function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: obj
     elsewhere !== undefined
       ? `did you mean the ${PLACES[elsewhere.in]} ${elsewhere.name}?`
       : known.length === 0
-        ? 'this route takes none'
+        ? 'this route has none'
         : `known: ${known.join(', ')}`;
   throw new RestRefusal('invalid_request', `${what}; ${hint}`);
 }
 
-/** Members of a body that are compared with the known ones: a body has room for thousands. */
+/** Maximum members of a body compared with the known ones. A body can have thousands. */
 const MAX_COMPARED = 50;
 
-/** Completes the refusal of a required member that is missing, when another looks like it. */
+/** Completes the message about a missing required member if an unknown one resembles it. */
 function meantBy(route: PreparedRoute, body: object, missing: string): string {
   const known = namesOf(route, 'body');
   const given = Object.keys(body).slice(0, MAX_COMPARED);
@@ -177,14 +177,15 @@ function namesOf(route: PreparedRoute, place: Input['in']): string[] {
   return route.inputs.filter((input) => input.in === place).map(({ name }) => name);
 }
 
-/** The variable's value, or undefined when it is left out; null counts as absent. */
+/** Returns the variable's value, or undefined if it is omitted. Null counts as omitted. */
 function readInput(input: PreparedInput, raw: unknown, meant: () => string): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
     if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required${meant()}`);
     return undefined;
   }
-  if (input.in === 'query' && Array.isArray(raw)) throw new RestRefusal('invalid_request', `${name} may be given once`);
+  if (input.in === 'query' && Array.isArray(raw))
+    throw new RestRefusal('invalid_request', `${name} can be given only once`);
   if (input.values !== undefined) return readSpelled(input, input.values, raw);
   const value = input.in === 'query' ? fromText(input, raw as string) : raw;
   const parsed = field.schema.safeParse(value);
@@ -201,7 +202,7 @@ function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<str
   throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
 }
 
-/** The number a text stands for; any other text as it is, to be refused by the bounds. */
+/** Parses a number. Returns any other text unchanged, so that the bounds reject it. */
 function fromText({ type }: PreparedInput, text: string): unknown {
   const pattern = { Int: WHOLE, Float: DECIMAL }[type];
   return pattern?.test(text) ? Number(text) : text;

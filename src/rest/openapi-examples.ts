@@ -1,4 +1,4 @@
-/** One answer for each schema, taken from a new gateway. Requests have examples of their own, made of what is free. */
+/** One response per schema, taken from a new gateway. Requests have their own examples, built from free machines. */
 
 const MODE_PRICES = { on_demand: 0.44, interruptible: 0.22, reserved: 0.286 };
 const OFFER_PRICES = { on_demand: 0.44, interruptible: 0.22 };
@@ -138,7 +138,7 @@ const TIMELINE_ENTRY = {
   asked: ACTIVITY,
 };
 
-/** By the name of the schema. */
+/** Examples by schema name. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
   PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
   GpuMetrics: GPU_METRICS,

@@ -19,16 +19,16 @@ const SCALARS: Readonly<Record<string, Json>> = {
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
-/** The named schemas of a document, collected while its operations are described: each stands there once. */
+/** Collects the named schemas of a document while its operations are described, each once. */
 export class Schemas {
   readonly #byName = new Map<string, Json>();
 
-  /** By name, in alphabetical order. */
+  /** All schemas by name, in alphabetical order. */
   get all(): Json {
     return Object.fromEntries([...this.#byName].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** Throws for a name that is taken by another schema. */
+  /** Adds a schema and returns a reference to it. Throws if another schema has the name. */
   put(name: string, schema: Json): Json {
     const example = EXAMPLES[name];
     const named = example === undefined ? schema : { ...schema, examples: [example] };
@@ -38,7 +38,7 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** The body of a route's answer. */
+  /** Returns the schema of a route's response body. */
   answer({ envelope, answerSchema, root }: PreparedRoute): Json {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
@@ -59,7 +59,7 @@ export class Schemas {
     );
   }
 
-  /** Each entry of a page has its cursor beside its own members. */
+  /** Adds a page whose entries have a cursor in addition to their own members. */
   #page(name: string, object: Json, { type, children }: Selected): Json {
     const isEdges = ({ key }: Selected) => key === 'edges';
     const [cursor, node] = children.find(isEdges)!.children as [Selected, Selected];
@@ -84,7 +84,7 @@ export class Schemas {
       element === null ? this.#one(selected, inner) : { type: 'array', items: this.#value(selected, element) };
     const { description } = selected.definition;
     if (!mayBeNull) return { ...schema, description };
-    // A reference and a list of values go on excluding null when the type allows it.
+    // A reference or an enum would still exclude null if only the type allowed it.
     const isClosed = '$ref' in schema || 'enum' in schema;
     return isClosed
       ? { anyOf: [schema, { type: 'null' }], description }
@@ -102,12 +102,12 @@ export class Schemas {
   }
 }
 
-/** Of an answer: all members are there, and no others. */
+/** Builds the schema of a response object: all members are required, no others are allowed. */
 export function objectSchema(properties: Json): Json {
   return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
 }
 
-/** A JSON body that is sent. An optional field may be null, which counts as absent. */
+/** Builds the schema of a JSON request body. An optional field can be null, which counts as omitted. */
 export function bodySchema(inputs: readonly PreparedInput[]): Json {
   const required = inputs.filter((input) => input.required).map(({ name }) => name);
   const properties = Object.fromEntries(

@@ -2,18 +2,18 @@ import { bodySchema, inputSchema, type Json, objectSchema, Schemas } from './ope
 import type { PreparedInput, PreparedRoute } from './prepare.js';
 import { TAGS } from './routes.js';
 
-/** What the routes do not say. */
+/** Facts that the routes don't contain. */
 export interface OpenApiFacts {
   serverUrl: string;
-  /** The address of pages about the service. */
+  /** URL of pages about the service. */
   contactUrl: string;
-  /** The status of each error code. */
+  /** HTTP status by error code. */
   refusals: Readonly<Record<string, number>>;
-  /** A machine that is free now, for examples that work when they are sent; null for none. */
+  /** A machine that is free now, for examples that work when sent; null if there is none. */
   offered: { machineId: string; gpu: string; region: string } | null;
 }
 
-/** The refusals each kind of route can give (docs/behaviour.md). */
+/** Refusals of each kind of route (docs/behaviour.md). */
 const ALWAYS = ['invalid_request', 'method_not_allowed', 'internal', 'unavailable'];
 const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
@@ -35,18 +35,21 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   actOnInstance: ['not_found', 'bad_action', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
 };
 
-/** Headers by name; operations refer to them. */
+/** Headers by name. Operations refer to them. */
 const HEADERS: Readonly<Record<string, Json>> = {
-  'X-Request-Id': header('Names this request in the log.', 'string'),
-  'RateLimit-Limit': header('Requests in any 60 s.'),
-  'RateLimit-Remaining': header('Requests left now.'),
-  'RateLimit-Reset': header('Seconds until the whole limit is left again.'),
-  'Retry-After': header('Seconds to wait before sending the request again.'),
+  'X-Request-Id': header('Identifies this request in the log.', 'string'),
+  'RateLimit-Limit': header('Maximum requests in any 60 s.'),
+  'RateLimit-Remaining': header('Requests remaining now.'),
+  'RateLimit-Reset': header('Seconds until the full limit is available again.'),
+  'Retry-After': header('Seconds to wait before retrying the request.'),
   'WWW-Authenticate': header('`Bearer`.', 'string'),
-  Allow: header('The methods of this path.', 'string'),
-  'Idempotent-Replayed': header('`true` on the kept answer of an earlier, same request.', 'string'),
-  ETag: header('Names these bytes, for `If-None-Match`.', 'string'),
-  'Cache-Control': header('A shared cache may keep the answer for a second; everybody else asks again.', 'string'),
+  Allow: header('Methods that this path allows.', 'string'),
+  'Idempotent-Replayed': header('`true` if this is the stored answer of an earlier, identical request.', 'string'),
+  ETag: header('Identifies these bytes, for `If-None-Match`.', 'string'),
+  'Cache-Control': header(
+    'A shared cache may keep the answer for a second. Other caches must revalidate it.',
+    'string',
+  ),
 };
 
 const COUNTED = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
@@ -62,15 +65,16 @@ const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
 };
 const BEFORE_RATE_LIMIT = ['unauthorized', 'method_not_allowed'];
 
-const DESCRIPTION = `Rents GPU machines by the hour, billed per second. Prices and offers are public; the rest needs a key.
+const DESCRIPTION = `Rent GPU machines at hourly rates, billed per second. Prices and offers are public; everything else needs a key.
+Send your own \`Idempotency-Key\` with every deploy, action and destroy. If you lose an answer, repeat the request with the same
+key: you get the first result, and nothing is done twice.
+Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field can be null. An unknown query parameter
+or body member is refused with 422 \`invalid_request\`; the message suggests the most similar known name.`;
 
-Send an \`Idempotency-Key\` of your own with every deploy, action and destroy: when an answer is lost, the same request with the
-same key is answered with what was done, and nothing is done twice.
-
-Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field may be null. A query parameter or a
-member of a body that a route does not know is refused with 422 \`invalid_request\`, which names the nearest one it knows.`;
-
-/** OpenAPI 3.1 of the routes, made from the definitions that validate requests and from what the documents select. */
+/**
+ * Builds the OpenAPI 3.1 document from the definitions that validate requests and from the fields that the documents
+ * select.
+ */
 export function openApi(routes: readonly PreparedRoute[], facts: OpenApiFacts): Json {
   const schemas = new Schemas();
   const error = schemas.put('Error', errorSchema(Object.keys(facts.refusals)));
@@ -141,7 +145,7 @@ function requestBody(inputs: readonly PreparedInput[], name: string, facts: Open
   return { required: true, content: { 'application/json': { schema, ...(isWhole && { example }) } } };
 }
 
-/** By the name of an input: what works when it is sent as it stands. An id or a key has no such value; a launch has many. */
+/** Values by input name that work when sent unchanged. Ids and keys have none; a launch has too many. */
 function exampleValues({ offered }: OpenApiFacts): Json {
   return {
     gpu: offered?.gpu,
@@ -172,7 +176,7 @@ function answerContent(route: PreparedRoute, schemas: Schemas): Json {
 
 function notModified(): Json {
   return {
-    description: 'Not modified: `If-None-Match` names the present answer.',
+    description: 'Not modified: `If-None-Match` matches the current answer.',
     headers: headersNamed([...answerHeaders(false), ...CACHED]),
   };
 }

@@ -25,27 +25,30 @@ interface Definition {
 
 export interface PreparedInput extends Input {
   required: boolean;
-  /** GraphQL type that the text of a query parameter is read as. */
+  /** GraphQL type as which a query parameter is parsed. */
   type: string;
   field: Definition;
 }
 
-/** A route with its document parsed and checked against the schema. */
+/** A route with its document parsed and validated against the schema. */
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
-  /** What is selected of the answer: the root field, or the member of it that the route names. */
+  /** Selection that forms the answer: the root field, or the member of it that the route names. */
   root: Selected;
   needsKey: boolean;
-  /** What may not be found. */
+  /** Name of the object in a not-found message. */
   sought: string;
-  /** Its root field, as in `Query.balance`. */
+  /** Root field, as in `Query.balance`. */
   rootName: string;
-  /** Makes the body of the answer from the root field's result: JSON, or text. */
+  /** Builds the response body, JSON or text, from the root field's result. */
   respond(result: unknown): object | string;
 }
 
-/** Throws if a document or an input does not fit the schema: a gateway with a broken route must not start. */
+/**
+ * Prepares a route. Throws if a document or an input doesn't fit the schema: a gateway with a broken route must not
+ * start.
+ */
 export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   const document = parse(route.document);
   const [fault] = validate(schema, document);
@@ -73,14 +76,14 @@ function prepareInput(route: Route, taking: readonly GraphQLArgument[], input: I
   const argument = argumentOf(taking, input.variable);
   const field = argument?.extensions.field as Definition | undefined;
   if (argument === undefined || field === undefined) {
-    throw new Error(`route ${route.operationId}: ${input.variable} is no defined argument`);
+    throw new Error(`route ${route.operationId}: no argument defines ${input.variable}`);
   }
   return { ...input, field, required: isNonNullType(argument.type), type: getNamedType(argument.type).name };
 }
 
 type Taker = GraphQLArgument | GraphQLInputField;
 
-/** A variable has the name of the argument, or of the field of an input object, that takes it. */
+/** Finds the argument, or the field of an input object, that has the variable's name. */
 function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
   const inputs = takers.map(({ type }) => getNamedType(type)).filter(isInputObjectType);
   return (
@@ -89,7 +92,7 @@ function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
   );
 }
 
-/** Makes a function that gives the enum values of an answer their REST spelling. */
+/** Returns a function that converts the enum values of an answer to their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
   const names = spellingOf(getNamedType(type));
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);
@@ -110,7 +113,7 @@ function responder({ envelope }: Route, read: (result: unknown) => unknown): Pre
   return envelope.kind === 'text' ? envelope.make : (result) => envelop(envelope, read(result));
 }
 
-/** A connection of GraphQL, as the document of a route selects it. */
+/** A GraphQL connection as a route's document selects it. */
 interface Page {
   page_info: object;
   edges: { cursor: string; node: object }[];

@@ -1,4 +1,4 @@
-/** The type of Prometheus's text format. */
+/** Content type of the Prometheus text format. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const BYTES_OF_MB = 1_048_576;
@@ -7,7 +7,7 @@ const PERCENT = 100;
 
 type Value = number | null;
 
-/** What the route's document selects of an instance. */
+/** Fields of an instance that the route's document selects. */
 interface Shown {
   id: string;
   name: string;
@@ -46,32 +46,32 @@ interface Gauge<Source> {
 
 const scaled = (value: Value, factor: number): Value => (value === null ? null : value * factor);
 
-/** In base units, as Prometheus asks for. */
+/** Gauges of an instance, in base units as Prometheus requires. */
 const OF_INSTANCE: readonly Gauge<Load>[] = [
   {
     name: 'sample_timestamp_seconds',
-    help: 'When the newest sample was taken.',
+    help: 'Time of the newest sample.',
     read: ({ at }) => Date.parse(at) / 1_000,
   },
   {
     name: 'cpu_ratio',
-    help: 'Share of the time of its vCPUs, 0 to 1.',
+    help: 'Use of the vCPUs, 0 to 1.',
     read: ({ cpuPercent }) => scaled(cpuPercent, 1 / PERCENT),
   },
   {
     name: 'memory_used_bytes',
-    help: 'Memory in use, without what the system can drop.',
+    help: 'Memory in use, excluding reclaimable cache.',
     read: ({ memoryUsedBytes }) => memoryUsedBytes,
   },
   { name: 'disk_used_bytes', help: 'Disk in use.', read: ({ diskUsedBytes }) => diskUsedBytes },
   {
     name: 'network_in_bytes_per_second',
-    help: 'Received.',
+    help: 'Bytes received per second.',
     read: ({ networkInBytesPerSecond }) => networkInBytesPerSecond,
   },
   {
     name: 'network_out_bytes_per_second',
-    help: 'Sent.',
+    help: 'Bytes sent per second.',
     read: ({ networkOutBytesPerSecond }) => networkOutBytesPerSecond,
   },
   { name: 'processes', help: 'Processes and threads in its container.', read: ({ processes }) => processes },
@@ -80,37 +80,39 @@ const OF_INSTANCE: readonly Gauge<Load>[] = [
 const OF_GPU: readonly Gauge<Gpu>[] = [
   {
     name: 'gpu_busy_ratio',
-    help: 'Share of the time in which a kernel ran, 0 to 1.',
+    help: 'Share of time in which a kernel was running, 0 to 1.',
     read: ({ busyPercent }) => scaled(busyPercent, 1 / PERCENT),
   },
   {
     name: 'gpu_memory_used_bytes',
-    help: 'Memory of the GPU in use.',
+    help: 'GPU memory in use.',
     read: ({ memoryUsedMb }) => scaled(memoryUsedMb, BYTES_OF_MB),
   },
   {
     name: 'gpu_memory_size_bytes',
-    help: 'Memory that the GPU has.',
+    help: 'Total GPU memory.',
     read: ({ memoryTotalMb }) => scaled(memoryTotalMb, BYTES_OF_MB),
   },
-  { name: 'gpu_power_watts', help: 'Power that the GPU draws.', read: ({ powerWatts }) => powerWatts },
+  { name: 'gpu_power_watts', help: 'Power draw of the GPU.', read: ({ powerWatts }) => powerWatts },
   { name: 'gpu_temperature_celsius', help: 'Temperature of the GPU.', read: ({ celsius }) => celsius },
-  { name: 'gpu_clock_hertz', help: 'Clock of its processors.', read: ({ smMhz }) => scaled(smMhz, HERTZ_OF_MHZ) },
+  {
+    name: 'gpu_clock_hertz',
+    help: 'Clock of the streaming multiprocessors.',
+    read: ({ smMhz }) => scaled(smMhz, HERTZ_OF_MHZ),
+  },
   {
     name: 'gpu_faults',
-    help: 'Memory errors that could not be corrected, since the host loaded its driver.',
+    help: 'Uncorrectable memory errors since the host loaded its driver.',
     read: ({ faults }) => faults,
   },
-  { name: 'gpu_processes', help: 'Processes that compute on the GPU.', read: ({ processes }) => processes },
+  { name: 'gpu_processes', help: 'Processes computing on the GPU.', read: ({ processes }) => processes },
 ];
 
-/** An instance's newest sample in Prometheus's text format; of one without, whether it runs and nothing else. */
+/** Formats an instance's newest sample as Prometheus text. Without a sample, only whether it is running. */
 export function prometheusText(result: unknown): string {
   const { id, name, status, load } = result as Shown;
   const labels = { instance: id, name };
-  const lines = family('running', '1 while the instance is rented and running, else 0.', [
-    [labels, status === 'RUNNING' ? 1 : 0],
-  ]);
+  const lines = family('running', '1 while the instance is running, else 0.', [[labels, status === 'RUNNING' ? 1 : 0]]);
   if (load !== null) {
     for (const { name: gauge, help, read } of OF_INSTANCE) lines.push(...family(gauge, help, [[labels, read(load)]]));
     for (const { name: gauge, help, read } of OF_GPU) {
@@ -123,7 +125,7 @@ export function prometheusText(result: unknown): string {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Nothing where no value is known. */
+/** Formats a metric; empty if no value is known. */
 function family(name: string, help: string, values: readonly (readonly [Labels, Value])[]): string[] {
   const known = values.filter(([, value]) => value !== null);
   if (known.length === 0) return [];

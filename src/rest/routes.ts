@@ -1,25 +1,25 @@
 import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
-/** One REST route: a prepared GraphQL document, where its variables come from, and the envelope of its answer. */
+/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its answer. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Below `/v1`; `{name}` is a path parameter. */
+  /** Path below `/v1`; `{name}` is a path parameter. */
   path: string;
   operationId: string;
-  /** Groups the operations as the clients do. */
+  /** Group of operations in the clients. */
   tag: Tag;
   summary: string;
-  /** Markdown: details for callers, in addition to the summary. */
+  /** Markdown with details for callers, in addition to the summary. */
   description: string;
-  /** Has one root field, aliased `result`. Aliases give the contract's names. */
+  /** Document with one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
-  /** The member of the result that is the answer, and that takes the arguments; by default the result itself. */
+  /** Member of the result that is the answer and takes the arguments. By default, the result itself. */
   member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
-  /** The OpenAPI names of the body that is sent, and of the answer. What is below them has the names of GraphQL. */
+  /** OpenAPI names of the request and response bodies. Nested schemas have their GraphQL names. */
   requestSchema?: string;
   answerSchema: string;
 }
@@ -31,10 +31,10 @@ export const TAGS = {
   GPUs: 'The price sheet. Public.',
   Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
   Offers: 'Machines that can be deployed now. Public.',
-  Volumes: 'Disks of the account that survive machines: create, list, grow, delete.',
+  Volumes: 'Disks of the account that outlive machines: create, list, grow, delete.',
 } as const;
 
-/** A variable of the document. Bounds, default and description are those of the argument that takes it. */
+/** A variable of the document. The argument that takes it defines its bounds, default and description. */
 export interface Input {
   in: 'query' | 'path' | 'body' | 'header';
   name: string;
@@ -44,8 +44,9 @@ export interface Input {
 }
 
 /**
- * `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. `page`: the entries of a
- * connection as `data`, each with its cursor, and `page_info`. `text`: what is made of the result; `object` is what may not be found.
+ * `item`: the result's fields and `object`. `list`: the result as `data`, each entry with `itemObject`. `page`: the
+ * entries of a connection as `data`, each with its cursor, and `page_info`. `text`: text made from the result; `object`
+ * names it in a not-found message.
  */
 export type JsonEnvelope =
   | { kind: 'item'; object: string }
@@ -53,7 +54,7 @@ export type JsonEnvelope =
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
-/** How the values of GraphQL enums are spelled in answers; those of other enums in small letters. */
+/** REST spelling of GraphQL enum values in answers. Other enums use lower case. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
@@ -78,7 +79,7 @@ const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
-/** What runs, beside template and disk: the members of GraphQL's LaunchInput. */
+/** Launch inputs: the members of GraphQL's LaunchInput. */
 const LAUNCH: readonly Input[] = [
   { in: 'body', name: 'name', variable: 'name' },
   { in: 'body', name: 'env', variable: 'env' },
@@ -102,7 +103,7 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional, too: when it ends by itself, what it may cost, and its volumes. */
+/** Optional inputs: deadlines, spend limit, idle stop and volumes. */
 const ENDS: readonly Input[] = [
   { in: 'body', name: 'stop_at', variable: 'stopAt' },
   { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
@@ -111,7 +112,7 @@ const ENDS: readonly Input[] = [
   { in: 'body', name: 'volumes', variable: 'volumes' },
 ];
 
-/** The whole of `/v1`: contract section 4, and volumes. */
+/** All `/v1` routes: contract section 4, and volumes. */
 export const routes: readonly Route[] = [
   {
     method: 'GET',
@@ -119,8 +120,7 @@ export const routes: readonly Route[] = [
     operationId: 'getPricing',
     tag: 'GPUs',
     summary: 'The public price sheet.',
-    description:
-      'One entry for each GPU model, with its price in each mode and the GPUs that are free now. Needs no key.',
+    description: 'One entry per GPU model, with its price in each mode and the number of free GPUs. Needs no key.',
     document: `query getPricing { result: pricing { currency billing price_rule: priceRule market_snapshot: marketSnapshot count
       data { slug name vram_gb: vramGb tier
         price_per_gpu_hour: pricePerGpuHour { on_demand: onDemand interruptible reserved }
@@ -137,7 +137,7 @@ export const routes: readonly Route[] = [
     tag: 'Offers',
     summary: 'Machines that can be deployed now, cheapest first.',
     description:
-      'Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region gives an empty list. Needs no key.',
+      'Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region returns an empty list. Needs no key.',
     document: `query listOffers($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $cudaMin: String, $limit: Int) {
       result: offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, cudaMin: $cudaMin, limit: $limit) {
         machine_id: machineId gpu num_gpus: numGpus region cpu vcpus ram_gb: ramGb disk_gb: diskGb
@@ -160,7 +160,7 @@ export const routes: readonly Route[] = [
     path: '/balance',
     operationId: 'getBalance',
     tag: 'Balance',
-    summary: 'Credit left and spend of this month, right to the second.',
+    summary: 'Credit and spend of this month, exact to the second.',
     description: 'Settled at each read: every second until now is charged. The month is the UTC month.',
     document: 'query getBalance { result: balance { currency balance month_spend: monthSpend } }',
     inputs: [],
@@ -173,8 +173,8 @@ export const routes: readonly Route[] = [
     path: '/instances',
     operationId: 'listInstances',
     tag: 'Instances',
-    summary: 'The active instances of the account, newest first.',
-    description: 'Running and stopped instances. A destroyed one is still found by its id.',
+    summary: 'The live instances of the account, newest first.',
+    description: 'Running and stopped instances. You can still get a destroyed instance by its id.',
     document: `query listInstances { result: instances { ${INSTANCE} } }`,
     inputs: [],
     status: 200,
@@ -186,9 +186,9 @@ export const routes: readonly Route[] = [
     path: '/instances',
     operationId: 'deployInstance',
     tag: 'Instances',
-    summary: 'Rents a machine; the hourly rate is locked for the life of the instance.',
+    summary: 'Rents a machine at an hourly rate that is fixed for the life of the instance.',
     description:
-      'The machine must be free, or held by an interruptible instance alone if the new one is not interruptible. The balance must cover one hour of everything that the account would then be paying.',
+      'The machine must be free. An on-demand or reserved instance can also take a machine that only an interruptible instance uses. The balance must cover one hour of everything the account would then be paying for.',
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
       $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
       $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $restart: RestartPolicy, $onExit: ExitAction,
@@ -207,7 +207,7 @@ export const routes: readonly Route[] = [
         in: 'body',
         name: 'type',
         variable: 'mode',
-        // What answers call an interruptible instance is taken too.
+        // Answers spell INTERRUPTIBLE as `spot`, so it is also accepted.
         values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED', spot: 'INTERRUPTIBLE' },
       },
       ...LAUNCH,
@@ -224,9 +224,8 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}',
     operationId: 'getInstance',
     tag: 'Instances',
-    summary: 'One instance of the account, also a destroyed one.',
-    description:
-      'State, locked price, hostname and times. An instance of another account is answered like one that does not exist.',
+    summary: 'One instance of the account, including a destroyed one.',
+    description: 'State, locked price, hostname and times. An instance of another account is reported as not found.',
     document: `query getInstance($id: ID!) { result: instance(id: $id) { ${INSTANCE} } }`,
     inputs: [INSTANCE_ID],
     status: 200,
@@ -238,9 +237,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}',
     operationId: 'destroyInstance',
     tag: 'Instances',
-    summary: 'Destroys an instance: the same as the action destroy.',
+    summary: 'Destroys an instance; same as the action destroy.',
     description:
-      'Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early returns its discount.',
+      'Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early repays its discount.',
     document: `mutation destroyInstance($id: ID!, $idempotencyKey: String) {
       result: action(id: $id, action: DESTROY, idempotencyKey: $idempotencyKey) { id status } }`,
     inputs: [INSTANCE_ID, IDEMPOTENCY_KEY],
@@ -255,7 +254,7 @@ export const routes: readonly Route[] = [
     tag: 'Instances',
     summary: 'Starts, stops or destroys an instance.',
     description:
-      '`stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine back if it is free and the balance covers it. `destroy` erases the disk.',
+      '`stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine again if it is free and the balance covers it. `destroy` erases the disk.',
     document: `mutation actOnInstance($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
       result: action(id: $id, action: $action, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
     inputs: [
@@ -273,9 +272,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/launch',
     operationId: 'getInstanceLaunch',
     tag: 'Instances',
-    summary: 'What an instance was launched with, and what ends it.',
+    summary: 'Launch settings of an instance, its deadlines and limits.',
     description:
-      'For tools that compare it with what is wanted. `launch` has the members of a deploy, and is null where the template said it all; secrets are shown by name.',
+      'For tools that compare it with a desired configuration. `launch` has the members of a deploy; it is null if only the template was given. Secrets are shown by name.',
     document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
       stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
       launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
@@ -306,9 +305,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/move',
     operationId: 'moveInstance',
     tag: 'Instances',
-    summary: 'Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.',
+    summary: 'Relaunches the workload of an instance with volumes on the best machine of another host.',
     description:
-      'The instance is stopped, destroyed within 7 days, or on a host that was not heard from for 20 minutes; its volumes are saved. The answer is the new instance, at the price of now. The old one keeps its own disk until it is destroyed.',
+      'The instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.',
     document: `mutation moveInstance($id: ID!, $maxPricePerHour: Float, $idempotencyKey: String) {
       result: moveInstance(id: $id, maxPricePerHour: $maxPricePerHour, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
     inputs: [INSTANCE_ID, { in: 'body', name: 'max_price_per_hour', variable: 'maxPricePerHour' }, IDEMPOTENCY_KEY],
@@ -322,9 +321,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/metrics',
     operationId: 'scrapeInstance',
     tag: 'Instances',
-    summary: "What an instance does now, in Prometheus's text format.",
+    summary: 'Current metrics of an instance, in the Prometheus text format.',
     description:
-      'The newest sample, of the last 60 s, in base units; of an instance without one only whether it runs. For a Prometheus of your own: set `honor_labels`, scrape every 10 s or more rarely.',
+      'The newest sample of the last 60 s, in base units. Without one, only whether the instance is running. In your Prometheus, set `honor_labels` and scrape at most every 10 s.',
     document: `query scrapeInstance($id: ID!) { result: instance(id: $id) { id name status load {
       at cpuPercent memoryUsedBytes diskUsedBytes networkInBytesPerSecond networkOutBytesPerSecond processes
       gpus { place busyPercent memoryUsedMb memoryTotalMb powerWatts celsius smMhz faults processes } } } }`,
@@ -338,9 +337,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/metrics/history',
     operationId: 'getInstanceMetrics',
     tag: 'Instances',
-    summary: 'What an instance did, by default within the last hour.',
+    summary: 'Metrics of an instance over time, by default the last hour.',
     description:
-      'In the finest steps that are kept of the whole time: 10 s for an hour, 60 s for 2 days, 900 s for 90 days. There is no point where nothing was measured.',
+      'In the finest steps that cover the whole period: 10 s are kept for an hour, 60 s for 2 days, 900 s for 90 days. Times without measurements have no point.',
     document: `query getInstanceMetrics($id: ID!, $from: String, $to: String, $points: Int) { result: instance(id: $id) {
       metrics(from: $from, to: $to, points: $points) { step_seconds: stepSeconds points { ${METRIC_POINT} } } } }`,
     member: 'metrics',
@@ -359,9 +358,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/timeline',
     operationId: 'getInstanceTimeline',
     tag: 'Instances',
-    summary: 'All that is known to have happened to an instance, newest first.',
+    summary: 'Everything known to have happened to an instance, newest first.',
     description:
-      'Rented, started, stopped and why, what its container and its machine did, its volumes, and what keys of the account asked for, of the last 90 days. Older entries: `after` with the `end_cursor` of the page.',
+      "Deploy, starts, stops and their reasons, events of its container and machine, its volumes, and mutations by the account's keys in the last 90 days. For older entries, pass the page's `end_cursor` as `after`.",
     document: `query getInstanceTimeline($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { result: instance(id: $id) {
       timeline(first: $first, after: $after, last: $last, before: $before) {
         page_info: pageInfo { has_next_page: hasNextPage has_previous_page: hasPreviousPage start_cursor: startCursor end_cursor: endCursor }
@@ -384,7 +383,7 @@ export const routes: readonly Route[] = [
     operationId: 'listVolumes',
     tag: 'Volumes',
     summary: 'The volumes of the account, oldest first.',
-    description: 'At most 100. A deleted one is still found by its id.',
+    description: 'At most 100. You can still get a deleted volume by its id.',
     document: `query listVolumes { result: volumes { ${VOLUME} } }`,
     inputs: [],
     status: 200,
@@ -396,9 +395,9 @@ export const routes: readonly Route[] = [
     path: '/volumes',
     operationId: 'createVolume',
     tag: 'Volumes',
-    summary: 'Creates a volume, billed by the second until it is deleted.',
+    summary: 'Creates a volume, billed per second until it is deleted.',
     description:
-      'Its rate per GB-hour is locked for life. The balance must cover one hour of everything that the account would then be paying.',
+      'Its rate per GB-hour is fixed for life. The balance must cover one hour of everything the account would then be paying for.',
     document: `mutation createVolume($name: String!, $sizeGb: Int!, $idempotencyKey: String) {
       result: createVolume(input: { name: $name, sizeGb: $sizeGb, idempotencyKey: $idempotencyKey }) { ${VOLUME} } }`,
     inputs: [{ in: 'body', name: 'name', variable: 'name' }, SIZE_GB, IDEMPOTENCY_KEY],
@@ -414,7 +413,7 @@ export const routes: readonly Route[] = [
     tag: 'Volumes',
     summary: 'One volume of the account, with its snapshots.',
     description:
-      'A deleted one too. Snapshots are the newest 100, newest first. A volume of another account is answered like one that does not exist.',
+      'Including a deleted one. Returns the newest 100 snapshots, newest first. A volume of another account is reported as not found.',
     document: `query getVolume($id: ID!) { result: volume(id: $id) { ${VOLUME} ${SNAPSHOTS} } }`,
     inputs: [VOLUME_ID],
     status: 200,
@@ -426,8 +425,9 @@ export const routes: readonly Route[] = [
     path: '/volumes/{id}/grow',
     operationId: 'growVolume',
     tag: 'Volumes',
-    summary: 'Makes a volume larger; it never shrinks.',
-    description: 'Billed from the next second on. An instance that has it sees the new size from its next start on.',
+    summary: "Grows a volume; a volume can't shrink.",
+    description:
+      'Billed at the new size starting with the next second. An instance that uses it sees the new size after its next start.',
     document: `mutation growVolume($id: ID!, $sizeGb: Int!, $idempotencyKey: String) {
       result: growVolume(id: $id, sizeGb: $sizeGb, idempotencyKey: $idempotencyKey) { ${VOLUME} } }`,
     inputs: [VOLUME_ID, SIZE_GB, IDEMPOTENCY_KEY],
@@ -442,7 +442,7 @@ export const routes: readonly Route[] = [
     operationId: 'deleteVolume',
     tag: 'Volumes',
     summary: 'Deletes a volume with all its snapshots.',
-    description: 'Refused while an instance has it. Ends its billing.',
+    description: 'Refused while an instance holds its lease. Ends its billing.',
     document: `mutation deleteVolume($id: ID!, $idempotencyKey: String) {
       result: deleteVolume(id: $id, idempotencyKey: $idempotencyKey) { ${VOLUME} } }`,
     inputs: [VOLUME_ID, IDEMPOTENCY_KEY],
@@ -455,9 +455,9 @@ export const routes: readonly Route[] = [
     path: '/volumes/{id}/release',
     operationId: 'releaseVolume',
     tag: 'Volumes',
-    summary: 'Takes a volume from an instance that does not run, whatever it has not saved.',
+    summary: "Releases a volume from an instance that isn't running, even if changes are not saved.",
     description:
-      'For a host that does not come back, or does not say that it is done. What the instance wrote since `lost_since` is lost.',
+      "For a host that is lost, or that doesn't report that it has finished. Everything the instance wrote since `lost_since` is lost.",
     document: `mutation releaseVolume($id: ID!) {
       result: releaseVolume(id: $id) { volume_id: volumeId instance_id: instanceId lost_since: lostSince } }`,
     inputs: [VOLUME_ID],

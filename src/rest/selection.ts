@@ -25,7 +25,7 @@ export interface Selected {
   children: Selected[];
 }
 
-/** The one root field of a prepared document. */
+/** Returns the only root field of a prepared document. */
 export function rootOf(schema: GraphQLSchema, document: DocumentNode): Selected {
   const operation = document.definitions.find(
     (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
@@ -47,18 +47,18 @@ function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode 
   });
 }
 
-/** What the values of an enum are in answers, by value; undefined for any other type. */
+/** Returns the REST spelling of an enum's values, by value; undefined for any other type. */
 export function spellingOf(type: GraphQLNamedType): Readonly<Record<string, string>> | undefined {
   if (!isEnumType(type)) return undefined;
   return SPELLING[type.name] ?? Object.fromEntries(type.getValues().map(({ name }) => [name, name.toLowerCase()]));
 }
 
-/** The type without its non-null wrapper, and whether it may be null. */
+/** Returns the type without its non-null wrapper, and whether it is nullable. */
 export function unwrapNonNull(type: GraphQLOutputType): { inner: GraphQLOutputType; nullable: boolean } {
   return type instanceof GraphQLNonNull ? { inner: type.ofType, nullable: false } : { inner: type, nullable: true };
 }
 
-/** The element type of a list; null for anything else. */
+/** Returns the element type of a list; null for any other type. */
 export function elementOf(type: GraphQLOutputType): GraphQLOutputType | null {
   const { inner } = unwrapNonNull(type);
   return inner instanceof GraphQLList ? inner.ofType : null;

@@ -3,11 +3,11 @@ import { setAccountLimit } from '../domain/accounts/monthly-limits.js';
 import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
-import { topUpsUnderWay } from '../domain/top-ups/top-ups.js';
+import { pendingTopUps } from '../domain/top-ups/top-ups.js';
 import { type AccountChange, accountChanges, LOADS_AT_ONCE } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf, callerOf } from './context.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
+import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { InstanceType } from './instances.js';
 import { InstanceLoadType } from './metrics.js';
 import { Node } from './node.js';
@@ -15,54 +15,66 @@ import { selects } from './selects.js';
 import { TopUpType } from './top-ups.js';
 
 const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement({
-  description: 'The limits of the account.',
+  description: 'Limits of the account.',
   fields: (t) => ({
     requestsPerMinute: t.exposeInt('requestsPerMinute', {
       description:
-        'Requests in any 60 s, REST and GraphQL together; the limit grows with lifetime spend. 0 means no limit.',
+        'Maximum requests in any 60 s, REST and GraphQL together. The limit grows with lifetime spend. 0 means no limit.',
     }),
-    instances: t.int({ description: 'Live instances: running and stopped.', resolve: () => MAX_LIVE_INSTANCES }),
-    apiKeys: t.int({ description: 'Unrevoked API keys.', resolve: () => MAX_LIVE_API_KEYS }),
+    instances: t.int({
+      description: 'Maximum live instances (running and stopped).',
+      resolve: () => MAX_LIVE_INSTANCES,
+    }),
+    apiKeys: t.int({ description: 'Maximum API keys that are not revoked.', resolve: () => MAX_LIVE_API_KEYS }),
   }),
 });
+
+function resolvePendingTopUps({ id }: AccountState, _args: object, { deps }: GatewayContext) {
+  return pendingTopUps(deps, id);
+}
 
 const Account = builder.objectRef<AccountState>('Account').implement({
   interfaces: [Node],
   description: 'The account that pays for instances.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Account id.' }),
-    name: t.exposeString('name', { description: 'Name.' }),
-    demo: t.exposeBoolean('demo', { description: 'True for the demonstration account.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    balance: t.expose('balance', { type: 'USD', description: 'Credit left.' }),
+    name: t.exposeString('name', { description: 'Name of the account.' }),
+    demo: t.exposeBoolean('demo', { description: 'Whether this is the demonstration account.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
+    balance: t.expose('balance', { type: 'USD', description: 'Remaining credit.' }),
     monthSpend: t.expose('monthSpend', { type: 'USD', description: 'Spend since the first of the UTC month.' }),
     lifetimeSpend: t.expose('lifetimeSpend', { type: 'USD', description: 'Total spend so far.' }),
     burnPerHour: t.expose('burnPerHour', {
       type: 'USD',
-      description: 'The sum of all GPU and disk rates paid now, in USD per hour.',
+      description: 'Sum of all GPU and disk rates being paid now, in USD per hour.',
     }),
     exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
     diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
     monthlyLimit: t.expose('monthlyLimit', {
       type: 'USD',
       nullable: true,
-      description: 'What may be spent in a UTC calendar month; null for no limit.',
+      description: 'Maximum spend in a UTC calendar month; null for no limit.',
     }),
     limitReachedAt: t.expose('limitReachedAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'The second at which monthlyLimit was reached this month, or will be at the present rates: everything running stops then, disks are billed on. Null when never.',
+        "The second in which monthlyLimit was reached this month, or will be reached at the current rates. All running instances stop then; their disks are still billed. Null if it won't be reached.",
+    }),
+    pendingTopUps: t.field({
+      type: [TopUpType],
+      description:
+        "Top-ups with a payment that was seen but not credited yet, newest first. They don't delay the exhaustion of credit.",
+      resolve: resolvePendingTopUps,
     }),
     topUpsUnderWay: t.field({
       type: [TopUpType],
-      description:
-        'Top-ups with a payment that is seen and not credited yet, newest first. They stop nothing from running dry.',
-      resolve: ({ id }, _args, { deps }) => topUpsUnderWay(deps, id),
+      ...renamedTo('pendingTopUps'),
+      resolve: resolvePendingTopUps,
     }),
-    liveInstances: t.exposeInt('liveInstances', { description: 'Live instances: running and stopped.' }),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that balance, spend and burn are of.' }),
-    limits: t.field({ type: AccountLimits, description: 'Limits.', resolve: (account) => account }),
+    liveInstances: t.exposeInt('liveInstances', { description: 'Number of live instances (running and stopped).' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second to which balance, spend and burn refer.' }),
+    limits: t.field({ type: AccountLimits, description: 'Limits of the account.', resolve: (account) => account }),
   }),
 });
 
@@ -71,7 +83,7 @@ builder.queryFields((t) => ({
     type: Account,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The account that the API key belongs to. Needs an API key.',
+    description: 'The account of the API key. Needs an API key.',
     resolve: (_root, _args, context) => accountState(context.deps, accountOf(context)),
   }),
 }));
@@ -82,32 +94,32 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sets what the account may spend in a UTC calendar month; null or left out takes the limit away. One that is passed already stops everything with this second. A higher one starts nothing. Refused for an API key that has a limit itself.',
+      "Sets the maximum spend of the account in a UTC calendar month. Omit it or pass null to remove the limit. If spend has already passed the limit, all running instances stop immediately. Raising the limit doesn't start any. Refused for an API key that has its own limit.",
     args: { monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)) },
     resolve: (_root, { monthlyLimit }, context) => setAccountLimit(context.deps, callerOf(context), monthlyLimit),
   }),
 }));
 
 const AccountChangeType = builder.objectRef<AccountChange>('AccountChange').implement({
-  description: 'What changed of an account.',
+  description: 'Changes to an account.',
   fields: (t) => ({
     account: t.expose('account', {
       type: Account,
-      description: 'The account as it is: balance, burn, exhaustion.',
+      description: 'Current state of the account: balance, burn, exhaustion.',
     }),
     instances: t.expose('instances', {
       type: [InstanceType],
       description:
-        'The instances that changed since the last event, as they are; 100 at most, the others follow at once.',
+        'Current state of the instances that changed since the last event; at most 100. Any others follow immediately.',
     }),
     topUps: t.expose('topUps', {
       type: [TopUpType],
-      description: 'The top-ups that changed since the last event, as they are.',
+      description: 'Current state of the top-ups that changed since the last event.',
     }),
     loads: t.expose('loads', {
       type: [InstanceLoadType],
       ...atMost(LOADS_AT_ONCE),
-      description: `What running instances do now: those with a new sample, looked for every 5 s while this is asked for; ${LOADS_AT_ONCE} at most, the others follow at once. The account is then as in the event before.`,
+      description: `New samples of running instances, collected every 5 s if you select this field; at most ${LOADS_AT_ONCE}. Any others follow immediately. The account is then the same as in the previous event.`,
     }),
   }),
 });
@@ -117,7 +129,7 @@ builder.subscriptionFields((t) => ({
     type: AccountChangeType,
     ...NEEDS_KEY,
     description:
-      'All that balanceChanged, instanceChanged and topUpChanged send, in one stream: the account now, and again with each change of its credit, burn, instances or top-ups. The first event names no instances: read them after it. Needs an API key.',
+      'Combines balanceChanged, instanceChanged and topUpChanged in one stream: the account now, and again after each change of its credit, burn, instances or top-ups. The first event contains no instances; query them after it. Needs an API key.',
     subscribe: (_root, _args, context, info) =>
       accountChanges(context.deps, callerOf(context), context.untilGone(), selects(info, 'loads')),
     resolve: (change) => change,

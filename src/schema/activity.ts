@@ -4,32 +4,40 @@ import { accountOf } from './context.js';
 import { pageLimit } from './pages.js';
 
 export const ActivityType = builder.prismaObject('Activity', {
-  description: 'A change that a key of the account asked for.',
+  description: "A mutation requested with one of the account's keys.",
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When; of several refusals the last.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the request; of combined refusals, the last one.' }),
     operation: t.exposeString('operation', {
-      description: 'The mutation in GraphQL that it was or went through; start, stop or destroy for an action.',
+      description: 'The GraphQL mutation, also for REST requests; start, stop or destroy for an action.',
     }),
-    targets: t.exposeStringList('targets', { description: 'Ids and names of what it was about, never values.' }),
-    keyId: t.exposeID('keyId', { description: 'The API key that asked.' }),
-    byConsole: t.exposeBoolean('isSession', { description: 'Whether by a console session made from that key.' }),
-    address: t.exposeString('address', { description: 'Where it came from.' }),
-    code: t.exposeString('code', { nullable: true, description: 'Why it was refused; null when it was done.' }),
+    targets: t.exposeStringList('targets', {
+      description: 'Ids and names that the request referred to, never values.',
+    }),
+    keyId: t.exposeID('keyId', { description: 'The API key that requested it.' }),
+    byConsole: t.exposeBoolean('isSession', {
+      description: 'Whether it was requested by a console session created with that key.',
+    }),
+    address: t.exposeString('address', { description: 'Address of the client.' }),
+    code: t.exposeString('code', {
+      nullable: true,
+      description: 'Error code if it was refused; null if it succeeded.',
+    }),
     times: t.exposeInt('times', {
-      description: 'Refusals of one key, operation and code within a clock hour are one entry: how many.',
+      description:
+        'Number of refusals in this entry. Refusals with the same key, operation and code within a clock hour are combined.',
     }),
   }),
 });
 
 const ActivityFilterInput = builder.inputType('ActivityFilterInput', {
-  description: 'Which entries; what is left out does not limit.',
+  description: "Selects entries. Omitted fields don't filter.",
   fields: (t) => ({
-    keyId: t.id({ description: 'Asked for by this API key.' }),
-    operation: t.string({ description: 'This operation.' }),
-    target: t.string({ description: 'About this id or name.' }),
-    refused: t.boolean({ description: 'True: refused ones alone; false: none of them.' }),
-    from: t.field({ type: 'DateTime', description: 'Not before.' }),
-    to: t.field({ type: 'DateTime', description: 'Before.' }),
+    keyId: t.id({ description: 'Requested with this API key.' }),
+    operation: t.string({ description: 'With this operation.' }),
+    target: t.string({ description: 'Referring to this id or name.' }),
+    refused: t.boolean({ description: 'True: only refused requests; false: only successful ones.' }),
+    from: t.field({ type: 'DateTime', description: 'In this second or later.' }),
+    to: t.field({ type: 'DateTime', description: 'Before this second.' }),
   }),
 });
 
@@ -41,12 +49,12 @@ builder.queryFields((t) => ({
       ...NEEDS_KEY,
       nullable: true,
       maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","I:\\d{1,18}"\\]$`)),
-      description: `Every change that the account's keys asked for, done or refused, of the last ${ACTIVITY_DAYS} days, newest first. What the rate limit refuses is not among them. Needs an API key.`,
-      args: { filter: t.arg({ type: ActivityFilterInput, description: 'Which entries; by default all.' }) },
+      description: `All mutations requested with the account's keys in the last ${ACTIVITY_DAYS} days, successful or refused, newest first. Excludes requests refused by the rate limit. Needs an API key.`,
+      args: { filter: t.arg({ type: ActivityFilterInput, description: 'Selects entries; by default all.' }) },
       resolve: (query, _root, { filter }, context) =>
         listActivity(context.deps, accountOf(context), filter ?? {}, query),
     },
-    { name: 'ActivityConnection', description: 'A page of the activity.' },
+    { name: 'ActivityConnection', description: 'A page of activity.' },
     { name: 'ActivityEdge', description: 'An entry on a page.' },
   ),
 }));

@@ -8,7 +8,7 @@ import { accountOf, callerOf } from './context.js';
 import { Node } from './node.js';
 
 const KeyScope = builder.enumType('KeyScope', {
-  description: 'What an API key may do.',
+  description: 'A permission of an API key.',
   values: Object.fromEntries(
     SCOPES.map((scope) => [scope.toUpperCase(), { value: scope, description: `May ${SCOPE_MEANINGS[scope]}.` }]),
   ) as Record<Uppercase<Scope>, { value: Scope; description: string }>,
@@ -18,42 +18,45 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
   interfaces: [Node],
   description: 'An API key, without its secret.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Key id.' }),
-    name: t.exposeString('name', { nullable: true, description: 'What its owner calls it; null without a name.' }),
+    id: t.exposeID('id', { description: 'Id of the key.' }),
+    name: t.exposeString('name', {
+      nullable: true,
+      description: 'Name that the owner gave the key; null if it has none.',
+    }),
     isCurrent: t.boolean({
-      description: 'Whether it is the key of this request, or of the console session that made it.',
+      description: 'Whether this request uses the key, or a console session created with it.',
       resolve: ({ id }, _args, { caller }) => caller?.keyId === id,
     }),
-    prefix: t.exposeString('prefix', { description: 'The first characters, the same for every key.' }),
-    lastFour: t.exposeString('lastFour', { description: 'Its last four characters.' }),
+    prefix: t.exposeString('prefix', { description: 'First characters, which are the same for every key.' }),
+    lastFour: t.exposeString('lastFour', { description: 'Last four characters.' }),
     scopes: t.field({
       type: [KeyScope],
       nullable: true,
       select: { scopes: true },
-      description: 'What it may do; null: everything.',
+      description: 'Permissions of the key; null for all.',
       resolve: ({ scopes }) => (scopes.length === 0 ? null : (scopes as Scope[])),
     }),
     networks: t.stringList({
       nullable: true,
       select: { networks: true },
-      description: 'The only networks that it is accepted from; null: all.',
+      description: 'Networks from which the key is accepted; null for all.',
       resolve: ({ networks }) => (networks.length === 0 ? null : networks),
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'From this second on it is refused; null for never.',
+      description: 'The second from which the key is refused; null for never.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Last use, accurate to a minute.',
+      description: 'Time of the last use, accurate to a minute.',
     }),
     monthlyLimit: t.field({
       type: 'USD',
       nullable: true,
-      description: 'What may be spent by it in a UTC calendar month; null for no limit.',
+      description: 'Maximum spend of the key in a UTC calendar month; null for no limit.',
       select: { limit: true },
       resolve: ({ limit }) => limit?.monthlyLimit,
     }),
@@ -61,7 +64,7 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
       type: 'USD',
       nullable: true,
       description:
-        'Of a key with a limit: what was spent by it this month, on GPUs of what it deployed or started, disks of what it deployed, and volumes that it created or made larger.',
+        'Spend of the key this month: GPUs of instances it deployed or last started, disks of instances it deployed, and volumes it created or grew. Null for a key without a limit.',
       select: { limit: true },
       resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.monthSpend,
     }),
@@ -69,14 +72,14 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
       type: 'DateTime',
       nullable: true,
       description:
-        'The second at which monthlyLimit was reached this month, or will be at the present rates: what it deployed or started last stops then. Null when never.',
+        "The second in which monthlyLimit was reached this month, or will be reached at the current rates. Instances that the key deployed or last started stop then. Null if it won't be reached.",
       select: { limit: true },
       resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.limitReachedAt,
     }),
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was revoked; null while it is accepted.',
+      description: 'Time of revocation; null while the key is accepted.',
     }),
   }),
 });
@@ -92,7 +95,7 @@ const CreatedApiKey = builder.objectRef<{ apiKey: ApiKey; secret: string | null 
     secret: t.exposeString('secret', {
       nullable: true,
       description:
-        'The Bearer token. It is shown only once: the service stores only its hash. Null in the answer to a request that repeats an idempotency key; who lost the first answer revokes the key and creates another.',
+        'The Bearer token. It is shown only once, because the service stores only its hash. Null when a request repeats an idempotency key. If you lost the first answer, revoke the key and create another.',
     }),
   }),
 });
@@ -112,7 +115,8 @@ builder.mutationFields((t) => ({
     type: CreatedApiKey,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Creates an API key for the account, of no more power than the key that asks.',
+    description:
+      "Creates an API key for the account. It can't have more permissions than the key used for the request.",
     args: {
       name: t.arg.string(fromField(fields.keyName)),
       scopes: t.arg({ type: [KeyScope], ...fromField(fields.keyScopes) }),
@@ -132,9 +136,9 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sets what may be spent by a key in a UTC calendar month; null or left out takes the limit away. One that is passed already stops what it runs with this second. A higher one starts nothing. Refused for an API key that has a limit itself.',
+      "Sets the maximum spend of a key in a UTC calendar month. Omit it or pass null to remove the limit. If spend has already passed the limit, the key's running instances stop immediately. Raising the limit doesn't start any. Refused for an API key that has its own limit.",
     args: {
-      id: t.arg.id({ required: true, description: 'Key id.' }),
+      id: t.arg.id({ required: true, description: 'Id of the key.' }),
       monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)),
     },
     resolve: (_root, { id, monthlyLimit }, context) =>
@@ -144,8 +148,8 @@ builder.mutationFields((t) => ({
     type: ApiKeyType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Revokes a key, which may be the key of this request: it is refused from now on.',
-    args: { id: t.arg.id({ required: true, description: 'Key id.' }) },
+    description: 'Revokes a key, which can be the key of this request. It is refused starting now.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the key.' }) },
     resolve: (_root, { id }, context) => revokeApiKey(context.deps, accountOf(context), id),
   }),
 }));

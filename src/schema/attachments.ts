@@ -3,43 +3,45 @@ import { moveInstance } from '../domain/inventory/move-instance.js';
 import { MAX_ATTACHED } from '../domain/rules/volume-attachment.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { answer, InstanceType } from './instances.js';
 import { VolumeType } from './volumes.js';
 
 const AttachmentType = builder.objectRef<Attachment>('AttachedVolume').implement({
-  description: 'A volume of an instance.',
+  description: 'A volume mounted in an instance.',
   fields: (t) => ({
-    id: t.id({ description: 'Of the volume: `v-` and 8 hex characters.', resolve: ({ volume }) => volume.id }),
-    path: t.exposeString('path', { description: 'Where its container has it.' }),
+    id: t.id({ description: 'Volume id: `v-` and 8 hex characters.', resolve: ({ volume }) => volume.id }),
+    path: t.exposeString('path', { description: 'Mount path in the container.' }),
     sizeGb: t.exposeInt('sizeGb', {
-      description: 'Size in GB since its last start; a volume that has grown since then shows it at the next.',
+      description:
+        'Size in GB as of the last start. If the volume has grown since, the next start applies the new size.',
     }),
     volume: t.expose('volume', { type: VolumeType, description: 'The volume.' }),
-    holds: t.exposeBoolean('holds', {
+    holdsLease: t.exposeBoolean('holds', {
       description:
-        'Whether it has the volume: from its start until what it wrote is stored. Nobody else can write it meanwhile.',
+        "Whether the instance holds the volume's lease: from its start until its last changes are stored. Only the holder of the lease can write the volume.",
     }),
+    holds: t.exposeBoolean('holds', renamedTo('holdsLease')),
     saved: t.boolean({
       description:
-        'Whether all that it wrote is stored. False while it has the volume, and where its host was lost before.',
+        'Whether all changes by the instance are stored. False while it holds the lease, or if its host was lost earlier.',
       resolve: ({ holds, lostSince }) => !holds && lostSince === null,
     }),
     lastSnapshotAt: t.expose('lastSnapshotAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the newest snapshot of what it wrote was stored; null before the first.',
+      description: "Time at which the instance's newest snapshot was stored; null before the first.",
     }),
     lostSince: t.expose('lostSince', {
       type: 'DateTime',
       nullable: true,
       description:
-        'What it wrote from then on is lost: its host was silent for too long, or its owner released the volume.',
+        'Time since which changes by the instance are lost, because its host was unreachable for too long or the owner released the volume. Null if nothing was lost.',
     }),
     message: t.exposeString('message', {
       nullable: true,
-      description: "Why the last snapshot failed, in its host's words; null where it did not.",
+      description: 'Error message of the host if the last snapshot failed; null otherwise.',
     }),
   }),
 });
@@ -48,22 +50,22 @@ builder.prismaObjectField(InstanceType, 'volumes', (t) =>
   t.field({
     type: [AttachmentType],
     ...atMost(MAX_ATTACHED),
-    description: 'Its volumes, by path.',
+    description: 'Volumes of the instance, by path.',
     select: { id: true, volumeGb: true },
-    // Nearly all instances have none.
+    // Nearly all instances have no volumes.
     resolve: ({ id, volumeGb }, _args, { deps }) => (volumeGb === 0 ? [] : deps.attachmentLoader.of(id)),
   }),
 );
 
 const ReleaseType = builder.objectRef<Release>('VolumeRelease').implement({
-  description: 'A volume that was taken from an instance.',
+  description: 'A volume whose lease was ended by force.',
   fields: (t) => ({
     volumeId: t.exposeID('volumeId', { description: 'The volume, which is free now.' }),
-    instanceId: t.exposeID('instanceId', { description: 'The instance that had it.' }),
+    instanceId: t.exposeID('instanceId', { description: 'The instance that held the lease.' }),
     lostSince: t.expose('lostSince', {
       type: 'DateTime',
       nullable: true,
-      description: 'What the instance wrote from then on is lost; null where it never had access.',
+      description: 'Time since which changes by the instance are lost; null if it never had access.',
     }),
   }),
 });
@@ -74,7 +76,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran, at the price of now, and returns the new instance. The old one is stopped, destroyed within 7 days, or on a host that was not heard from for 20 minutes, and then stopped; it keeps its own disk until it is destroyed.',
+      'Relaunches the workload of an instance with volumes on the best machine of another host, at the current price, and returns the new instance. The old instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes; in that case it is stopped. It keeps its own disk until it is destroyed.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       maxPricePerHour: t.arg.float(fromField(fields.maxPricePerHour)),
@@ -88,7 +90,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Takes a volume from an instance that does not run, whatever it has not saved: for a host that does not come back, or does not say that it is done.',
+      "Releases a volume from an instance that isn't running, even if changes are not saved. Use it if the host is lost or doesn't report that it has finished.",
     args: { id: t.arg.id({ required: true, ...fromField(fields.volumeId) }) },
     resolve: (_root, { id }, context) => releaseVolume(context.deps, accountOf(context), id),
   }),

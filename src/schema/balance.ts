@@ -8,14 +8,14 @@ export const EXHAUSTS_AT = {
   type: 'DateTime',
   nullable: true,
   description:
-    'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
+    "The second in which credit runs out at the current burn, or ran out. All running instances stop then. Null if it won't run out.",
 } as const;
 
 export const DISK_DELETE_AT = {
   type: 'DateTime',
   nullable: true,
   description:
-    'When instances are destroyed and volumes deleted unless credit is added before: the end of the grace period after exhaustsAt.',
+    'End of the grace period after exhaustsAt. Instances are destroyed and volumes deleted then unless credit is added before.',
 } as const;
 
 const BalanceType = builder.objectRef<Balance>('Balance').implement({
@@ -24,16 +24,17 @@ const BalanceType = builder.objectRef<Balance>('Balance').implement({
     currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
     balance: t.expose('balance', {
       type: 'USD',
-      description: 'Credit left. Only the disks of stopped instances, and volumes, can take it below zero.',
+      description: 'Remaining credit. Only the disks of stopped instances and volumes can take it below zero.',
     }),
     monthSpend: t.expose('monthSpend', { type: 'USD', description: 'Spend since the first of the UTC month.' }),
     burnPerHour: t.expose('burnPerHour', {
       type: 'USD',
-      description: 'The sum of all GPU, disk and volume rates paid now, in USD per hour: how fast the balance falls.',
+      description:
+        'Sum of all GPU, disk and volume rates being paid now, in USD per hour. The balance falls at this rate.',
     }),
     exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
     diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all figures are of.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second to which all figures refer.' }),
   }),
 });
 
@@ -41,11 +42,11 @@ builder.prismaObjectField(InstanceType, 'balance', (t) =>
   t.field({
     type: BalanceType,
     description:
-      'Balance and burn of the account that pays for it, as they are now: in the answer of deploy and action, after what they did.',
+      'Current balance and burn of the account that pays for the instance. In the answer of deploy and action, this includes their effect.',
     select: { accountId: true },
     resolve: (instance, _args, context) => {
-      // An instance is only ever shown to its owner; were it otherwise, this would show the owner's money.
-      if (instance.accountId !== accountOf(context)) throw new Error('an instance of another account');
+      // An instance is only ever shown to its owner. This check keeps a bug from showing the owner's money to others.
+      if (instance.accountId !== accountOf(context)) throw new Error('instance of another account');
       return readBalance(context.deps, instance.accountId);
     },
   }),
@@ -66,7 +67,7 @@ builder.subscriptionFields((t) => ({
     type: BalanceType,
     ...NEEDS_KEY,
     description:
-      'The balance now, and again each time credit or burn changes. The mere passing of time is no event: between events the balance falls by burnPerHour. Needs an API key.',
+      'The balance now, and again after each change of credit or burn. The passing of time alone sends no event: between events, the balance falls at burnPerHour. Needs an API key.',
     subscribe: (_root, _args, context) => balanceChanges(context.deps, callerOf(context), context.untilGone()),
     resolve: (balance) => balance,
   }),

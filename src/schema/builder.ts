@@ -42,32 +42,52 @@ builder.mutationType({ description: 'Writes. All fields need an API key.' });
 
 builder.subscriptionType({
   description:
-    'Changes as they happen, as server-sent events (Accept: text/event-stream). Offers are public; all other fields need an API key. A stream ends with an error when its key is revoked or its account is suspended.',
+    'Changes as they happen, sent as server-sent events (Accept: text/event-stream). Offers are public; all other fields need an API key. A stream ends with an error when its key is revoked or its account is suspended.',
 });
 
 /** Marks a root field that needs an API key and counts against the account's rate limit. */
 export const NEEDS_KEY = { extensions: { needsKey: true } };
 
-/** Marks a public root field that counts against the rate limit of a caller who gives a key: it then reads the account. */
+/**
+ * Marks a public root field that counts against the rate limit if the caller sends a key, because it then reads the
+ * account.
+ */
 export const COUNTS_WITH_KEY = { extensions: { countsWithKey: true } };
 
-/** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them from the schema. */
+/**
+ * Returns description, default and bounds of an argument from its definition. REST and OpenAPI read them from the
+ * schema.
+ */
 export function fromField<T>(field: Field<T>) {
   return { description: field.description, defaultValue: field.default, extensions: { field } };
 }
 
-/** Marks a field whose argument says how many entries the list in it has at most: `usual` where it is left out. */
+/** Marks a field whose list length is limited by an argument. `usual` applies if the argument is omitted. */
 export function lengthFrom(length: { argument: string; usual: number; most: number }) {
   return { extensions: { length } };
 }
 
-/** Marks a list without pages that holds few entries at most: the measure of an answer counts so many. */
+/**
+ * Marks a list without pages that has at most `mostEntries` entries, the number used to compute a query's complexity.
+ */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };
 }
 
 /**
- * Marks a type whose objects never change, and of which every field that is a scalar, or of such a type, follows from the
- * object alone: how a selection of these words an object can be kept with it.
+ * Marks a type whose objects never change, and whose fields that are scalars or of such a type depend only on the
+ * object. The serialized selection of such an object can be cached with it.
  */
 export const NEVER_CHANGES = { extensions: { neverChanges: true } };
+
+/**
+ * Marks the old name of a field, which shares the resolver of the new one and keeps working in this major version. The
+ * activity records the new name.
+ */
+export function renamedTo(name: string) {
+  return {
+    description: `Old name of ${name}.`,
+    deprecationReason: `Renamed to ${name}.`,
+    extensions: { renamedTo: name },
+  };
+}

@@ -1,11 +1,11 @@
 import { findGpuModel, gpuModels, gpuModelsNamed, regions, templates } from '../domain/inventory/catalogue.js';
 import { memoryBandwidth } from '../domain/inventory/memory-bandwidth.js';
 import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
-import { atMost, builder } from './builder.js';
+import { atMost, builder, renamedTo } from './builder.js';
 import { Node } from './node.js';
 
 export const GpuTier = builder.enumType('GpuTier', {
-  description: 'The class of a GPU model.',
+  description: 'Class of a GPU model.',
   values: {
     FLAGSHIP: { description: 'Current GPUs for training.' },
     DATACENTER: { description: 'Other server boards and all workstation boards.' },
@@ -16,9 +16,9 @@ export const GpuTier = builder.enumType('GpuTier', {
 
 export const GpuModelType = builder.prismaObject('GpuModel', {
   interfaces: [Node],
-  description: 'A GPU model of the catalogue.',
+  description: 'A GPU model in the catalogue.',
   fields: (t) => ({
-    id: t.id({ description: 'Its id as a node: `gpu:` and the slug.', resolve: ({ slug }) => `gpu:${slug}` }),
+    id: t.id({ description: 'Node id: `gpu:` and the slug.', resolve: ({ slug }) => `gpu:${slug}` }),
     slug: t.exposeID('slug', { description: 'Stable identifier, used everywhere in the API.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
     vramGb: t.exposeInt('vramGb', { description: 'Video memory of one GPU in GB.' }),
@@ -28,7 +28,7 @@ export const GpuModelType = builder.prismaObject('GpuModel', {
     memoryBandwidth: t.int({
       nullable: true,
       description:
-        'Memory bandwidth of one GPU in GB/s, as its maker publishes it for the model. It was not measured on any machine here; null where the catalogue has none.',
+        'Memory bandwidth of one GPU in GB/s, as published by its manufacturer. It is not measured on any machine; null if the catalogue has none.',
       resolve: ({ slug }) => memoryBandwidth(slug),
     }),
   }),
@@ -38,9 +38,9 @@ export const RegionType = builder.prismaObject('Region', {
   interfaces: [Node],
   description: 'A datacenter region.',
   fields: (t) => ({
-    id: t.id({ description: 'Its id as a node: `region:` and the code.', resolve: ({ code }) => `region:${code}` }),
+    id: t.id({ description: 'Node id: `region:` and the code.', resolve: ({ code }) => `region:${code}` }),
     code: t.exposeID('code', { description: 'Region code, used everywhere in the API.' }),
-    name: t.exposeString('name', { description: 'City, and state or province where that is usual.' }),
+    name: t.exposeString('name', { description: 'City, with state or province where customary.' }),
     country: t.exposeString('country', { description: 'ISO 3166-1 alpha-2 country code.' }),
     latitude: t.exposeFloat('latitude', { description: 'Latitude of the city centre in degrees, north positive.' }),
     longitude: t.exposeFloat('longitude', { description: 'Longitude of the city centre in degrees, east positive.' }),
@@ -52,49 +52,54 @@ const TemplatePortType = builder.objectRef<{ port: number; name: string | null }
   description: 'A port that a program of a template listens on.',
   fields: (t) => ({
     port: t.exposeInt('port', { description: 'Port in the container.' }),
-    name: t.exposeString('name', { nullable: true, description: 'Its name for people, such as JupyterLab.' }),
+    name: t.exposeString('name', { nullable: true, description: 'Display name, such as JupyterLab.' }),
   }),
 });
+
+const isGenerated = ({ made }: TemplateVariable): boolean => made ?? false;
 
 const TemplateVariableType = builder
   .objectRef<TemplateVariable & { default: string | null }>('TemplateVariable')
   .implement({
-    description: 'A variable that the image of a template reads: a field of its form.',
+    description: 'A variable that the image of a template reads, shown as a form field.',
     fields: (t) => ({
       name: t.exposeString('name', { description: 'Name of the variable.' }),
-      description: t.exposeString('description', { description: 'What it is for.' }),
-      default: t.exposeString('default', { nullable: true, description: 'Its value where a launch gives none.' }),
+      description: t.exposeString('description', { description: 'Purpose of the variable.' }),
+      default: t.exposeString('default', { nullable: true, description: 'Value if the launch gives none.' }),
       required: t.boolean({
         description: 'Whether a deploy without a value is refused.',
         resolve: ({ required }) => required ?? false,
       }),
       secret: t.boolean({
-        description: 'Whether its value is better a secret of the account than text.',
+        description: 'Whether the value should be passed as a secret of the account.',
         resolve: ({ secret }) => secret ?? false,
       }),
-      made: t.boolean({
-        description: 'Whether the service makes a value where a launch gives none; instanceLinks shows it.',
-        resolve: ({ made }) => made ?? false,
+      isGenerated: t.boolean({
+        description: 'Whether the service generates a value if the launch gives none. instanceLinks shows it.',
+        resolve: isGenerated,
       }),
+      made: t.boolean({ ...renamedTo('isGenerated'), resolve: isGenerated }),
     }),
   });
 
 const TemplateType = builder.prismaObject('Template', {
   interfaces: [Node],
-  description: 'A container template that an instance can be deployed with.',
+  description: 'A container template with which an instance can be deployed.',
   fields: (t) => ({
     title: t.string({
-      description: 'Its name for people; by default the slug.',
+      description: 'Display name; by default the slug.',
       resolve: ({ slug, title }) => title || slug,
     }),
     category: t.string({
-      description: 'The heading that it stands below.',
+      description: 'Heading under which the template is listed.',
       resolve: ({ category }) => category || 'Other',
     }),
-    picture: t.exposeString('picture', { description: 'Name of what the console draws for it, such as notebook.' }),
+    picture: t.exposeString('picture', {
+      description: 'Name of the picture that the console shows, such as notebook.',
+    }),
     vramGb: t.exposeInt('vramGb', {
       nullable: true,
-      description: 'Video memory that it wants, of all GPUs together, in GB; null where it does not matter.',
+      description: 'Recommended video memory of all GPUs together, in GB; null for any.',
     }),
     ports: t.field({
       type: [TemplatePortType],
@@ -104,31 +109,33 @@ const TemplateType = builder.prismaObject('Template', {
         ports.map((port) => ({ port, name: (portNames as Record<string, string>)[port] ?? null })),
     }),
     path: t.exposeString('path', {
-      description: 'What the web port is opened at; `$(NAME)` stands for the value of a variable.',
+      description: 'Path to open at the web port. `$(NAME)` is replaced by the value of a variable.',
     }),
     variables: t.field({
       type: [TemplateVariableType],
       ...atMost(MAX_TEMPLATE_VARIABLES),
-      description: 'The variables that its form asks for, in their order.',
+      description: "Variables for the template's form, in order.",
       resolve: ({ env, variables }) =>
         (variables as unknown as TemplateVariable[]).map((variable) => ({
           ...variable,
           default: (env as Record<string, string>)[variable.name] ?? null,
         })),
     }),
-    id: t.id({ description: 'Its id as a node: `template:` and the slug.', resolve: ({ slug }) => `template:${slug}` }),
-    slug: t.exposeID('slug', { description: 'The value of the template input of a deploy.' }),
-    image: t.exposeString('image', { description: 'The OCI image reference that the slug stands for.' }),
-    description: t.exposeString('description', { description: 'What the image is for.' }),
+    id: t.id({ description: 'Node id: `template:` and the slug.', resolve: ({ slug }) => `template:${slug}` }),
+    slug: t.exposeID('slug', { description: 'Slug, the value of the template input of a deploy.' }),
+    image: t.exposeString('image', { description: 'OCI image reference to which the slug resolves.' }),
+    description: t.exposeString('description', { description: 'Purpose of the image.' }),
   }),
 });
 
 builder.queryFields((t) => ({
   gpuModels: t.field({
     type: [GpuModelType],
-    description: 'All GPU models, or those that a name stands for, in catalogue order. Public.',
+    description: 'All GPU models, or those matching a name, in catalogue order. Public.',
     args: {
-      named: t.arg.string({ description: 'A slug, a name such as RTX 4090, or one that several share, such as H100.' }),
+      named: t.arg.string({
+        description: 'A slug, a name such as RTX 4090, or a name shared by several models, such as H100.',
+      }),
     },
     resolve: (_root, { named }, { deps }) =>
       named == null ? gpuModels(deps) : gpuModelsNamed(deps, named.slice(0, 64)),
@@ -147,7 +154,7 @@ builder.queryFields((t) => ({
   }),
   templates: t.field({
     type: [TemplateType],
-    description: 'The container templates; an OCI image reference may be deployed instead of one. Public.',
+    description: 'The container templates. You can also deploy an OCI image reference. Public.',
     resolve: (_root, _args, { deps }) => templates(deps),
   }),
 }));

@@ -3,27 +3,27 @@ import type { Deps } from '../domain/deps.js';
 import type { KeyFault } from '../domain/rules/key-power.js';
 import type { Visitor } from '../domain/updates/subscriptions.js';
 
-/** The context of one request's resolvers. The HTTP layer creates it, for GraphQL and REST alike. */
+/** Context of one request's resolvers. The HTTP layer creates it for both GraphQL and REST. */
 export interface GatewayContext {
   deps: Deps;
-  /** Null without a valid key. */
+  /** The caller; null without a valid key. */
   caller: Caller | null;
-  /** Why a known key is not accepted; null for any other reason to have no caller. */
+  /** Reason why a known key is refused; null if there is no caller for another reason. */
   keyFault: KeyFault | null;
-  /** Whoever asks, where no key says it. */
+  /** Returns the anonymous client, for requests without a key. */
   visitor(): Visitor;
-  /** Called when the answer repeats the stored one of an earlier request with the same idempotency key. */
+  /** Called if the answer repeats the stored one of an earlier request with the same idempotency key. */
   onReplayed(): void;
-  /** Aborted when the client has disconnected or has its answer. */
+  /** Returns a signal that aborts when the client has disconnected or the answer is sent. */
   untilGone(): AbortSignal;
 }
 
-/** The account that the request's key belongs to; refuses with unauthorized. */
+/** Returns the account of the request's key. Throws unauthorized without a valid key. */
 export function accountOf(context: GatewayContext): string {
   return callerOf(context).accountId;
 }
 
-/** The caller that the request's key identifies; refuses with unauthorized. */
+/** Returns the caller that the request's key identifies. Throws unauthorized without a valid key. */
 export function callerOf({ caller, keyFault }: GatewayContext): Caller {
   if (caller === null) throw unauthorized(keyFault);
   return caller;

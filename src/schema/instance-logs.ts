@@ -5,16 +5,16 @@ import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { callerOf } from './context.js';
 
 const OutputStream = builder.enumType('OutputStream', {
-  description: 'Where a program wrote a line.',
+  description: 'The stream to which a program wrote a line.',
   values: { STDOUT: { description: 'Standard output.' }, STDERR: { description: 'Standard error.' } },
 });
 
 const LogLineType = builder.objectRef<LogLine>('LogLine').implement({
-  description: 'A line that the container of an instance wrote.',
+  description: 'A line written by the container of an instance.',
   fields: (t) => ({
-    time: t.exposeString('time', { description: 'When it was written: RFC 3339 in UTC with nine decimals.' }),
-    stream: t.expose('stream', { type: OutputStream, description: 'Where it was written.' }),
-    text: t.exposeString('text', { description: 'The line without its end, 16,384 characters at most.' }),
+    time: t.exposeString('time', { description: 'Time of writing: RFC 3339 in UTC with nine decimals.' }),
+    stream: t.expose('stream', { type: OutputStream, description: 'Stream to which it was written.' }),
+    text: t.exposeString('text', { description: 'The line without its terminator, at most 16,384 characters.' }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
         'Whether the line has no end yet, such as a prompt or a progress bar. A later line of the same stream and time replaces it.',
@@ -22,7 +22,7 @@ const LogLineType = builder.objectRef<LogLine>('LogLine').implement({
   }),
 });
 
-const SINCE = 'Only what was written in this second or later.';
+const SINCE = 'Only lines written in this second or later.';
 
 builder.queryFields((t) => ({
   instanceLogs: t.field({
@@ -30,7 +30,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'The last lines that the container wrote, oldest first; of a stopped instance too. The machine keeps about 10 MB. Needs an API key.',
+      'The last lines that the container wrote, oldest first; also for a stopped instance. The machine keeps about 10 MB. Needs an API key.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       tail: t.arg.int(fromField(fields.logTail)),
@@ -45,7 +45,7 @@ builder.subscriptionFields((t) => ({
     type: [LogLineType],
     ...NEEDS_KEY,
     description:
-      'The last lines that the container wrote, and then each as it is written, several in one event. Goes on when the container is started again. Needs an API key.',
+      'The last lines that the container wrote, then new lines as they are written; an event can have several. Continues when the container is restarted. Needs an API key.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       tail: t.arg.int(fromField(fields.logTail)),

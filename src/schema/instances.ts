@@ -12,7 +12,7 @@ import {
   earlyExitCostOf,
   findInstance,
   type InstanceRow,
-  instanceOfRequest,
+  instanceByIdempotencyKey,
   type Outcome,
   reservedUntilOf,
   type Usage,
@@ -24,7 +24,7 @@ import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { LaunchInput, LaunchType, renterOf, VolumeAtPathInput } from './launch.js';
 import { Node } from './node.js';
@@ -44,37 +44,37 @@ export const InstanceStatus = builder.enumType('InstanceStatus', {
 });
 
 const InstanceActionKind = builder.enumType('InstanceActionKind', {
-  description: 'What can be done to an instance.',
+  description: 'An action on an instance.',
   values: {
-    START: { description: 'From STOPPED. Starts it on its machine, if that is free and the balance covers it.' },
+    START: { description: 'From STOPPED. Starts it on its machine, if the machine is free and the balance covers it.' },
     STOP: { description: 'From RUNNING. GPU billing ends with that second.' },
     DESTROY: { description: 'From RUNNING or STOPPED. All billing ends with that second and the disk is erased.' },
   },
 });
 
 export const StopReason = builder.enumType('StopReason', {
-  description: 'Why an instance stopped.',
+  description: 'Reason why an instance stopped.',
   values: {
-    USER: { description: 'Its owner stopped or destroyed it.' },
+    USER: { description: 'The owner stopped or destroyed it.' },
     PREEMPTED: { description: 'An on-demand or reserved instance took the machine of an interruptible one.' },
     BALANCE_EXHAUSTED: { description: 'Credit ran out.' },
     ACCOUNT_SUSPENDED: { description: 'The operator suspended the account.' },
     OPERATOR: { description: 'The operator stopped or destroyed it.' },
     START_FAILED: {
       description:
-        'Its container could not be started; where the host was at fault, the GPU seconds of that start are given back.',
+        "Its container could not be started. If that was the host's fault, the GPU seconds of the start are credited.",
     },
-    DEADLINE: { description: 'Its stopAt or destroyAt was over.' },
+    DEADLINE: { description: 'Its stopAt or destroyAt was reached.' },
     SPEND_LIMIT: {
       description: 'Its spend limit, or the monthly limit of its API key or of the account, was reached.',
     },
-    IDLE: { description: 'No GPU of it was busy and nobody was connected for its stopWhenIdle minutes.' },
+    IDLE: { description: 'None of its GPUs was busy and no client was connected for stopWhenIdle minutes.' },
     COMMAND_ENDED: { description: 'Its command ended, and its launch says to stop or destroy it then.' },
   },
 });
 
 const UsageResource = builder.enumType('UsageResource', {
-  description: 'What is billed.',
+  description: 'A billed resource.',
   values: {
     GPU: { description: 'The whole machine, while running.' },
     DISK: { description: 'The disk, until destroyed.' },
@@ -82,68 +82,79 @@ const UsageResource = builder.enumType('UsageResource', {
 });
 
 const UsageInterval = builder.prismaObject('UsageInterval', {
-  description: 'Seconds billed at a locked rate, from the start up to, but not including, the end.',
+  description: 'Seconds billed at a locked rate. Includes the start and excludes the end.',
   fields: (t) => ({
-    resource: t.expose('resource', { type: UsageResource, description: 'What is billed.' }),
+    resource: t.expose('resource', { type: UsageResource, description: 'The billed resource.' }),
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First second billed.' }),
-    endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it is open.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First billed second.' }),
+    endedAt: t.expose('endedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'End of the interval; null while it is open.',
+    }),
     stopReason: t.expose('stopReason', {
       type: StopReason,
       nullable: true,
-      description: 'Why it ended; null while it is open, and where an earlier version ended it.',
+      description: 'Reason why it ended. Null while it is open, or if an earlier version ended it.',
     }),
   }),
 });
 
-/** Prisma itself reads all intervals of an instance for a page of them. */
+/** Replaces Prisma's own connection, which would read all intervals of an instance for each page. */
 const intervalPages = prismaConnectionHelpers(builder, UsageInterval, {
   cursor: 'instanceId_resource_ordinal',
   maxSize: pageLimit(() => INTERVAL_CURSOR),
 });
 
 const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
-  description: 'What an instance has used and cost so far. The parts add up to the total.',
+  description: 'Usage and cost of an instance so far. The parts add up to the total.',
   fields: (t) => ({
-    gpuSeconds: t.int({ description: 'Seconds it ran.', resolve: ({ gpuSeconds }) => Number(gpuSeconds) }),
+    gpuSeconds: t.int({
+      description: 'Seconds in which it was running.',
+      resolve: ({ gpuSeconds }) => Number(gpuSeconds),
+    }),
     diskSeconds: t.int({ description: 'Seconds its disk existed.', resolve: ({ diskSeconds }) => Number(diskSeconds) }),
     gpuCost: t.expose('gpuCost', { type: 'USD', description: 'Cost of the GPU seconds.' }),
     diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
-    earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'The charge for leaving a reserved term early.' }),
+    earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'Charge for leaving a reserved term early.' }),
     preemptionMinimum: t.expose('preemptionMinimum', {
       type: 'USD',
-      description: `What was left of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when starts that sent another instance away ended.`,
+      description: `Charges for the rest of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, if the instance preempted another one and stopped earlier.`,
     }),
-    total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which it is counted.' }),
+    total: t.expose('total', { type: 'USD', description: 'Sum of all parts.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which usage is counted.' }),
   }),
 });
 
 const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
-  description: 'What action START would do to a stopped instance in this second.',
+  description: 'Preview of the action START on a stopped instance in this second.',
   fields: (t) => ({
     allowed: t.boolean({ description: 'Whether it would start.', resolve: ({ refusal }) => refusal === null }),
     refusal: t.expose('refusal', {
       type: RefusalType,
       nullable: true,
-      description: 'Why not: its machine is taken or away, or the balance too small. Null when it would start.',
+      description:
+        'Reason for a refusal: its machine is taken or unreachable, or the balance is too low. Null if it would start.',
     }),
     preempts: t.exposeBoolean('preempts', {
-      description: 'Whether it would stop an interruptible instance that runs on its machine.',
+      description: 'Whether it would stop an interruptible instance running on its machine.',
     }),
     minimumGpuSeconds: t.int({
-      description: 'Seconds of GPU that the start is billed for at least: 60 where it preempts, else 0.',
+      description: 'Minimum GPU seconds billed for the start: 60 if it preempts, else 0.',
       resolve: ({ minimumGpuSeconds }) => Number(minimumGpuSeconds),
     }),
     coverNeeded: t.expose('coverNeeded', {
       type: 'USD',
-      description: 'What the balance must hold: COVER_HOURS of all instances, this one running.',
+      description: 'Balance required: COVER_HOURS of all instances, including this one running.',
     }),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that it is of.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second to which the preview refers.' }),
   }),
 });
 
-/** Rows are made for one answer: all its figures are of the second in which the first of them was asked for. */
+/**
+ * Second of each instance row, set when its first figure is requested. Rows are read for one answer, so all figures of
+ * a row refer to the same second.
+ */
 const seconds = new WeakMap<object, Instant>();
 
 function asOf(instance: InstanceRow, { clock }: Deps): Instant {
@@ -159,96 +170,104 @@ export const InstanceType = builder.prismaObject('Instance', {
   description: 'One rental of a machine.',
   fields: (t) => ({
     id: t.exposeID('id', { description: '`i-` and 8 hex characters.' }),
-    status: t.expose('status', { type: InstanceStatus, description: 'State.' }),
+    status: t.expose('status', { type: InstanceStatus, description: 'State of the instance.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs of the machine.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the machine.' }),
     region: t.exposeString('region', { description: 'Region code.' }),
     template: t.exposeString('template', { description: 'Template slug or OCI image reference.' }),
     diskGb: t.exposeInt('diskGb', { description: 'Disk size in GB.' }),
-    mode: t.expose('mode', { type: PricingMode, description: 'How it is priced.' }),
+    mode: t.expose('mode', { type: PricingMode, description: 'Pricing mode.' }),
     priceHr: t.expose('gpuRate', {
       type: 'USD',
-      description: 'Locked rate of the whole machine in USD per hour, without disk.',
+      description: 'Locked rate of the whole machine in USD per hour, excluding disk.',
     }),
     diskPriceHr: t.expose('diskRate', { type: 'USD', description: 'Locked rate of the disk in USD per hour.' }),
     hostname: t.string({
-      description: 'The hostname of the instance.',
+      description: 'Hostname of the instance.',
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First billed second.' }),
     stopAt: t.expose('stopAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The second at which it stops by itself; null for none, and once that is over.',
+      description: 'The second in which it stops automatically. Null if none is set, or after it has passed.',
     }),
     destroyAt: t.expose('destroyAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The second at which it is destroyed by itself; null for none.',
+      description: 'The second in which it is destroyed automatically; null if none is set.',
     }),
     spendLimit: t.expose('spendLimit', {
       type: 'USD',
       nullable: true,
-      description: 'What it may cost in all; null for no limit.',
+      description: 'Maximum total cost; null for no limit.',
     }),
     limitReachedAt: t.field({
       type: 'DateTime',
       nullable: true,
       description:
-        'The second at which its spend limit was reached, or will be at its present rates: it stops then, its disk is billed on. Null when never.',
+        "The second in which its spend limit was reached, or will be reached at its current rates. It stops then; its disk is still billed. Null if it won't be reached.",
       resolve: (instance) => limitReachedAtOf(instance),
     }),
     stopWhenIdle: t.exposeInt('stopWhenIdle', {
       nullable: true,
-      description: 'Minutes without a busy GPU and without connections after which it stops; null: it does not.',
+      description: 'Minutes without a busy GPU and without connections after which it stops; null to keep running.',
     }),
     stoppedAt: t.expose('stoppedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.',
+      description: 'End of the second in which it stopped, the last one billed for GPUs. Null while it is running.',
     }),
     minimumUntil: t.expose('minimumUntil', {
       type: 'DateTime',
       nullable: true,
-      description: `While it runs after it sent an interruptible instance away: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed however early it ends. Null otherwise.`,
+      description: `While it is running after preempting an interruptible instance: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed even if it ends earlier. Null otherwise.`,
     }),
-    destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'Null until destroyed.' }),
-    stopReason: t.expose('stopReason', { type: StopReason, nullable: true, description: 'Null while it runs.' }),
+    destroyedAt: t.expose('destroyedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time of destruction; null until destroyed.',
+    }),
+    stopReason: t.expose('stopReason', {
+      type: StopReason,
+      nullable: true,
+      description: 'Reason why it stopped; null while it is running.',
+    }),
     reservedUntil: t.field({
       type: 'DateTime',
       nullable: true,
       description:
-        'End of the reserved term; it moves later by every second that the instance is stopped. Null in other modes.',
+        'End of the reserved term. Every second in which the instance is stopped moves it later. Null in other modes.',
       resolve: (instance, _args, { deps }) => reservedUntilOf(instance, asOf(instance, deps)),
     }),
     earlyExitCost: t.field({
       type: 'USD',
-      description: 'What destroying it now would cost on top of usage.',
-      // Up to the end of this second, which a destroy would take.
+      description: 'Cost of destroying it now, in addition to usage.',
+      // Up to the end of this second, because a destroy would take effect then.
       resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
       type: UsageType,
-      description: 'Usage and charges so far, to this second.',
+      description: 'Usage and charges up to this second.',
       resolve: (instance, _args, { deps }) => usageOf(instance, asOf(instance, deps)),
     }),
     asOf: t.field({
       type: 'DateTime',
-      description: 'The second that usage, earlyExitCost and reservedUntil are of.',
+      description: 'The second to which usage, earlyExitCost and reservedUntil refer.',
       resolve: (instance, _args, { deps }) => asOf(instance, deps),
     }),
     canStart: t.field({
       type: StartCheckType,
       nullable: true,
-      description: 'Whether it can be started now, and what that takes; null unless it is stopped.',
+      description: 'Whether it can be started now, and the requirements; null unless it is stopped.',
       resolve: (instance, _args, { deps, caller }) => startCheck(deps, instance, caller?.keyId ?? null),
     }),
     usageIntervals: t.connection(
       {
         type: UsageInterval,
-        description: 'The billed intervals, oldest first.',
+        description: 'Billed intervals, oldest first.',
         resolve: (instance, args, context) => {
-          // Refuses at once: with several instances, one reports the fault.
+          // Throws synchronously, so that only one of several instances reports the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
           const page = { instanceId: instance.id, take: take!, position };
@@ -260,32 +279,32 @@ export const InstanceType = builder.prismaObject('Instance', {
       { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
       { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
     ),
-    machine: t.relation('machine', { description: 'The machine that it is on.' }),
+    machine: t.relation('machine', { description: 'The machine of the instance.' }),
     name: t.string({
-      description: 'The name of its launch; without one its id.',
+      description: 'Name given by its launch; by default its id.',
       select: { id: true, launch: true },
       resolve: ({ id, launch }) => launchOf(launch)?.name ?? id,
     }),
     launch: t.field({
       type: LaunchType,
       nullable: true,
-      description: 'What its renter launched beside template and disk; null when the template says it all.',
+      description: 'Launch settings given by the renter, in addition to template and disk; null if none were given.',
       select: { launch: true },
       resolve: ({ launch }) => launchOf(launch),
     }),
   }),
 });
 
-/** Pages by position, whatever is filtered. */
+/** Pages by position, with any filter. */
 const historyPages = prismaConnectionHelpers(builder, InstanceType, {
   cursor: 'accountId_sequence',
-  // This account's cursors only: another account's would disclose how many instances it has had.
+  // Accepts only this account's cursors: another account's would disclose how many instances it has had.
   maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
 });
 
 const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
   description:
-    'What instances must be, all of which must be met. A field that is left out, null or an empty list requires nothing.',
+    'Requirements for instances, all of which must be met. Omitted fields, null and empty lists require nothing.',
   fields: (t) => ({
     statuses: t.field({ type: [InstanceStatus], ...fromField(fields.statuses) }),
     stopReasons: t.field({ type: [StopReason], ...fromField(fields.stopReasons) }),
@@ -297,13 +316,13 @@ const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
 });
 
 const DeployInput = builder.inputType('DeployInput', {
-  description: 'What to rent.',
+  description: 'The rental to create.',
   fields: (t) => ({
     machineId: t.id({ required: true, ...fromField(fields.machineId) }),
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
     stopAt: t.string(fromField(fields.stopAt)),
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
@@ -314,39 +333,52 @@ const DeployInput = builder.inputType('DeployInput', {
   }),
 });
 
+const sentRequestArgs = builder.args((t) => ({
+  idempotencyKey: t.string({ required: true, description: 'Idempotency key of the request.' }),
+}));
+
 builder.queryFields((t) => ({
   instances: t.prismaField({
     type: ['Instance'],
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The active instances (running and stopped), newest first. Needs an API key.',
+    description: 'The live instances (running and stopped), newest first. Needs an API key.',
     resolve: (query, _root, _args, context) => activeInstances(context.deps, accountOf(context), query),
   }),
   instance: t.prismaField({
     type: 'Instance',
     ...NEEDS_KEY,
     nullable: true,
-    description: 'One instance, destroyed or not; null when the account has no such instance. Needs an API key.',
+    description: 'One instance, including a destroyed one; null if the account has no such instance. Needs an API key.',
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
   }),
-  instanceOfRequest: t.prismaField({
+  instanceByIdempotencyKey: t.prismaField({
     type: 'Instance',
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'The instance that an earlier request with this idempotency key rented, started, stopped or destroyed within 24 hours, as it is now: for whoever lost the answer. Null when no such request was carried out. Needs an API key.',
-    args: { idempotencyKey: t.arg.string({ required: true, description: 'The key that the request was sent with.' }) },
+      'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the answer. Null if no such request was carried out. Needs an API key.',
+    args: sentRequestArgs,
     resolve: (query, _root, { idempotencyKey }, context) =>
-      instanceOfRequest(context.deps, accountOf(context), idempotencyKey, query),
+      instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
+  }),
+  instanceOfRequest: t.prismaField({
+    type: 'Instance',
+    nullable: true,
+    ...renamedTo('instanceByIdempotencyKey'),
+    extensions: { ...NEEDS_KEY.extensions, ...renamedTo('instanceByIdempotencyKey').extensions },
+    args: sentRequestArgs,
+    resolve: (query, _root, { idempotencyKey }, context) =>
+      instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
   }),
   instanceHistory: t.connection(
     {
       type: InstanceType,
       ...NEEDS_KEY,
       nullable: true,
-      description: `Every instance of the account, destroyed ones included, newest first. With a filter a page looks through ${MAX_ROWS_SCANNED} instances at most: it may hold fewer entries than asked for, or none, though hasNextPage is true; endCursor then leads on. Needs an API key.`,
-      args: { filter: t.arg({ type: InstanceFilterInput, description: 'Which instances; by default all.' }) },
+      description: `All instances of the account, including destroyed ones, newest first. With a filter, a page scans at most ${MAX_ROWS_SCANNED} instances: it can have fewer entries than requested, or none, although hasNextPage is true. Continue with endCursor. Needs an API key.`,
+      args: { filter: t.arg({ type: InstanceFilterInput, description: 'Selects instances; by default all.' }) },
       resolve: async (_root, { filter, ...args }, context, info) => {
         const accountId = accountOf(context);
         const { take, cursor } = historyPages.getQuery(args, context, () => true);
@@ -376,8 +408,8 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Rents a machine at the price of its offer, locked for the life of the instance.',
-    args: { input: t.arg({ type: DeployInput, required: true, description: 'What to rent.' }) },
+    description: 'Rents a machine at the price of its offer, which is locked for the life of the instance.',
+    args: { input: t.arg({ type: DeployInput, required: true, description: 'The rental to create.' }) },
     resolve: async (_root, { input }, context) =>
       answer(context, await deploy(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
   }),
@@ -399,7 +431,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sets when an instance stops or is destroyed by itself, to the second, whoever notices when. What is left out stays as it is; null takes it away.',
+      'Sets when an instance stops or is destroyed automatically, exact to the second. Omitted deadlines stay unchanged; null removes one.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       stopAt: t.arg.string(fromField(fields.stopAt)),
@@ -412,7 +444,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sets what an instance may cost in all; null or left out takes the limit away. One that is passed already stops it with this second. A higher one starts nothing.',
+      "Sets the maximum total cost of an instance. Omit it or pass null to remove the limit. If its cost has already passed the limit, the instance stops immediately. Raising the limit doesn't start it.",
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       spendLimit: t.arg.float(fromField(fields.spendLimit)),
@@ -424,7 +456,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sets after how many idle minutes an instance stops; null or left out takes that away. They are counted from the change.',
+      'Sets the idle minutes after which an instance stops. Omit it or pass null to remove the setting. Idle time counts from this change.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       stopWhenIdle: t.arg.int(fromField(fields.stopWhenIdle)),
@@ -439,7 +471,7 @@ builder.subscriptionFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     description:
-      "Every change to the account's instances: deployed, started, stopped (also by preemption or lack of credit), destroyed. An event holds the current state of the instance, so several quick changes may be one event. It begins with the first change: subscribe first, then read instances. Needs an API key.",
+      "Every change to the account's instances: deployed, started, stopped (also by preemption or lack of credit), destroyed. An event has the current state of the instance, so one event can cover several quick changes. The stream starts with the first change: subscribe first, then query instances. Needs an API key.",
     args: { id: t.arg.id({ description: 'Only changes to this instance.', extensions: { field: fields.instanceId } }) },
     subscribe: (_root, { id }, context) =>
       instanceChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
@@ -447,7 +479,7 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
-/** Leads on from where the search ended. An entry's own cursor does, where there is one. */
+/** Marks that more pages follow. Continues from where the scan ended if the page has no entries. */
 function cutShort<Info extends { startCursor: string | null; endCursor: string | null }>(
   info: Info,
   { edge, isBackwards }: { edge: string; isBackwards: boolean },

@@ -6,25 +6,25 @@ import { atMost, builder, fromField } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 const RestartPolicy = builder.enumType('RestartPolicy', {
-  description: 'When a command that ended is started again.',
+  description: 'When to restart a command that has ended.',
   values: {
-    ALWAYS: { description: 'Each time.' },
-    ON_FAILURE: { description: 'When its exit code is not 0.' },
-    NEVER: { description: 'Not at all.' },
+    ALWAYS: { description: 'After every exit.' },
+    ON_FAILURE: { description: 'If the exit code is not 0.' },
+    NEVER: { description: 'Never.' },
   },
 });
 
 const ExitAction = builder.enumType('ExitAction', {
-  description: 'What becomes of an instance whose command has ended and is not started again.',
+  description: "Action on an instance whose command has ended and isn't restarted.",
   values: {
-    KEEP: { description: 'It goes on running, and is billed.' },
-    STOP: { description: 'It is stopped: the disk is kept and billed.' },
-    DESTROY: { description: 'It is destroyed.' },
+    KEEP: { description: 'Keep it running and billed.' },
+    STOP: { description: 'Stop it. The disk is kept and billed.' },
+    DESTROY: { description: 'Destroy it.' },
   },
 });
 
 const LaunchSecretInput = builder.inputType('LaunchSecretInput', {
-  description: 'A secret that the container gets, as a variable or as a file.',
+  description: 'A secret passed to the container, as a variable or as a file.',
   fields: (t) => ({
     secret: t.string({ required: true, description: 'Name of the secret.' }),
     variable: t.string({ description: 'Name of the variable.' }),
@@ -33,15 +33,15 @@ const LaunchSecretInput = builder.inputType('LaunchSecretInput', {
 });
 
 const LaunchPortInput = builder.inputType('LaunchPortInput', {
-  description: 'A port that a program in the container serves HTTP on.',
+  description: 'A port on which a program in the container serves HTTP.',
   fields: (t) => ({
     port: t.int({ required: true, description: 'Port in the container.' }),
-    name: t.string({ description: 'Its name for people, such as JupyterLab.' }),
+    name: t.string({ description: 'Display name, such as JupyterLab.' }),
   }),
 });
 
 export const LaunchInput = builder.inputType('LaunchInput', {
-  description: 'What runs, beside template and disk.',
+  description: 'Launch settings in addition to template and disk.',
   fields: (t) => ({
     name: t.string(fromField(fields.launchName)),
     env: t.field({ type: 'Variables', ...fromField(fields.env) }),
@@ -57,7 +57,7 @@ export const LaunchInput = builder.inputType('LaunchInput', {
 });
 
 export const VolumeAtPathInput = builder.inputType('VolumeAtPathInput', {
-  description: 'A volume of the account, and where the container has it.',
+  description: 'A volume of the account, with its mount path in the container.',
   fields: (t) => ({
     id: t.id({ required: true, description: '`v-` and 8 hexadecimal digits.' }),
     path: t.string({ required: true, description: 'Absolute path in the container, such as /data.' }),
@@ -65,7 +65,7 @@ export const VolumeAtPathInput = builder.inputType('VolumeAtPathInput', {
 });
 
 const LaunchSecretType = builder.objectRef<LaunchSecret>('LaunchSecret').implement({
-  description: 'A secret that the container gets.',
+  description: 'A secret passed to the container.',
   fields: (t) => ({
     secret: t.exposeString('secret', { description: 'Name of the secret.' }),
     variable: t.exposeString('variable', { nullable: true, description: 'Name of the variable; null for a file.' }),
@@ -74,17 +74,17 @@ const LaunchSecretType = builder.objectRef<LaunchSecret>('LaunchSecret').impleme
 });
 
 const LaunchPortType = builder.objectRef<LaunchPort>('LaunchPort').implement({
-  description: 'A port that a program in the container serves HTTP on.',
+  description: 'A port on which a program in the container serves HTTP.',
   fields: (t) => ({
     port: t.exposeInt('port', { description: 'Port in the container.' }),
-    name: t.exposeString('name', { nullable: true, description: 'Its name for people.' }),
+    name: t.exposeString('name', { nullable: true, description: 'Display name.' }),
   }),
 });
 
 export const LaunchType = builder.objectRef<Launch>('Launch').implement({
-  description: 'What its renter launched, beside template and disk. A secret is shown by its name alone.',
+  description: 'Launch settings given by the renter, in addition to template and disk. Secrets are shown only by name.',
   fields: (t) => ({
-    name: t.exposeString('name', { nullable: true, description: 'What its renter calls the instance.' }),
+    name: t.exposeString('name', { nullable: true, description: "The renter's name for the instance." }),
     env: t.field({ type: 'Variables', description: 'Variables by name.', resolve: ({ env }) => env ?? {} }),
     secrets: t.field({
       type: [LaunchSecretType],
@@ -92,10 +92,13 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
       description: 'Secrets.',
       resolve: ({ secrets }) => secrets ?? [],
     }),
-    entrypoint: t.exposeStringList('entrypoint', { nullable: true, description: "Null: the image's own." }),
+    entrypoint: t.exposeStringList('entrypoint', {
+      nullable: true,
+      description: "Entrypoint; null for the image's own.",
+    }),
     command: t.exposeStringList('command', {
       nullable: true,
-      description: "Null: the template's, or the image's own.",
+      description: 'Command; null for that of the template or image.',
     }),
     ports: t.field({
       type: [LaunchPortType],
@@ -105,24 +108,27 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
     }),
     tcpPorts: t.intList({
       ...atMost(MAX_TCP_PORTS),
-      description: 'Ports reached by TCP.',
+      description: 'TCP ports.',
       resolve: ({ tcpPorts }) => tcpPorts ?? [],
     }),
     registryLogin: t.exposeString('registryLogin', { nullable: true, description: 'Name of the registry login.' }),
     restart: t.field({
       type: RestartPolicy,
-      description: 'When the command is started again.',
+      description: 'When to restart the command.',
       resolve: ({ restart }) => restart ?? 'ALWAYS',
     }),
     onExit: t.field({
       type: ExitAction,
-      description: 'What becomes of the instance at the end of the command.',
+      description: 'Action when the command ends.',
       resolve: ({ onExit }) => onExit ?? 'KEEP',
     }),
   }),
 });
 
-/** The account that a rental is for. Refuses with forbidden a launch that names secrets, by a key that may not read them. */
+/**
+ * Returns the account for a rental. Throws forbidden if the launch names secrets and the key lacks the permission for
+ * them.
+ */
 export function renterOf(
   context: GatewayContext,
   { launch }: { launch?: typeof LaunchInput.$inferInput | null },

@@ -6,18 +6,20 @@ import { GpuModelType, RegionType } from './catalogue.js';
 
 const HostType = builder.objectRef<MachineAsRead>('Host').implement({
   description:
-    'A computer of the operator. Its GPUs are rented as one machine, or as machines of one, two, four or eight GPUs that share it: each GPU by one renter at a time.',
+    'A computer of the operator. Its GPUs are rented as one machine, or as several machines of one, two, four or eight GPUs that share it. One renter at a time uses a GPU.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Host id; that of the machine which is the whole of it, where there is one.' }),
+    id: t.exposeID('id', {
+      description: 'Host id, which is also the id of the machine that covers the whole host, if there is one.',
+    }),
     numGpus: t.exposeInt('numGpus', { description: 'GPUs in the host.' }),
-    freeGpus: t.int({ description: 'GPUs on which nothing runs.', resolve: freeGpusOf }),
+    freeGpus: t.int({ description: 'GPUs without a running instance.', resolve: freeGpusOf }),
   }),
 });
 
-// No relation leads from a machine to its instances: it would show one account the instances of others.
+// No relation connects a machine to its instances: it would show one account the instances of others.
 builder.prismaObject('Machine', {
   description:
-    'What is rented: GPUs of one host, with their share of its processors, memory and disk. It is only rented as a whole.',
+    'The rentable unit: GPUs of one host, with their share of its CPUs, memory and disk. It is rented only as a whole.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Machine id.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
@@ -26,21 +28,21 @@ builder.prismaObject('Machine', {
     cpu: t.exposeString('cpu', { description: 'CPU model.' }),
     vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
     ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
-    diskGb: t.exposeInt('diskGb', { description: 'Size of the whole disk in GB, used or not.' }),
-    netDownMbps: t.exposeInt('netDownMbps', { description: 'Bandwidth to the machine in Mbit/s.' }),
-    netUpMbps: t.exposeInt('netUpMbps', { description: 'Bandwidth from the machine in Mbit/s.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Total disk size in GB.' }),
+    netDownMbps: t.exposeInt('netDownMbps', { description: 'Download bandwidth in Mbit/s.' }),
+    netUpMbps: t.exposeInt('netUpMbps', { description: 'Upload bandwidth in Mbit/s.' }),
     ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
     pcie: t.exposeInt('pcie', { description: 'PCIe generation.' }),
     nvlink: t.exposeBoolean('nvlink', { description: 'Whether the GPUs are linked by NVLink.' }),
-    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
-    reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
+    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver supports; empty for AMD.' }),
+    reliability: t.exposeFloat('reliability', { description: 'Uptime of the machine as a fraction, 0 to 1.' }),
     demo: t.exposeBoolean('demo', {
       description:
-        'True for a made-up machine of the demonstration inventory and for a trial machine with simulated GPUs. Only the latter runs containers.',
+        'Whether this is a generated machine of the demonstration inventory, or a trial machine with simulated GPUs. Only the latter runs containers.',
     }),
     host: t.field({
       type: HostType,
-      description: 'The computer that it is, or is a part of.',
+      description: 'The host of which the machine is all or a part.',
       resolve: async ({ hostId }, _args, { deps }) => (await deps.machineLoader.machine(hostId))!,
     }),
     gpuModel: t.field({

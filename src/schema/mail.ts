@@ -13,32 +13,35 @@ import { ATTEMPTS } from './webhooks.js';
 
 const MailAddressType = builder.prismaObject('Webhook', {
   variant: 'MailAddress',
-  description: 'A mail address that events of the account are sent to once it is confirmed.',
+  description: 'A mail address to which events of the account are sent after it is confirmed.',
   fields: (t) => ({
     address: t.string({ select: { url: true }, description: 'The address.', resolve: addressOf }),
     events: t.stringList({
       nullable: true,
-      description: 'Types of events that it gets; null: all.',
+      description: 'Event types to send; null for all.',
       resolve: ({ events }) => (events.length === 0 ? null : events),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was set.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the address was set.' }),
     confirmedAt: t.expose('confirmedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When whoever reads it confirmed it; null: not yet, and nothing but that question is sent.',
+      description: 'Time of confirmation. Null before it; only the confirmation mail is sent until then.',
     }),
     confirmBy: t.expose('confirmBy', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the link in the question confirms it.',
+      description: 'Time until which the link in the confirmation mail is valid.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when nothing is sent to it; null while it is.',
+      description: 'Time since which nothing is sent; null if not paused.',
     }),
-    pauseReason: t.exposeString('pauseReason', { nullable: true, description: 'Why it is paused.' }),
-    waiting: t.relationCount('deliveries', { where: { isPending: true }, description: 'Events that wait to be sent.' }),
+    pauseReason: t.exposeString('pauseReason', { nullable: true, description: 'Reason for the pause.' }),
+    waiting: t.relationCount('deliveries', {
+      where: { isPending: true },
+      description: 'Number of events waiting to be sent.',
+    }),
     attempts: t.relation('attempts', ATTEMPTS),
   }),
 });
@@ -52,7 +55,7 @@ builder.queryFields((t) => ({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The mail address that events of the account are sent to; null: there is none. Needs an API key.',
+    description: 'The mail address to which events of the account are sent; null if there is none. Needs an API key.',
     resolve: (query, _root, _args, context) => findMailAddress(context.deps, accountOf(context), query),
   }),
 }));
@@ -63,7 +66,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sends events of the account to a mail address, in place of the one before, once it is confirmed by a link that is mailed to it and valid for a day. One that is confirmed stays so, and is sent to again where it was paused.',
+      'Sends events of the account to a mail address, which replaces the previous one once it is confirmed. The confirmation link in the mail is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.',
     args: {
       address: t.arg.string({ required: true, ...fromField(fields.mailAddress) }),
       events: t.arg.stringList(fromField(fields.webhookEvents)),
@@ -74,14 +77,14 @@ builder.mutationFields((t) => ({
   deleteMailAddress: t.string({
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sends nothing more to the mail address, and forgets it. Answers what it was.',
+    description: 'Removes the mail address and sends nothing more to it. Returns the address.',
     resolve: async (_root, _args, context) => addressOf(await deleteMailAddress(context.deps, accountOf(context))),
   }),
   testMailAddress: t.field({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sends a mail that says that it is a test; one in a minute.',
+    description: 'Sends a test mail; at most one per minute.',
     resolve: (_root, _args, context) => testMailAddress(context.deps, accountOf(context)),
   }),
 }));

@@ -7,40 +7,37 @@ import { builder, fromField, lengthFrom } from './builder.js';
 import type { GatewayContext } from './context.js';
 import { InstanceType } from './instances.js';
 
-const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null: not known.` });
+const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
-/** The measure of an answer counts as many as most instances have; what comes out is counted as it is. */
+/** Assumes as many GPUs as most instances have when computing complexity. The actual answer is measured. */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 
 const GpuMetricsType = builder.objectRef<GpuMetrics>('GpuMetrics').implement({
-  description: 'What one GPU of an instance did in the seconds of a point: means, where several samples are in them.',
+  description: 'Metrics of one GPU over the seconds of a point. Several samples are averaged.',
   fields: (t) => ({
-    place: t.exposeInt('place', { description: "Its number among the instance's GPUs, from 0." }),
-    busyPercent: t.exposeFloat('busyPercent', unknown('Share of the time in which a kernel ran.')),
-    busyMaxPercent: t.exposeFloat('busyMaxPercent', unknown('The greatest such share of a sample.')),
+    place: t.exposeInt('place', { description: "Index among the instance's GPUs, starting at 0." }),
+    busyPercent: t.exposeFloat('busyPercent', unknown('Share of time in which a kernel was running, in percent.')),
+    busyMaxPercent: t.exposeFloat('busyMaxPercent', unknown('Highest such share in one sample, in percent.')),
     memoryUsedMb: t.exposeInt('memoryUsedMb', unknown('Memory in use, in MiB.')),
-    memoryTotalMb: t.exposeInt('memoryTotalMb', unknown('Memory that it has, in MiB.')),
-    powerWatts: t.exposeFloat('powerWatts', unknown('Power that it draws, in watts.')),
+    memoryTotalMb: t.exposeInt('memoryTotalMb', unknown('Total memory, in MiB.')),
+    powerWatts: t.exposeFloat('powerWatts', unknown('Power draw, in watts.')),
     celsius: t.exposeFloat('celsius', unknown('Temperature in degrees Celsius.')),
-    smMhz: t.exposeFloat('smMhz', unknown('Clock of its processors, in MHz.')),
-    faults: t.exposeInt(
-      'faults',
-      unknown('Memory errors that could not be corrected, since the host loaded its driver.'),
-    ),
-    processes: t.exposeInt('processes', unknown('Processes that compute on it.')),
+    smMhz: t.exposeFloat('smMhz', unknown('Clock of the streaming multiprocessors, in MHz.')),
+    faults: t.exposeInt('faults', unknown('Uncorrectable memory errors since the host loaded its driver.')),
+    processes: t.exposeInt('processes', unknown('Processes computing on the GPU.')),
   }),
 });
 
 const MetricPointType = builder.objectRef<MetricPoint>('MetricPoint').implement({
   description:
-    'What an instance did, as the host agent of its machine measured it, in the seconds that begin at `at`: means, where several samples are in them.',
+    'Metrics of an instance, measured by the host agent of its machine, over the seconds starting at `at`. Several samples are averaged.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'The first second.' }),
-    cpuPercent: t.exposeFloat('cpuPercent', unknown('Share of the time of its vCPUs.')),
-    memoryUsedBytes: t.exposeFloat('memoryUsedBytes', unknown('Memory in use, without what the system can drop.')),
+    cpuPercent: t.exposeFloat('cpuPercent', unknown('Use of its vCPUs, in percent.')),
+    memoryUsedBytes: t.exposeFloat('memoryUsedBytes', unknown('Memory in use, excluding reclaimable cache.')),
     diskUsedBytes: t.exposeFloat('diskUsedBytes', unknown('Disk in use.')),
-    networkInBytesPerSecond: t.exposeFloat('networkInBytesPerSecond', unknown('Received.')),
-    networkOutBytesPerSecond: t.exposeFloat('networkOutBytesPerSecond', unknown('Sent.')),
+    networkInBytesPerSecond: t.exposeFloat('networkInBytesPerSecond', unknown('Bytes received per second.')),
+    networkOutBytesPerSecond: t.exposeFloat('networkOutBytesPerSecond', unknown('Bytes sent per second.')),
     processes: t.exposeInt('processes', unknown('Processes and threads in its container.')),
     gpus: t.expose('gpus', { type: [GpuMetricsType], ...USUAL_GPUS, description: 'Its GPUs, by place.' }),
   }),
@@ -49,34 +46,34 @@ const MetricPointType = builder.objectRef<MetricPoint>('MetricPoint').implement(
 export const InstanceLoadType = builder.objectRef<InstanceLoad>('InstanceLoad').implement({
   description: 'The newest sample of an instance.',
   fields: (t) => ({
-    instanceId: t.exposeID('instanceId', { description: 'The instance.' }),
-    load: t.expose('load', { type: MetricPointType, description: 'What it does now.' }),
+    instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
+    load: t.expose('load', { type: MetricPointType, description: 'The sample.' }),
   }),
 });
 
 const InstanceMetricsType = builder.objectRef<InstanceMetrics>('InstanceMetrics').implement({
-  description: 'What an instance did over a time.',
+  description: 'Metrics of an instance over a period.',
   fields: (t) => ({
     stepSeconds: t.exposeInt('stepSeconds', { description: 'Seconds of each point.' }),
     points: t.expose('points', {
       type: [MetricPointType],
-      description: 'Oldest first. There is no point where nothing was measured.',
+      description: 'Points, oldest first. Times without measurements have no point.',
     }),
   }),
 });
 
-/** Times that one request may ask for: each is read by itself. */
+/** Maximum periods per request. Each is read separately. */
 const MAX_RANGES = 10;
 const rangesOf = new WeakMap<GatewayContext, Set<string>>();
 
-/** Refuses with invalid_request one time too many. */
+/** Throws invalid_request if a request has too many periods. */
 function checkRanges(context: GatewayContext, range: readonly unknown[]): void {
   const known = rangesOf.get(context) ?? new Set<string>();
   rangesOf.set(context, known.add(range.join(' ')));
   if (known.size > MAX_RANGES)
     throw new DomainError(
       'invalid_request',
-      `one request may ask for the metrics of ${MAX_RANGES} ranges of time at most; instances may share a range`,
+      `one request can query the metrics of at most ${MAX_RANGES} time ranges; instances can share a range`,
     );
 }
 
@@ -88,7 +85,7 @@ const KEPT = STEPS.map(({ seconds, keptSeconds }) => {
 builder.prismaObjectField(InstanceType, 'metrics', (t) =>
   t.field({
     type: InstanceMetricsType,
-    description: `What it did from \`from\` to \`to\`, in the finest steps that are kept of all that time: ${KEPT.join(', ')}. To look at: no money follows from it.`,
+    description: `Metrics between \`from\` and \`to\`, in the finest steps that cover the whole period: ${KEPT.join(', ')}. For information only; billing doesn't depend on them.`,
     ...lengthFrom({ argument: 'points', usual: DEFAULT_POINTS, most: MAX_POINTS }),
     args: {
       from: t.arg.string(fromField(fields.metricsFrom)),
@@ -112,7 +109,7 @@ builder.prismaObjectField(InstanceType, 'load', (t) =>
   t.field({
     type: MetricPointType,
     nullable: true,
-    description: `What it does now: its newest sample. Null unless it runs and was measured within ${LOAD_SECONDS} s.`,
+    description: `Its newest sample. Null unless it is running and was measured within the last ${LOAD_SECONDS} s.`,
     select: { id: true, status: true },
     resolve: ({ id, status }, _args, { deps }) => (status === 'RUNNING' ? deps.loadLoader.of(id) : null),
   }),

@@ -13,10 +13,15 @@ interface NodeValue {
   __typename: string;
 }
 
-/** Finds what an id names, given the id and what follows its prefix; null for nothing, and for what is another account's. */
+/**
+ * Finds a node by its id and the part after the prefix. Returns null if it doesn't exist or belongs to another account.
+ */
 type Find = (context: GatewayContext, id: string, name: string) => Promise<object | null>;
 
-/** Ids that the contract shows begin with the kind of thing they name; what goes by a slug has an id made of both. */
+/**
+ * Ids shown in the contract start with a prefix for their type. Types identified by a slug get an id made of prefix and
+ * slug.
+ */
 const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
   { prefix: 'i-', type: 'Instance', find: (context, id) => findInstance(context.deps, readerOf(context), id) },
   { prefix: 'acc-', type: 'Account', find: findAccount },
@@ -29,10 +34,10 @@ const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
 ];
 
 export const Node = builder.interfaceRef<object>('Node').implement({
-  description: 'What can be read again by its id alone.',
+  description: 'An object that can be read again by its id.',
   fields: (t) => ({
     id: t.id({
-      description: 'Names it among everything that is a node.',
+      description: 'Id that is unique among all nodes.',
       resolve: (value) => (value as { id: string }).id,
     }),
   }),
@@ -45,8 +50,8 @@ builder.queryFields((t) => ({
     ...COUNTS_WITH_KEY,
     nullable: true,
     description:
-      "Anything by its id; null when there is no such thing, or it is another account's. What belongs to an account needs an API key; the rest is public.",
-    args: { id: t.arg.id({ required: true, description: 'The id of any node.' }) },
+      "A node by its id; null if it doesn't exist or belongs to another account. Objects of an account need an API key; the others are public.",
+    args: { id: t.arg.id({ required: true, description: 'Id of any node.' }) },
     resolve: async (_root, { id }, context) => {
       const kind = KINDS.find(({ prefix }) => id.startsWith(prefix));
       const found = kind ? await kind.find(context, id, id.slice(kind.prefix.length)) : null;

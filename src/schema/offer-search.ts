@@ -20,10 +20,9 @@ import { DEFAULT_PAGE, pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
 
 const OfferSort = builder.enumType('OfferSort', {
-  description:
-    'The order of offers. All prices are on-demand prices. Offers that are equal follow in the order of PRICE.',
+  description: 'Sort order of offers, by on-demand price. Ties are sorted like PRICE.',
   values: {
-    PRICE: { description: 'Cheapest machine first, then more reliable, then by machine id: the order of offers.' },
+    PRICE: { description: 'Cheapest machine first, then most reliable, then by machine id, like the query offers.' },
     PRICE_PER_GPU: { description: 'Cheapest GPU first.' },
     RELIABILITY: { description: 'Most reliable first.' },
   },
@@ -31,7 +30,7 @@ const OfferSort = builder.enumType('OfferSort', {
 
 export const OfferFilterInput = builder.inputType('OfferFilterInput', {
   description:
-    'The requirements of a machine, all of which must be met. A field that is left out, null or an empty list requires nothing.',
+    'Requirements for a machine, all of which must be met. Omitted fields, null and empty lists require nothing.',
   fields: (t) => ({
     gpus: t.stringList(fromField(fields.gpus)),
     regions: t.stringList(fromField(fields.regions)),
@@ -49,27 +48,27 @@ export const OfferFilterInput = builder.inputType('OfferFilterInput', {
     includePreemptible: t.boolean({
       defaultValue: false,
       description:
-        'Also machines that are held only by an interruptible instance. An interruptible deployBest never takes them.',
+        'Also include machines used only by interruptible instances. An interruptible deployBest never takes them.',
     }),
     hasAgent: t.boolean({
       description:
-        'True: only machines whose host agent runs containers. False: only those without one, where a rental runs nothing.',
+        'True: only machines whose host agent runs containers. False: only machines without an agent, on which a rental runs nothing.',
     }),
   }),
 });
 
 const DeployBestInput = builder.inputType('DeployBestInput', {
   description:
-    'What to rent. Preferred models and regions are tried in order: the first model in the first region, then in the next regions, then the next model.',
+    'The rental to create. Preferred models and regions are tried in order: the first model in each region, then the next model.',
   fields: (t) => ({
-    filter: t.field({ type: OfferFilterInput, description: 'The requirements of the machine.' }),
+    filter: t.field({ type: OfferFilterInput, description: 'Requirements for the machine.' }),
     gpus: t.stringList(fromField(fields.preferredGpus)),
     regions: t.stringList(fromField(fields.preferredRegions)),
     maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
     stopAt: t.string(fromField(fields.stopAt)),
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
@@ -83,7 +82,7 @@ const OfferedModelType = builder.objectRef<OfferedModel>('OfferedModel').impleme
   description: 'A GPU model among the offers that match a filter.',
   fields: (t) => ({
     gpu: t.exposeID('gpu', { description: 'Slug of the model.' }),
-    gpus: t.exposeInt('gpus', { description: 'GPUs of all its offers that match.' }),
+    gpus: t.exposeInt('gpus', { description: 'Total GPUs of its matching offers.' }),
   }),
 });
 
@@ -91,7 +90,7 @@ const OfferedRegionType = builder.objectRef<OfferedRegion>('OfferedRegion').impl
   description: 'A region among the offers that match a filter.',
   fields: (t) => ({
     region: t.exposeID('region', { description: 'Region code.' }),
-    gpus: t.exposeInt('gpus', { description: 'GPUs of all its offers that match.' }),
+    gpus: t.exposeInt('gpus', { description: 'Total GPUs of its matching offers.' }),
   }),
 });
 
@@ -100,10 +99,10 @@ builder.queryFields((t) => ({
     {
       type: OfferType,
       description:
-        'Offers that match a filter, page by page. A cursor marks a position in the order, so machines rented meanwhile are missing from the next page, and no offer is shown twice unless its price changed. Public.',
+        'Offers that match a filter, in pages. A cursor marks a position in the order: machines rented in the meantime are missing from the next page, and no offer appears twice unless its price changes. Public.',
       args: {
-        filter: t.arg({ type: OfferFilterInput, description: 'The requirements of the machines.' }),
-        sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'The order.' }),
+        filter: t.arg({ type: OfferFilterInput, description: 'Requirements for the machines.' }),
+        sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'Sort order.' }),
       },
       resolve: async (_root, { filter, sort: given, ...page }, context) => {
         const sort = given ?? 'PRICE';
@@ -135,17 +134,17 @@ builder.queryFields((t) => ({
       description: 'A page of offers.',
       fields: (f) => ({
         totalCount: f.int({
-          description: 'Offers that match, on all pages.',
+          description: 'Total matching offers on all pages.',
           resolve: ({ totalCount }) => totalCount,
         }),
         models: f.field({
           type: [OfferedModelType],
-          description: 'The GPU models of the offers that match, on all pages, by slug.',
+          description: 'GPU models of the matching offers on all pages, by slug.',
           resolve: ({ filter }, _args, { deps }) => offeredModels(deps, filter),
         }),
         regions: f.field({
           type: [OfferedRegionType],
-          description: 'The regions of the offers that match, on all pages, by code.',
+          description: 'Regions of the matching offers on all pages, by code.',
           resolve: ({ filter }, _args, { deps }) => offeredRegions(deps, filter),
         }),
       }),
@@ -160,14 +159,17 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Rents the cheapest machine that matches, chosen and taken in one step: refused with deploy_failed only if no matching machine is free. The price is locked for the life of the instance.',
-    args: { input: t.arg({ type: DeployBestInput, required: true, description: 'What to rent.' }) },
+      'Rents the cheapest matching machine, which is chosen and rented atomically: refused with deploy_failed only if no matching machine is free. The price is locked for the life of the instance.',
+    args: { input: t.arg({ type: DeployBestInput, required: true, description: 'The rental to create.' }) },
     resolve: async (_root, { input }, context) =>
       answer(context, await deployBest(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
   }),
 }));
 
-/** Sort, price per GPU, price, reliability, machine id: what any sort needs to continue from an offer. */
+/**
+ * Encodes sort, price per GPU, price, reliability and machine id: the data needed to continue from an offer in any
+ * order.
+ */
 function cursor(sort: OfferSortName, { pricePerGpu, pricePerHour, reliability, machineId }: OfferPosition): string {
   return Buffer.from(`${sort} ${pricePerGpu} ${pricePerHour.onDemand} ${reliability} ${machineId}`).toString('base64');
 }
@@ -176,7 +178,7 @@ function cursorForm(sort: OfferSortName): RegExp {
   return new RegExp(`^${sort} (\\d{1,18}) (\\d{1,18}) (\\d(?:\\.\\d{1,20})?(?:e-\\d{1,2})?) (\\P{Cc}{1,64})$`, 'u');
 }
 
-/** The position in a cursor whose form was checked; null without a cursor. */
+/** Parses the position in a cursor whose form was checked; null without a cursor. */
 function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
   const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
   if (parts === null) return null;

@@ -11,8 +11,8 @@ const NetMbps = builder.objectRef<Offer['netMbps']>('NetMbps').implement({
   ...NEVER_CHANGES,
   description: 'Network bandwidth in megabits per second.',
   fields: (t) => ({
-    down: t.exposeInt('down', { description: 'To the machine.' }),
-    up: t.exposeInt('up', { description: 'From the machine.' }),
+    down: t.exposeInt('down', { description: 'Download.' }),
+    up: t.exposeInt('up', { description: 'Upload.' }),
   }),
 });
 
@@ -30,30 +30,31 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
   ...NEVER_CHANGES,
   description: 'A machine that can be deployed now, with its price.',
   fields: (t) => ({
-    machineId: t.exposeID('machineId', { description: 'The machine id that deploy takes.' }),
+    machineId: t.exposeID('machineId', { description: 'Machine id to pass to deploy.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs in the machine, 1 to 8. It is rented whole.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the machine, 1 to 8. It is rented as a whole.' }),
     region: t.exposeString('region', { description: 'Region code.' }),
     cpu: t.exposeString('cpu', { description: 'CPU model.' }),
     vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
     ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
-    diskGb: t.exposeInt('diskGb', { description: 'Disk in GB that is free for a new instance.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Free disk in GB for a new instance.' }),
     netMbps: t.expose('netMbps', { type: NetMbps, description: 'Network bandwidth.' }),
     ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
     pcie: t.exposeInt('pcie', { description: 'PCIe generation.' }),
     nvlink: t.exposeBoolean('nvlink', { description: 'Whether the GPUs are linked by NVLink.' }),
-    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
-    reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
+    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver supports; empty for AMD.' }),
+    reliability: t.exposeFloat('reliability', { description: 'Uptime of the machine as a fraction, 0 to 1.' }),
     pricePerHour: t.expose('pricePerHour', { type: OfferPrices, description: 'Price of the whole machine.' }),
     preemptible: t.exposeBoolean('preemptible', {
-      description: `True when an on-demand or reserved deploy would stop an interruptible instance. Such a deploy is billed for ${PREEMPTION_MINIMUM_SECONDS} seconds of GPU at least, however early it ends; renting what is free has no minimum.`,
+      description: `Whether an on-demand or reserved deploy would stop an interruptible instance. Such a deploy is billed for at least ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, even if it ends earlier. There is no minimum on a free machine.`,
     }),
     demo: t.exposeBoolean('demo', {
       description:
-        'True for a made-up machine of the demonstration inventory and for a trial machine with simulated GPUs. Only the latter has an agent and runs containers.',
+        'Whether this is a generated machine of the demonstration inventory, or a trial machine with simulated GPUs. Only the latter has an agent and runs containers.',
     }),
     hasAgent: t.exposeBoolean('hasAgent', {
-      description: 'Whether a host agent runs containers on it. Without one a rental is a record, and nothing runs.',
+      description:
+        'Whether a host agent runs containers on the machine. Without one, a rental is only a record and runs nothing.',
     }),
     gpuModel: t.field({
       type: GpuModelType,
@@ -80,7 +81,7 @@ const offerArgs = builder.args((t) => ({
   includePreemptible: t.boolean({
     defaultValue: false,
     description:
-      'Also machines that are held only by an interruptible instance, which would have to leave: see `preemptible`.',
+      'Also include machines used only by interruptible instances, which would be stopped: see `preemptible`.',
   }),
 }));
 
@@ -89,7 +90,7 @@ builder.queryFields((t) => ({
     type: OfferType,
     nullable: true,
     description:
-      'The offer of one machine, preemptible ones included; null when it is not offered now. quote says why. Public.',
+      'The offer of one machine, even if preemptible; null if it is not offered now. quote gives the reason. Public.',
     args: { machineId: t.arg.id({ required: true, description: 'The machine id.' }) },
     resolve: (_root, { machineId }, { deps }) => findOffer(deps, machineId),
   }),
@@ -106,7 +107,7 @@ builder.subscriptionFields((t) => ({
   offersChanged: t.field({
     type: [OfferType],
     description:
-      'The list that the offers query returns for the same arguments: now, and again each time it changes, at most once a second. Public.',
+      'The result of the offers query with the same arguments: now, and again after each change, at most once per second. Public.',
     args: offerArgs,
     subscribe: (_root, args, { deps, caller, visitor, untilGone }) =>
       offerChanges(deps, caller ?? visitor(), args, untilGone()),

@@ -10,13 +10,13 @@ interface PageArguments {
   before?: string | null;
 }
 
-/** Entries on a page when neither first nor last is given. */
+/** Entries per page if neither first nor last is given. */
 export const DEFAULT_PAGE = 25;
 export const MAX_PAGE = 100;
 
 /**
- * The page limit of a connection, as its `maxSize`: refuses a size out of bounds, and a cursor that this
- * connection did not make, before it reaches the database.
+ * Returns a connection's page limit, for its `maxSize`. Throws invalid_request for a size out of bounds, or for a
+ * cursor of another connection, before it reaches the database.
  */
 export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 'test'>) {
   return (args: PageArguments, context: GatewayContext): number => {
@@ -35,27 +35,27 @@ export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 
 const CURSOR = z.string().min(1);
 const cursor = (description: string) => argument({ schema: CURSOR, must: 'a cursor of this list', description });
 
-/** As `fromField` of the builder, which needs these. */
+/** Like `fromField` of the builder, which depends on this file. */
 function argument<T>(field: Field<T>) {
   return { description: field.description, extensions: { field } };
 }
 
-/** Descriptions of the relay plugin's own types and arguments; REST and OpenAPI read the bounds of the arguments, too. */
+/** Descriptions of the relay plugin's types and arguments. REST and OpenAPI also read the bounds of the arguments. */
 export const PAGE_DESCRIPTIONS = {
-  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
-  hasNextPageFieldOptions: { description: 'True when entries follow.' },
-  hasPreviousPageFieldOptions: { description: 'True when entries precede.' },
+  pageInfoTypeOptions: { description: 'Position of a page in its list.' },
+  hasNextPageFieldOptions: { description: 'Whether more entries follow.' },
+  hasPreviousPageFieldOptions: { description: 'Whether there are earlier entries.' },
   startCursorFieldOptions: { description: 'Cursor of the first entry; null on an empty page.' },
   endCursorFieldOptions: { description: 'Cursor of the last entry; null on an empty page.' },
   edgesFieldOptions: { description: 'The entries, each with its cursor.' },
-  pageInfoFieldOptions: { description: 'The position of this page in its list.' },
-  cursorFieldOptions: { description: 'Marks this entry: pass it as after or before to continue from here.' },
+  pageInfoFieldOptions: { description: 'Position of this page in its list.' },
+  cursorFieldOptions: { description: 'Position of this entry: pass it as after or before to continue from here.' },
   nodeFieldOptions: { description: 'The entry.' },
   firstArgOptions: argument({
     ...fields.page,
-    description: `Entries from the start, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.`,
+    description: `Number of entries from the start, 1 to ${MAX_PAGE}; by default ${DEFAULT_PAGE}.`,
   }),
-  lastArgOptions: argument({ ...fields.page, description: `Entries from the end, 1 to ${MAX_PAGE}.` }),
-  afterArgOptions: cursor('Cursor that the page begins after.'),
-  beforeArgOptions: cursor('Cursor that the page ends before.'),
+  lastArgOptions: argument({ ...fields.page, description: `Number of entries from the end, 1 to ${MAX_PAGE}.` }),
+  afterArgOptions: cursor('The page starts after this cursor.'),
+  beforeArgOptions: cursor('The page ends before this cursor.'),
 };

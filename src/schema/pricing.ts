@@ -9,15 +9,15 @@ import { builder } from './builder.js';
 import { GpuModelType, GpuTier } from './catalogue.js';
 
 export const PricingMode = builder.enumType('PricingMode', {
-  description: 'How an instance is priced.',
+  description: 'Pricing mode of an instance.',
   values: {
     ON_DEMAND: { description: 'Market median × 0.70, rounded down to the cent.' },
     INTERRUPTIBLE: {
-      description: '50 % of on-demand. Stopped when an on-demand or reserved deploy or start takes its machine.',
+      description: '50 % of on-demand. Stopped if an on-demand or reserved deploy or start takes its machine.',
     },
     RESERVED: {
       description:
-        '65 % of on-demand for a term of 3 months of running. Destroying it earlier costs the discount received.',
+        '65 % of on-demand for a term of 3 months of running time. Destroying it earlier repays the discount received.',
     },
   },
 });
@@ -32,7 +32,7 @@ const ModePrices = builder.objectRef<ModeRates>('ModePrices').implement({
 });
 
 const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
-  description: 'The price of one GPU model.',
+  description: 'Price of one GPU model.',
   fields: (t) => ({
     slug: t.exposeID('slug', { description: 'Slug of the model.' }),
     name: t.exposeString('name', { description: 'Display name of the model.' }),
@@ -44,14 +44,14 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
       nullable: true,
       description: 'Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings.',
     }),
-    listings: t.exposeInt('listings', { description: 'Listings that the median was computed from.' }),
-    snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
+    listings: t.exposeInt('listings', { description: 'Number of listings from which the median was computed.' }),
+    snapshot: t.expose('snapshot', { type: 'Date', description: 'Date of the market data.' }),
     priceRule: t.string({
-      description: 'How the price was computed: anyone can compute it again from the median and this rule.',
+      description: 'Formula of the price: anyone can recompute it from the median.',
       resolve: () => PRICE_RULE,
     }),
     availableGpus: t.exposeInt('availableGpus', { description: "GPUs in the model's offers now." }),
-    url: t.exposeString('url', { description: "Address of the model's offers." }),
+    url: t.exposeString('url', { description: "URL of the model's offers." }),
     gpuModel: t.field({
       type: GpuModelType,
       nullable: true,
@@ -62,34 +62,34 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
 });
 
 const MarketRecheck = builder.objectRef<RecheckTimes>('MarketRecheck').implement({
-  description: 'How the service fetches market data on schedule.',
+  description: 'Schedule of market data updates.',
   fields: (t) => ({
     schedule: t.exposeString('schedule', { description: 'Cron pattern in UTC.' }),
     lastSucceededAt: t.expose('lastSucceededAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it last published a sheet; null if never.',
+      description: 'Time at which a sheet was last published; null for never.',
     }),
     lastFailedAt: t.expose('lastFailedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When an attempt last failed, which leaves the sheet unchanged; null if never.',
+      description: 'Time of the last failed attempt, which leaves the sheet unchanged; null for never.',
     }),
     nextAt: t.expose('nextAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The time of the next attempt: by schedule, or after a failed attempt.',
+      description: 'Time of the next attempt, on schedule or as a retry.',
     }),
   }),
 });
 
 const PriceTrendType = builder.objectRef<PriceTrend>('PriceTrend').implement({
-  description: 'The newest prices of a model.',
+  description: 'Recent prices of a model.',
   fields: (t) => ({
     gpu: t.exposeID('gpu', { description: 'Slug of the model.' }),
     onDemand: t.expose('onDemand', {
       type: ['USD'],
-      description: 'USD per GPU-hour on demand, oldest first; the last is that of the sheet.',
+      description: 'On-demand price in USD per GPU-hour, oldest first. The last is the price in the sheet.',
     }),
   }),
 });
@@ -99,28 +99,28 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
   fields: (t) => ({
     currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
     billing: t.string({ description: 'Always per_second.', resolve: () => 'per_second' }),
-    priceRule: t.string({ description: 'The pricing rule as text.', resolve: () => PRICE_RULE }),
-    marketSnapshot: t.expose('marketSnapshot', { type: 'Date', description: 'The date the prices refer to.' }),
+    priceRule: t.string({ description: 'The pricing formula as text.', resolve: () => PRICE_RULE }),
+    marketSnapshot: t.expose('marketSnapshot', { type: 'Date', description: 'Date to which the prices refer.' }),
     count: t.int({ description: 'Number of entries in data.', resolve: ({ data }) => data.length }),
     diskPricePerGbHour: t.field({
       type: 'USD',
-      description: 'Disk in USD per GB and hour, in every mode, from deploy to destruction; locked at deploy.',
+      description: 'Disk price in USD per GB-hour in every mode, from deploy to destruction. Locked at deploy.',
       resolve: (_sheet, _args, { deps }) => deps.settings.diskRatePerGb,
     }),
     volumePricePerGbHour: t.field({
       type: 'USD',
-      description: 'Volumes in USD per GB and hour, from creation to deletion; locked when a volume is created.',
+      description: 'Volume price in USD per GB-hour, from creation to deletion. Locked at creation.',
       resolve: (_sheet, _args, { deps }) => deps.settings.volumeRatePerGb,
     }),
     recheck: t.field({
       type: MarketRecheck,
       nullable: true,
-      description: 'The scheduled fetching of market data; null when sheets are published by hand.',
+      description: 'Schedule of market data updates; null if sheets are published manually.',
       resolve: (_sheet, _args, { deps }) => recheckTimes(deps),
     }),
     trends: t.field({
       type: [PriceTrendType],
-      description: 'What the models cost in the newest 26 snapshots.',
+      description: 'Prices of the models in the newest 26 snapshots.',
       resolve: (_sheet, _args, { deps }) => priceTrends(deps),
     }),
     data: t.field({ type: [GpuPriceType], description: 'One entry per GPU model.', resolve: ({ data }) => data }),
@@ -128,16 +128,16 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
 });
 
 const PastPriceType = builder.objectRef<PastPrice>('PastPrice').implement({
-  description: 'The price of a model from one snapshot on.',
+  description: 'Price of a model as of one snapshot.',
   fields: (t) => ({
-    snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
+    snapshot: t.expose('snapshot', { type: 'Date', description: 'Date of the market data.' }),
     onDemand: t.expose('onDemand', { type: 'USD', description: 'USD per GPU-hour on demand.' }),
     marketMedian: t.expose('marketMedian', {
       type: 'USD',
       nullable: true,
       description: 'Market median in USD per GPU-hour; null with fewer than 5 listings.',
     }),
-    listings: t.exposeInt('listings', { description: 'Listings that the median was computed from.' }),
+    listings: t.exposeInt('listings', { description: 'Number of listings from which the median was computed.' }),
   }),
 });
 
@@ -165,7 +165,7 @@ builder.subscriptionFields((t) => ({
   pricingChanged: t.field({
     type: PriceSheetType,
     description:
-      'The price sheet now, and again each time a price or what is offered changes, at most once a second. Public.',
+      'The price sheet now, and again after each change of a price or of the offers, at most once per second. Public.',
     subscribe: (_root, _args, { deps, caller, visitor, untilGone }) =>
       priceSheetChanges(deps, caller ?? visitor(), untilGone()),
     resolve: (sheet) => sheet,

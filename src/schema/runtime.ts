@@ -3,52 +3,52 @@ import { builder } from './builder.js';
 import { InstanceType } from './instances.js';
 
 const RuntimePhase = builder.enumType('RuntimePhase', {
-  description: 'What the container of an instance was last seen doing.',
+  description: "Last reported phase of an instance's container.",
   values: {
     WAITING: { description: 'Its machine has not reported it yet, or another container must end first.' },
-    PULLING: { description: 'The image is being fetched.' },
-    RESTORING: { description: 'Its volumes are put on the machine: pulledBytes of totalBytes are there.' },
+    PULLING: { description: 'The image is being pulled.' },
+    RESTORING: { description: 'Its volumes are being restored to the machine: pulledBytes of totalBytes are done.' },
     STARTING: { description: 'The container is being created and started.' },
-    RUNNING: { description: 'The container runs with its GPUs.' },
+    RUNNING: { description: 'The container is running with its GPUs.' },
     STOPPING: { description: 'The container is being stopped.' },
     SAVING: {
-      description: 'The container has ended; the last changes of its volumes are on their way to the store.',
+      description: 'The container has ended, and the last changes of its volumes are being stored.',
     },
     STOPPED: { description: 'The container is stopped; its disk is kept.' },
-    EXITED: { description: 'The command has ended and is not started again; its disk is kept.' },
-    FAILED: { description: 'The container could not be started; the message says why.' },
-    UNREACHABLE: { description: 'Its machine is not heard from.' },
-    ERASED: { description: 'Container and disk are gone from the machine.' },
+    EXITED: { description: 'The command has ended and is not restarted; its disk is kept.' },
+    FAILED: { description: 'The container could not be started; see the message.' },
+    UNREACHABLE: { description: 'Its machine is unreachable.' },
+    ERASED: { description: 'Container and disk are erased from the machine.' },
   },
 });
 
 const RuntimeType = builder.objectRef<Runtime>('InstanceRuntime').implement({
-  description: 'The container of an instance, as its machine last reported it.',
+  description: 'The container of an instance, as last reported by its machine.',
   fields: (t) => ({
-    phase: t.expose('phase', { type: RuntimePhase, description: 'What it was last seen doing.' }),
+    phase: t.expose('phase', { type: RuntimePhase, description: 'Last reported phase.' }),
     pulledBytes: t.float({
       nullable: true,
-      description: 'Bytes of the image fetched so far; null when not known.',
+      description: 'Bytes of the image pulled so far; null if unknown.',
       resolve: ({ pulledBytes }) => numberOf(pulledBytes),
     }),
     totalBytes: t.float({
       nullable: true,
-      description: 'Bytes of the image to be fetched; null when not known.',
+      description: 'Total bytes of the image to pull; null if unknown.',
       resolve: ({ totalBytes }) => numberOf(totalBytes),
     }),
-    message: t.exposeString('message', { nullable: true, description: "The container engine's own words." }),
+    message: t.exposeString('message', { nullable: true, description: 'Message of the container engine.' }),
     exitCode: t.exposeInt('exitCode', {
       nullable: true,
-      description: 'With which it last ended; null while it has not.',
+      description: 'Exit code of the last run; null if it never ended.',
     }),
     restarts: t.exposeInt('restarts', {
-      description: 'How often it ended by itself and was restarted within this start.',
+      description: 'Number of automatic restarts since this start.',
     }),
-    reachable: t.exposeBoolean('reachable', { description: 'Whether its machine is heard from.' }),
+    reachable: t.exposeBoolean('reachable', { description: 'Whether its machine is reachable.' }),
     lastSeenAt: t.expose('lastSeenAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When its machine was last heard from.',
+      description: 'Time of the last heartbeat of its machine.',
     }),
   }),
 });
@@ -61,7 +61,7 @@ builder.prismaObjectField(InstanceType, 'runtime', (t) =>
   t.field({
     type: RuntimeType,
     nullable: true,
-    description: 'What runs for it; null when its machine has no host agent.',
+    description: 'State of its container; null if its machine has no host agent.',
     select: RUNTIME_SELECT,
     resolve: runtimeOf,
   }),

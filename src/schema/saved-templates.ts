@@ -12,34 +12,34 @@ import { accountOf } from './context.js';
 import { LaunchInput, LaunchType, renterOf } from './launch.js';
 
 const SavedTemplateType = builder.prismaObject('SavedTemplate', {
-  description: 'A launch that an account keeps under a name, to deploy it again: with its template, disk and launch.',
+  description: 'A launch that an account saved under a name, with its template and disk size.',
   fields: (t) => ({
-    name: t.exposeID('name', { description: 'Its name, unique in the account.' }),
-    description: t.exposeString('description', { description: 'What it is for; empty for nothing said.' }),
+    name: t.exposeID('name', { description: 'Name, unique in the account.' }),
+    description: t.exposeString('description', { description: 'Purpose of the saved template; can be empty.' }),
     template: t.exposeString('template', { description: 'Template slug or OCI image reference.' }),
     diskGb: t.exposeInt('diskGb', { description: 'Disk size in GB.' }),
     launch: t.field({
       type: LaunchType,
-      description: 'What runs, beside template and disk.',
+      description: 'Launch settings in addition to template and disk.',
       resolve: (saved) => launchOf(saved)!,
     }),
     link: t.string({
       description:
-        "Opens the console's dialog filled in with it, for anybody who has the link. It holds no secret; what it can't hold is left out.",
+        "Opens the console's deploy dialog with these settings, for anyone with the link. It contains no secret and omits settings that a link can't hold.",
       resolve: (saved, _args, { deps }) => linkOf(deps, saved),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was saved.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which it was saved.' }),
   }),
 });
 
 const SavedTemplateInput = builder.inputType('SavedTemplateInput', {
-  description: 'What to keep.',
+  description: 'The template to save.',
   fields: (t) => ({
     name: t.string({ required: true, ...fromField(fields.savedTemplateName) }),
     description: t.string(fromField(fields.savedTemplateDescription)),
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
-    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
   }),
 });
 
@@ -49,7 +49,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     extensions: { ...NEEDS_KEY.extensions, ...atMost(MAX_SAVED_TEMPLATES).extensions },
     nullable: true,
-    description: 'What the account saved, by name. Needs an API key.',
+    description: 'Saved templates of the account, by name. Needs an API key.',
     resolve: (_root, _args, context) => savedTemplates(context.deps, accountOf(context)),
   }),
 }));
@@ -59,15 +59,15 @@ builder.mutationFields((t) => ({
     type: SavedTemplateType,
     ...NEEDS_KEY,
     nullable: true,
-    description: `Keeps a launch under a name, instead of the one that was there. At most ${MAX_SAVED_TEMPLATES}.`,
-    args: { input: t.arg({ type: SavedTemplateInput, required: true, description: 'What to keep.' }) },
+    description: `Saves a launch under a name, replacing any previous one. At most ${MAX_SAVED_TEMPLATES}.`,
+    args: { input: t.arg({ type: SavedTemplateInput, required: true, description: 'The template to save.' }) },
     resolve: (_root, { input }, context) => saveTemplate(context.deps, renterOf(context, input), input),
   }),
   deleteTemplate: t.field({
     type: SavedTemplateType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Deletes what was saved under a name. What was deployed from it stays.',
+    description: 'Deletes a saved template. Instances deployed from it are unaffected.',
     args: { name: t.arg.string({ required: true, ...fromField(fields.savedTemplateName) }) },
     resolve: (_root, { name }, context) => deleteTemplate(context.deps, accountOf(context), name),
   }),

@@ -34,16 +34,16 @@ builder.scalarType('Date', {
   serialize: (value) => (value instanceof Date ? formatDay(value) : value),
   parseValue: (value) => {
     if (typeof value !== 'string' || !isAcceptedDay(value)) {
-      throw new GraphQLError('Date must be YYYY-MM-DD, from 1970 on');
+      throw new GraphQLError('Date must be YYYY-MM-DD, 1970-01-01 or later');
     }
     return value;
   },
 });
 
 builder.scalarType('Variables', {
-  description: 'Environment variables: a JSON object of texts by name, such as {"MODE": "fast"}.',
+  description: 'Environment variables: a JSON object of strings by name, such as {"MODE": "fast"}.',
   serialize: (value) => value,
-  // Whoever takes them checks names and values.
+  // The code that uses the variables checks their names and values.
   parseValue: (value) => value as Record<string, string>,
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
 });

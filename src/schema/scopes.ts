@@ -15,8 +15,8 @@ import { checkAnswerOfWrite, checkScope, PUBLIC, scopeOf } from '../domain/rules
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
- * Lets no root field run for a key that lacks its scope; to be called before anything of the schema is compiled. Throws
- * for a field without one.
+ * Makes every root field refuse keys that lack its scope. Call it before anything of the schema is compiled. Throws for
+ * a field without a scope.
  */
 export function guardOperations(schema: GraphQLSchema): void {
   for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
@@ -24,7 +24,9 @@ export function guardOperations(schema: GraphQLSchema): void {
   }
 }
 
-/** The check of a surface that reads no input before it: what it refuses is noted here, because no field runs. */
+/**
+ * Checks the scope for a surface that does so before it reads input. It records refusals here, because no field runs.
+ */
 export function checkOperation(deps: Deps, caller: Caller, operation: string, targets: readonly unknown[]): void {
   try {
     checkScope(caller.scopes, operation);
@@ -46,14 +48,16 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
   const checked: Resolve = (root, args, context, info) => {
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
-    // Before anything is done: an answer that is withheld would hide what was.
+    // Checks before anything is done: withholding the answer afterwards would hide what was done.
     if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
-  field[works] = isWrite ? noted(field.name, checked) : checked;
+  field[works] = isWrite
+    ? recorded((field.extensions.renamedTo as string | undefined) ?? field.name, checked)
+    : checked;
 }
 
-/** Each field that is selected below a root field, with its type; whether it is skipped does not matter. */
+/** Yields each field selected below a root field, with its type, including fields skipped by directives. */
 function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResolveInfo): Generator<[string, string]> {
   const spread = new Set<string>();
   for (const { selectionSet } of fieldNodes) yield* below(selectionSet, getNamedType(returnType));
@@ -66,7 +70,8 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
         if (field !== undefined) yield* below(node.selectionSet, getNamedType(field.type));
         continue;
       }
-      // A fragment selects the same wherever it is spread: once is enough, and spreads of spreads don't multiply.
+      // A fragment selects the same wherever it is spread. Visiting it once is enough, and nested spreads don't
+      // multiply.
       if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
       if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments[node.name.value]! : node;
@@ -76,8 +81,8 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
   }
 }
 
-/** Notes what a key asks to be changed, whether it is done or refused. Mutations of one request run one after the other. */
-function noted(name: string, work: Resolve): Resolve {
+/** Records each mutation requested with a key, successful or refused. Mutations of one request run sequentially. */
+function recorded(name: string, work: Resolve): Resolve {
   return async (root, args, context, info) => {
     const { deps, caller } = context;
     if (caller === null) return work(root, args, context, info);
@@ -100,7 +105,7 @@ function codeOf(error: unknown): string {
   return error instanceof DomainError ? error.code : 'internal';
 }
 
-/** What is done to an instance has one field and three names. */
+/** Returns the recorded name of an operation. `action` is recorded as the action itself. */
 function operationOf(name: string, { action }: Record<string, unknown>): string {
   return name === 'action' && typeof action === 'string' ? action.toLowerCase() : name;
 }

@@ -4,26 +4,32 @@ import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 const SecretKind = builder.enumType('SecretKind', {
-  description: 'What a secret is for.',
+  description: 'Purpose of a secret.',
   values: {
-    VALUE: { description: 'A launch gives it to the container, as a variable or as a file.' },
-    REGISTRY_LOGIN: { description: 'The password of a login that images are pulled with.' },
+    VALUE: { description: 'A launch passes it to the container, as a variable or as a file.' },
+    REGISTRY_LOGIN: { description: 'The password for pulling images from a registry.' },
   },
 });
 
 const SecretType = builder.prismaObject('Secret', {
-  description: 'A value that launches name and nobody is shown again.',
+  description: 'A stored value that launches refer to by name. It is never shown again.',
   fields: (t) => ({
-    name: t.exposeID('name', { description: 'What launches call it.' }),
-    kind: t.expose('kind', { type: SecretKind, description: 'What it is for.' }),
-    registry: t.exposeString('registry', { nullable: true, description: 'Of a registry login: host of the registry.' }),
-    username: t.exposeString('username', { nullable: true, description: 'Of a registry login: user name there.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    name: t.exposeID('name', { description: 'Name that launches use.' }),
+    kind: t.expose('kind', { type: SecretKind, description: 'Purpose of the secret.' }),
+    registry: t.exposeString('registry', {
+      nullable: true,
+      description: 'Host of the registry; null unless it is a registry login.',
+    }),
+    username: t.exposeString('username', {
+      nullable: true,
+      description: 'User name at the registry; null unless it is a registry login.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
   }),
 });
 
 const SecretInput = builder.inputType('SecretInput', {
-  description: 'A secret; with registry and username a registry login, of which the value is the password.',
+  description: 'A secret. With registry and username it is a registry login, and the value is the password.',
   fields: (t) => ({
     name: t.string({ required: true, ...fromField(fields.secretName) }),
     value: t.string({ required: true, ...fromField(fields.secretValue) }),
@@ -55,8 +61,7 @@ builder.mutationFields((t) => ({
     type: SecretType,
     ...NEEDS_KEY,
     nullable: true,
-    description:
-      'Deletes a secret. Containers that run keep what they were given; starts that need it fail from now on.',
+    description: 'Deletes a secret. Running containers keep it; starts that need it fail from now on.',
     args: { name: t.arg.string({ required: true, ...fromField(fields.secretName) }) },
     resolve: (_root, { name }, context) => deleteSecret(context.deps, accountOf(context), name),
   }),

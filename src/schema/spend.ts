@@ -14,44 +14,45 @@ import { InstanceStatus } from './instances.js';
 import { PricingMode } from './pricing.js';
 
 const SpendShare = builder.objectRef<SpendDay['instances'][number]>('SpendShare').implement({
-  description: 'What was spent on one instance on one day.',
+  description: 'Spend on one instance on one day.',
   fields: (t) => ({
     instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
-    amount: t.expose('amount', { type: 'USD', description: 'GPU, disk and early exit together.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'GPUs, disk and early exit together.' }),
   }),
 });
 
 const SpendDayType = builder.objectRef<SpendDay>('SpendDay').implement({
-  description: 'The spend of one UTC day.',
+  description: 'Spend of one UTC day.',
   fields: (t) => ({
     date: t.expose('date', { type: 'Date', description: 'The day.' }),
-    total: t.expose('total', { type: 'USD', description: 'The sum of the day.' }),
+    total: t.expose('total', { type: 'USD', description: 'Total of the day.' }),
     instances: t.expose('instances', {
       type: [SpendShare],
-      description: 'By instance, in the order of SpendByDay.instances; those without spend that day are left out.',
+      description:
+        'Spend by instance, in the order of SpendByDay.instances. Instances without spend on that day are omitted.',
     }),
-    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances, and on volumes.' }),
-    volumes: t.expose('volumes', { type: 'USD', description: 'Of others: spent on volumes.' }),
+    others: t.expose('others', { type: 'USD', description: 'Spend on all other instances and on volumes.' }),
+    volumes: t.expose('volumes', { type: 'USD', description: 'Part of others spent on volumes.' }),
   }),
 });
 
 const InstanceSpendType = builder.objectRef<InstanceSpend>('InstanceSpend').implement({
-  description: 'What was spent on one instance within the period.',
+  description: 'Spend on one instance within the period.',
   fields: (t) => ({
     instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
-    name: t.exposeString('name', { description: 'The name that its launch gave; its id without one.' }),
+    name: t.exposeString('name', { description: 'Name given by its launch; by default its id.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs of the machine.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the machine.' }),
     region: t.exposeString('region', { description: 'Region code.' }),
     template: t.exposeString('template', { description: 'Template slug or OCI image reference.' }),
-    mode: t.expose('mode', { type: PricingMode, description: 'How it is priced.' }),
-    status: t.expose('status', { type: InstanceStatus, description: 'State.' }),
-    amount: t.expose('amount', { type: 'USD', description: 'The sum of its days.' }),
+    mode: t.expose('mode', { type: PricingMode, description: 'Pricing mode.' }),
+    status: t.expose('status', { type: InstanceStatus, description: 'State of the instance.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'Total of its days.' }),
   }),
 });
 
 const ModelSpendType = builder.objectRef<SpendByDay['models'][number]>('ModelSpend').implement({
-  description: 'What was spent on all instances of one GPU model.',
+  description: 'Spend on all instances of one GPU model.',
   fields: (t) => ({
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
     amount: t.expose('amount', { type: 'USD', description: 'GPUs, disks and early exits together.' }),
@@ -59,36 +60,37 @@ const ModelSpendType = builder.objectRef<SpendByDay['models'][number]>('ModelSpe
 });
 
 const NameSpendType = builder.objectRef<NameSpend>('NameSpend').implement({
-  description: 'What was spent on all instances of one name.',
+  description: 'Spend on all instances with one name.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'The name that launches gave; the id of an instance without one.' }),
-    instances: t.exposeInt('instances', { description: 'How many instances had it.' }),
+    name: t.exposeString('name', { description: 'Name given by launches; the id of an instance without one.' }),
+    instances: t.exposeInt('instances', { description: 'Number of instances with the name.' }),
     amount: t.expose('amount', { type: 'USD', description: 'GPUs, disks and early exits together.' }),
   }),
 });
 
 const SpendByDayType = builder.objectRef<SpendByDay>('SpendByDay').implement({
   description:
-    'What was spent in a period of UTC days. All amounts add up, by day and by instance: each is the rounded total after it less the rounded total before it.',
+    'Spend in a period of UTC days. All amounts add up, by day and by instance: each is the difference between the rounded totals after and before it.',
   fields: (t) => ({
     from: t.expose('from', { type: 'Date', description: 'First day.' }),
     to: t.expose('to', { type: 'Date', description: 'Last day; never in the future.' }),
     currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
-    total: t.expose('total', { type: 'USD', description: 'The sum of the days.' }),
+    total: t.expose('total', { type: 'USD', description: 'Total of the days.' }),
     days: t.expose('days', { type: [SpendDayType], description: 'Every day of the period, oldest first.' }),
     instances: t.expose('instances', {
       type: [InstanceSpendType],
-      description: 'The instances that most was spent on, the greatest first.',
+      description: 'Instances with the highest spend, in descending order.',
     }),
-    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances, and on volumes.' }),
-    volumes: t.expose('volumes', { type: 'USD', description: 'Of others: spent on volumes.' }),
+    others: t.expose('others', { type: 'USD', description: 'Spend on all other instances and on volumes.' }),
+    volumes: t.expose('volumes', { type: 'USD', description: 'Part of others spent on volumes.' }),
     models: t.expose('models', {
       type: [ModelSpendType],
-      description: 'Of all instances by GPU model, the greatest first. With volumes they add up to the total.',
+      description:
+        'Spend on all instances by GPU model, in descending order. Together with volumes they add up to the total.',
     }),
     names: t.expose('names', {
       type: [NameSpendType],
-      description: 'The names that most was spent on, the greatest first; as many as instances are named.',
+      description: 'Names with the highest spend, in descending order; as many as the instances listed.',
     }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which today is counted.' }),
   }),
@@ -99,12 +101,12 @@ builder.queryFields((t) => ({
     type: SpendByDayType,
     ...NEEDS_KEY,
     nullable: true,
-    description: `Spend by UTC day and by instance, of ${MAX_SPEND_DAYS} days at most. The days of a month add up to its spend. Needs an API key.`,
+    description: `Spend by UTC day and by instance, for at most ${MAX_SPEND_DAYS} days. The days of a month add up to its spend. Needs an API key.`,
     args: {
       from: t.arg({ type: 'Date', required: true, description: 'First day.' }),
       to: t.arg({ type: 'Date', description: 'Last day. By default, and if it is in the future, today.' }),
       limit: t.arg.int({
-        ...fromField({ ...fields.limit, description: 'Maximum number of instances named; the rest is one sum.' }),
+        ...fromField({ ...fields.limit, description: 'Maximum number of instances listed; the others are combined.' }),
         defaultValue: DEFAULT_NAMED,
       }),
     },

@@ -6,21 +6,23 @@ import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 
 const SshKeyType = builder.prismaObject('SshKey', {
-  description: "A public key that opens the account's instances by SSH.",
+  description: "A public key that grants SSH access to the account's instances.",
   fields: (t) => ({
     id: t.exposeID('id', { description: 'SSH key id.' }),
     type: t.exposeString('type', { description: 'Type, such as ssh-ed25519.' }),
-    fingerprint: t.exposeString('fingerprint', { description: 'As `ssh-keygen -l` shows it: `SHA256:` and base64.' }),
-    comment: t.exposeString('comment', { description: 'What follows the key in its file, mostly a name.' }),
+    fingerprint: t.exposeString('fingerprint', {
+      description: 'Fingerprint as shown by `ssh-keygen -l`: `SHA256:` and base64.',
+    }),
+    comment: t.exposeString('comment', { description: 'Text after the key in its file, usually a name.' }),
     publicKey: t.string({
       description: 'The whole line, as in a .pub file.',
       select: { type: true, blob: true, comment: true },
       resolve: ({ type, blob, comment }) => formatSshKey({ type, blob: Buffer.from(blob), comment }),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which it was added.' }),
     instanceId: t.exposeID('instanceId', {
       nullable: true,
-      description: 'The one instance that it opens, and goes with; null when it opens all.',
+      description: 'The only instance to which it grants access; the key is removed with it. Null for all instances.',
     }),
   }),
 });
@@ -33,18 +35,17 @@ interface SshAddress {
 }
 
 const SshAddressType = builder.objectRef<SshAddress>('SshAddress').implement({
-  description: 'Where SSH into an instance leads.',
+  description: 'Address for SSH access to an instance.',
   fields: (t) => ({
     command: t.string({
-      description: 'What to type.',
+      description: 'Command to type.',
       resolve: ({ user, host, port }) => `ssh -p ${port} ${user}@${host}`,
     }),
     user: t.exposeString('user', { description: 'User name: the id of the instance.' }),
     host: t.exposeString('host', { description: 'Host name.' }),
     port: t.exposeInt('port', { description: 'Port.' }),
     hostKey: t.exposeString('hostKey', {
-      description:
-        "The host's public key, as known_hosts holds it after the host's name. It is the same for all instances.",
+      description: "The host's public key, as in known_hosts after the host name. It is the same for all instances.",
     }),
   }),
 });
@@ -53,7 +54,7 @@ builder.prismaObjectField(InstanceType, 'ssh', (t) =>
   t.field({
     type: SshAddressType,
     nullable: true,
-    description: "Where SSH leads into it, with one of the account's SSH keys; null where the service offers no SSH.",
+    description: "Address for SSH access with one of the account's SSH keys; null if the service offers no SSH.",
     select: { id: true },
     resolve: ({ id }, _args, { deps }) => (deps.settings.ssh === null ? null : { user: id, ...deps.settings.ssh }),
   }),
@@ -64,7 +65,7 @@ builder.queryFields((t) => ({
     type: [SshKeyType],
     ...NEEDS_KEY,
     nullable: true,
-    description: "The public keys that open the account's instances by SSH, newest first. Needs an API key.",
+    description: "Public keys that grant SSH access to the account's instances, newest first. Needs an API key.",
     resolve: (query, _root, _args, context) => listSshKeys(context.deps, accountOf(context), query),
   }),
 }));
@@ -74,12 +75,12 @@ builder.mutationFields((t) => ({
     type: SshKeyType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Adds a public key. One that the account has already is answered as it is. At most 50.',
+    description: 'Adds a public key. If the account already has it, it is returned unchanged. At most 50.',
     args: {
       publicKey: t.arg.string({ required: true, ...fromField(fields.sshPublicKey) }),
       instanceId: t.arg.id({
         description:
-          'The only instance that it opens; the key is removed when that is destroyed. Left out: all instances.',
+          'The only instance to which it grants access. The key is removed when that instance is destroyed. If omitted: all instances.',
       }),
     },
     resolve: (_root, { publicKey, instanceId }, context) =>
@@ -89,7 +90,7 @@ builder.mutationFields((t) => ({
     type: SshKeyType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Removes a public key and ends the connections that it opened.',
+    description: 'Removes a public key and ends the connections opened with it.',
     args: { id: t.arg.id({ required: true, description: 'SSH key id.' }) },
     resolve: (_root, { id }, context) => removeSshKey(context.deps, accountOf(context), id),
   }),

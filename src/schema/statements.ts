@@ -3,52 +3,51 @@ import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
-/** Most lines in one answer; the operator's command has no such bound. */
+/** Maximum lines in one answer. The operator's command has no such limit. */
 const MAX_LINES = 5_000;
 
 const StatementLineKind = builder.enumType('StatementLineKind', {
-  description: 'What a line charges.',
+  description: 'Kind of charge in a line.',
   values: {
-    GPU: { description: 'Seconds that the machine ran.' },
-    DISK: { description: 'Seconds that the disk existed.' },
-    EARLY_EXIT: { description: 'The discount returned for leaving a reserved term early.' },
-    VOLUME: { description: 'Seconds that a volume had one size.' },
+    GPU: { description: 'Seconds in which the machine was running.' },
+    DISK: { description: 'Seconds in which the disk existed.' },
+    EARLY_EXIT: { description: 'Discount repaid for leaving a reserved term early.' },
+    VOLUME: { description: 'Seconds in which a volume had one size.' },
     PREEMPTION_MINIMUM: {
-      description: `What was left of ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when a start that sent another instance away ended.`,
+      description: `Rest of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds after a start that preempted another instance and ended earlier.`,
     },
   },
 });
 
 const StatementMovementKind = builder.enumType('StatementMovementKind', {
-  description: 'How money moved other than by usage.',
+  description: 'Kind of a balance change other than usage.',
   values: {
     CREDIT: { description: 'A payment.' },
-    ADJUSTMENT: { description: "The operator's correction." },
-    SERVICE_CREDIT: { description: 'Charges given back, for what was not delivered.' },
+    ADJUSTMENT: { description: 'A correction by the operator.' },
+    SERVICE_CREDIT: { description: 'Refund of charges for undelivered service.' },
   },
 });
 
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
-  description: 'What one instance or volume was charged for one kind of usage within the period.',
+  description: 'Charges of one instance or volume for one kind of usage within the period.',
   fields: (t) => ({
-    instanceId: t.exposeID('instanceId', { nullable: true, description: 'Instance id; null of a volume.' }),
-    volumeId: t.exposeID('volumeId', { nullable: true, description: 'Volume id; null of an instance.' }),
-    kind: t.expose('kind', { type: StatementLineKind, description: 'What is charged.' }),
+    instanceId: t.exposeID('instanceId', { nullable: true, description: 'Instance id; null for a volume.' }),
+    volumeId: t.exposeID('volumeId', { nullable: true, description: 'Volume id; null for an instance.' }),
+    kind: t.expose('kind', { type: StatementLineKind, description: 'Kind of charge.' }),
     seconds: t.int({ description: 'Seconds billed.', resolve: ({ seconds }) => Number(seconds) }),
     from: t.expose('from', {
       type: 'DateTime',
-      description:
-        'The first second billed within the period; of an early exit or a minimum, when it was first booked.',
+      description: 'First billed second within the period. For an early exit or a minimum: when it was first booked.',
     }),
     to: t.expose('to', {
       type: 'DateTime',
       description:
-        'The end of the last second billed within the period, exclusive; of an early exit or a minimum, when it was last booked.',
+        'End of the last billed second within the period, exclusive. For an early exit or a minimum: when it was last booked.',
     }),
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
     amount: t.expose('amount', {
       type: 'USD',
-      description: 'The rounded total after this line minus the rounded total before it.',
+      description: 'Rounded total after this line minus the rounded total before it.',
     }),
     units: t.string({
       description: 'The exact charge in 1/3600 micro-USD: rate in micro-USD × seconds.',
@@ -61,15 +60,15 @@ const Movement = builder.objectRef<StatementMovement>('StatementMovement').imple
   description: 'A credit, an adjustment or a service credit.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Ledger entry id.' }),
-    kind: t.expose('kind', { type: StatementMovementKind, description: 'How it moved.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it was booked.' }),
-    amount: t.expose('amount', { type: 'USD', description: 'USD; negative when money was taken.' }),
+    kind: t.expose('kind', { type: StatementMovementKind, description: 'Kind of movement.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of booking.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'Amount in USD; negative for a debit.' }),
     instanceId: t.exposeID('instanceId', {
       nullable: true,
-      description: 'The instance whose charges a service credit gives back.',
+      description: 'The instance whose charges a service credit refunds.',
     }),
-    reference: t.exposeString('reference', { nullable: true, description: 'The reference of the payment.' }),
-    note: t.exposeString('note', { nullable: true, description: 'The reason.' }),
+    reference: t.exposeString('reference', { nullable: true, description: 'Reference of the payment.' }),
+    note: t.exposeString('note', { nullable: true, description: 'Reason for the movement.' }),
   }),
 });
 
@@ -86,11 +85,11 @@ const StatementType = builder.objectRef<Statement>('Statement').implement({
     closingBalance: t.expose('closingBalance', { type: 'USD', description: 'Balance at to.' }),
     movements: t.expose('movements', {
       type: [Movement],
-      description: 'Credits and adjustments in chronological order.',
+      description: 'Credits, adjustments and service credits in chronological order.',
     }),
     lines: t.expose('lines', {
       type: [Line],
-      description: 'Charges, by instance: GPU, disk, early exit, minimum; then by volume and size.',
+      description: 'Charges by instance: GPU, disk, early exit, minimum; then by volume and size.',
     }),
   }),
 });
@@ -100,12 +99,12 @@ builder.queryFields((t) => ({
     type: StatementType,
     nullable: true,
     ...NEEDS_KEY,
-    description: `What changed the balance within a period, line by line; at most ${MAX_LINES} lines. Needs an API key.`,
+    description: `All changes of the balance within a period, line by line; at most ${MAX_LINES} lines. Needs an API key.`,
     args: {
       from: t.arg({ type: 'DateTime', required: true, description: 'First second of the period.' }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period, exclusive. By default, and if it is in the future, now.',
+        description: 'End of the period, exclusive. By default, or if it is in the future, now.',
       }),
     },
     resolve: (_root, { from, to }, context) =>

@@ -11,68 +11,68 @@ import { InstanceType, StopReason } from './instances.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
 
 const TimelineKind = builder.enumType('TimelineKind', {
-  description: 'What happened to an instance.',
+  description: "Kind of event in an instance's timeline.",
   values: Object.fromEntries(Object.entries(TIMELINE_KINDS).map(([kind, description]) => [kind, { description }])) as {
     [kind in keyof typeof TIMELINE_KINDS]: { description: string };
   },
 });
 
 const TimelineEntryType = builder.objectRef<TimelineEntry>('TimelineEntry').implement({
-  description: 'One thing that happened to an instance. What its kind says nothing of is null.',
+  description: "One event in an instance's timeline. Fields that don't apply to its kind are null.",
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When.' }),
-    kind: t.expose('kind', { type: TimelineKind, description: 'What happened.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the event.' }),
+    kind: t.expose('kind', { type: TimelineKind, description: 'Kind of event.' }),
     ratePerHour: t.expose('rate', {
       type: 'USD',
       nullable: true,
-      description: 'Of a start: what GPUs and disk cost an hour from then on.',
+      description: 'For a start: rate of GPUs and disk afterwards, in USD per hour.',
     }),
     amount: t.expose('amount', {
       type: 'USD',
       nullable: true,
-      description: 'Of an end: what its GPUs cost since the start. Of what was given back: that.',
+      description: 'For a stop: cost of its GPUs since the start. For a service credit: the amount.',
     }),
     seconds: t.int({
       nullable: true,
-      description: 'Of an end: how long it ran. Of what was given back: for how long.',
+      description: 'For a stop: seconds since the start. For a service credit: the seconds credited.',
       resolve: ({ seconds }) => (seconds === null ? null : Number(seconds)),
     }),
     stopReason: t.expose('reason', {
       type: StopReason,
       nullable: true,
-      description: 'Of an end: why. Null where an earlier version did not keep it.',
+      description: "For a stop: the reason. Null if an earlier version didn't record it.",
     }),
     hostFault: t.exposeBoolean('hostFault', {
       nullable: true,
-      description: 'Of a start that failed: whether the machine was at fault.',
+      description: 'For a failed start: whether the machine was at fault.',
     }),
     volumeId: t.exposeID('volumeId', { nullable: true, description: 'The volume.' }),
-    volumeName: t.exposeString('volumeName', { nullable: true, description: 'Its name.' }),
+    volumeName: t.exposeString('volumeName', { nullable: true, description: 'Name of the volume.' }),
     sizeBytes: t.float({
       nullable: true,
-      description: 'Of a volume that was stored: the size of all its files; null where nobody said.',
+      description: 'For a stored snapshot: total size of its files; null if unknown.',
       resolve: ({ sizeBytes }) => (sizeBytes === null ? null : Number(sizeBytes)),
     }),
     asked: t.field({
       type: ActivityType,
       nullable: true,
-      description: `Who asked for it; null where no key did, and after ${ACTIVITY_DAYS} days.`,
+      description: `The request that caused it; null if no key requested it, and after ${ACTIVITY_DAYS} days.`,
       resolve: ({ asked }, _args, context) =>
         asked && { ...asked, accountId: accountOf(context), at: dateOf(asked.at), slot: null },
     }),
   }),
 });
 
-/** Instances of which one request may ask it: each is read by itself. */
+/** Maximum timelines per request. Each is read separately. */
 const MAX_TIMELINES = 10;
 const counts = new WeakMap<GatewayContext, number>();
 
-/** Refuses with invalid_request one too many. */
+/** Throws invalid_request if a request has too many timelines. */
 function checkCount(context: GatewayContext): void {
   const count = (counts.get(context) ?? 0) + 1;
   counts.set(context, count);
   if (count > MAX_TIMELINES)
-    throw new DomainError('invalid_request', `one request may ask for ${MAX_TIMELINES} timelines at most`);
+    throw new DomainError('invalid_request', `one request can query at most ${MAX_TIMELINES} timelines`);
 }
 
 builder.prismaObjectField(InstanceType, 'timeline', (t) =>
@@ -80,7 +80,7 @@ builder.prismaObjectField(InstanceType, 'timeline', (t) =>
     {
       type: TimelineEntryType,
       description:
-        'All that is known to have happened to it, newest first: rented, started, stopped and why, what its container and its machine did, its volumes, and what keys of the account asked for.',
+        "Everything known to have happened to it, newest first: deploy, starts, stops and their reasons, events of its container and machine, its volumes, and mutations requested with the account's keys.",
       select: { id: true, accountId: true, createdAt: true },
       resolve: (instance, args, context) => {
         const maxSize = pageLimit(() => ({ test: isTimelineCursor }))(args, context);
@@ -92,7 +92,7 @@ builder.prismaObjectField(InstanceType, 'timeline', (t) =>
         );
       },
     },
-    { name: 'TimelineConnection', description: 'A page of what happened.' },
+    { name: 'TimelineConnection', description: 'A page of timeline entries.' },
     { name: 'TimelineEdge', description: 'An entry on a page.' },
   ),
 );

@@ -13,108 +13,116 @@ import { Node } from './node.js';
 const DEFAULT_TOP_UPS = 25;
 
 const TopUpState = builder.enumType('TopUpState', {
-  description: 'What its payments make of a top-up.',
+  description: 'State of a top-up, derived from its payments.',
   values: {
-    WAITING: { description: 'Nothing was paid yet.' },
-    SEEN: { description: 'A payment was seen that no block holds yet. Nothing is credited.' },
+    WAITING: { description: 'No payment yet.' },
+    SEEN: { description: 'A payment was seen that is not in a block yet. Nothing is credited.' },
     CONFIRMING: { description: 'A payment is not final yet. It is not credited.' },
-    CREDITED: { description: 'What was asked for is credited.' },
-    UNDERPAID: { description: 'Less than what was asked for is credited.' },
-    OVERPAID: { description: 'More than what was asked for is credited.' },
-    EXPIRED: { description: 'Nothing was paid while the rate held. What comes late is credited all the same.' },
-    LATE: { description: 'A payment that came after the rate had held is credited, at the rate of the processor.' },
+    CREDITED: { description: 'Exactly the requested amount is credited.' },
+    UNDERPAID: { description: 'Less than the requested amount is credited.' },
+    OVERPAID: { description: 'More than the requested amount is credited.' },
+    EXPIRED: { description: 'Nothing was paid before the rate expired. A late payment is still credited.' },
+    LATE: { description: "A payment that arrived after the rate expired is credited, at the processor's rate." },
     QUARANTINED: { description: "A payment waits for the operator's decision." },
   },
 });
 
 const PaymentState = builder.enumType('PaymentState', {
-  description: 'How far one transaction is.',
+  description: 'State of one transaction.',
   values: {
-    SEEN: { description: 'No block holds it yet.' },
+    SEEN: { description: 'Not in a block yet.' },
     CONFIRMING: { description: 'Not final yet.' },
-    QUARANTINED: { description: "Kept aside for the operator's decision." },
+    QUARANTINED: { description: 'Quarantined until the operator decides.' },
     CREDITED: { description: 'Credited.' },
     REFUSED: { description: 'Refused by the operator.' },
-    REVERSED: { description: 'Was credited and taken back by the operator.' },
-    GONE: { description: 'No block took it, or its network took it back before it was credited.' },
+    REVERSED: { description: 'Credited, then reversed by the operator.' },
+    GONE: { description: 'Never included in a block, or dropped by its network before it was credited.' },
   },
 });
 
 const TopUpPayment = builder.objectRef<Payment>('TopUpPayment').implement({
   description: 'One transaction that pays a top-up.',
   fields: (t) => ({
-    transaction: t.exposeString('transaction', { description: 'As its network names it.' }),
-    state: t.expose('state', { type: PaymentState, description: 'How far it is.' }),
-    amount: t.exposeString('coins', { description: 'Coins that arrived, as decimal text.' }),
+    transaction: t.exposeString('transaction', { description: 'Transaction id on its network.' }),
+    state: t.expose('state', { type: PaymentState, description: 'State of the transaction.' }),
+    amount: t.exposeString('coins', { description: 'Amount received, in coins, as decimal text.' }),
     usd: t.expose('usdMicro', {
       type: 'USD',
       nullable: true,
-      description: 'What is credited for it, rounded down; null while the processor has not said.',
+      description: 'Amount credited, rounded down; null until the processor reports it.',
     }),
-    confirmations: t.exposeInt('confirmations', { description: 'Confirmations that it has at least.' }),
-    seenAt: t.expose('firstSeenAt', { type: 'DateTime', description: 'When the gateway first heard of it.' }),
-    creditedAt: t.expose('creditedAt', { type: 'DateTime', nullable: true, description: 'Null until credited.' }),
+    confirmations: t.exposeInt('confirmations', { description: 'Minimum confirmations it is known to have.' }),
+    seenAt: t.expose('firstSeenAt', {
+      type: 'DateTime',
+      description: 'Time at which the gateway first received notice of it.',
+    }),
+    creditedAt: t.expose('creditedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which it was credited; null until then.',
+    }),
   }),
 });
 
 const TopUpAsset = builder.objectRef<{ code: AssetCode }>('TopUpAsset').implement({
-  description: 'A coin on a network that can be paid with.',
+  description: 'A coin, on a specific network, accepted as payment.',
   fields: (t) => ({
-    code: t.exposeString('code', { description: 'What createTopUp takes.' }),
+    code: t.exposeString('code', { description: 'Asset code to pass to createTopUp.' }),
     coin: t.string({ description: 'The coin.', resolve: ({ code }) => ASSETS[code].coin }),
     network: t.string({
-      description: 'The network it has to be sent on.',
+      description: 'Network on which it must be sent.',
       resolve: ({ code }) => ASSETS[code].network,
     }),
     confirmations: t.int({
-      description: 'Confirmations from which a payment is final.',
+      description: 'Confirmations after which a payment is final.',
       resolve: ({ code }, _args, { deps }) => needed(deps, code),
     }),
-    minimum: t.field({ type: 'USD', description: 'The smallest top-up.', resolve: () => MIN_TOP_UP_MICRO }),
+    minimum: t.field({ type: 'USD', description: 'Smallest top-up.', resolve: () => MIN_TOP_UP_MICRO }),
   }),
 });
 
 export const TopUpType = builder.objectRef<PaidTopUp>('TopUp').implement({
   interfaces: [Node],
   description:
-    'Credit to be paid in cryptocurrency. Each payment that is final is credited once, whatever was asked for.',
+    'Credit to be paid in cryptocurrency. Each final payment is credited once, even if it differs from the requested amount.',
   fields: (t) => ({
     id: t.exposeID('id', { description: '`t-` and 20 hex characters.' }),
-    state: t.expose('state', { type: TopUpState, description: 'What its payments make of it.' }),
+    state: t.expose('state', { type: TopUpState, description: 'State, derived from its payments.' }),
     asset: t.exposeString('asset', { description: 'The asset to pay with.' }),
     coin: t.string({ description: 'The coin to send.', resolve: ({ asset }) => ASSETS[asset].coin }),
     network: t.string({
-      description: 'The network to send it on. What is sent on another may be lost.',
+      description: 'Network on which to send it. Coins sent on another network may be lost.',
       resolve: ({ asset }) => ASSETS[asset].network,
     }),
-    usd: t.expose('usdMicro', { type: 'USD', description: 'What was asked for.' }),
+    usd: t.expose('usdMicro', { type: 'USD', description: 'Requested amount.' }),
     credited: t.field({
       type: 'USD',
-      description: 'What is credited for it so far.',
+      description: 'Amount credited so far.',
       resolve: (topUp) => creditedMicro(topUp.payments),
     }),
-    address: t.exposeString('address', { description: 'Where to send the coins, of this top-up alone.' }),
+    address: t.exposeString('address', {
+      description: 'Address to which to send the coins. It belongs to this top-up only.',
+    }),
     amount: t.exposeString('amount', { description: 'Coins to send, as decimal text.' }),
-    rate: t.exposeString('rate', { description: "USD per coin, the processor's, as decimal text." }),
+    rate: t.exposeString('rate', { description: "The processor's rate in USD per coin, as decimal text." }),
     uri: t.string({
-      description:
-        'The payment for a QR code: what a wallet opens, or the bare address where wallets agree on no more.',
+      description: 'Payment URI for a QR code that wallets open; only the address if there is no common URI format.',
       resolve: ({ asset, address, amount }) => ASSETS[asset].uri(address, amount),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Until when the rate is promised.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Time until which the rate is guaranteed.' }),
     confirmations: t.int({
       nullable: true,
-      description: 'Confirmations of the payment that has fewest, at least; null while none is under way.',
+      description: 'Minimum confirmations over its pending payments; null if none is pending.',
       resolve: ({ payments }) => confirmationsOf(payments),
     }),
     confirmationsNeeded: t.int({
-      description: 'Confirmations from which a payment is final.',
+      description: 'Confirmations after which a payment is final.',
       resolve: ({ asset }, _args, { deps }) => needed(deps, asset),
     }),
     payments: t.field({
       type: [TopUpPayment],
-      description: 'What was paid, oldest first.',
+      description: 'Payments, oldest first.',
       resolve: ({ payments }) => payments,
     }),
   }),
@@ -125,10 +133,10 @@ function needed({ settings }: Deps, asset: AssetCode): number {
 }
 
 const CreateTopUpInput = builder.inputType('CreateTopUpInput', {
-  description: 'What to pay.',
+  description: 'The top-up to create.',
   fields: (t) => ({
     asset: t.string({ required: true, ...fromField(fields.topUpAsset) }),
-    usd: t.field({ type: 'USD', required: true, description: 'Credit wanted, from 5 to 100000 USD.' }),
+    usd: t.field({ type: 'USD', required: true, description: 'Requested credit, from 5 to 100000 USD.' }),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });
@@ -138,8 +146,7 @@ builder.queryFields((t) => ({
     type: [TopUpAsset],
     ...NEEDS_KEY,
     nullable: true,
-    description:
-      'What can be paid with now; empty where the operator has set up no payment processor. Needs an API key.',
+    description: 'Assets accepted now; empty if the operator has not set up a payment processor. Needs an API key.',
     resolve: async (_root, _args, context) => {
       accountOf(context);
       return (await topUpAssets(context.deps)).map((code) => ({ code }));
@@ -169,8 +176,8 @@ builder.mutationFields((t) => ({
     type: TopUpType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Gives an address and an exact amount to pay. Credit follows once a payment is final.',
-    args: { input: t.arg({ type: CreateTopUpInput, required: true, description: 'What to pay.' }) },
+    description: 'Returns an address and an exact amount to pay. Credit is added once a payment is final.',
+    args: { input: t.arg({ type: CreateTopUpInput, required: true, description: 'The top-up to create.' }) },
     resolve: async (_root, { input }, context) => {
       const { topUp, replayed } = await createTopUp(context.deps, accountOf(context), input);
       if (replayed) context.onReplayed();
@@ -184,8 +191,8 @@ builder.subscriptionFields((t) => ({
     type: TopUpType,
     ...NEEDS_KEY,
     description:
-      "Each change of the account's top-ups: a payment seen, confirming, credited or kept aside. Of one that is named, its state now comes first. Needs an API key.",
-    args: { id: t.arg.id({ description: 'This top-up alone.', extensions: { field: fields.topUpId } }) },
+      "Every change of the account's top-ups: a payment is seen, confirming, credited or quarantined. With an id, the current state is sent first. Needs an API key.",
+    args: { id: t.arg.id({ description: 'Only this top-up.', extensions: { field: fields.topUpId } }) },
     subscribe: (_root, { id }, context) =>
       topUpChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
     resolve: (topUp) => topUp,

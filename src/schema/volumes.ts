@@ -13,61 +13,65 @@ import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { Node } from './node.js';
 
-/** Newest of them shown; more than are kept by themselves, and an owner's own restic may make any number. */
+/**
+ * Maximum snapshots shown, newest first. That is more than the service keeps; an owner can create any number with
+ * restic.
+ */
 const MAX_SNAPSHOTS = 100;
 const KEPT = { where: { droppedAt: null }, orderBy: { at: 'desc' } } as const;
 
 builder.prismaObject('VolumeSnapshot', {
-  description: 'What a volume held at one moment.',
+  description: 'Contents of a volume at one moment.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: "restic's own id of it: 64 hex characters." }),
-    at: t.expose('at', { type: 'DateTime', description: 'When its last byte was stored.' }),
+    id: t.exposeID('id', { description: "restic's id of the snapshot: 64 hex characters." }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time at which its last byte was stored.' }),
     sizeBytes: t.float({
       nullable: true,
       select: { sizeBytes: true },
-      description: 'Bytes of all its files; null where nobody said.',
+      description: 'Total size of its files in bytes; null if unknown.',
       resolve: ({ sizeBytes }) => (sizeBytes === null ? null : Number(sizeBytes)),
     }),
     instanceId: t.exposeID('instanceId', {
       nullable: true,
-      description: "The instance that it is of; null for the owner's own.",
+      description: 'The instance that wrote it; null if the owner created it.',
     }),
   }),
 });
 
 export const VolumeType = builder.prismaObject('Volume', {
   interfaces: [Node],
-  description: "A disk of the account's own, which survives the machines that its instances run on.",
+  description: 'A disk of the account that outlives the machines of its instances.',
   fields: (t) => ({
     id: t.exposeID('id', { description: '`v-` and 8 hex characters.' }),
-    name: t.exposeString('name', { description: 'What its owner calls it.' }),
+    name: t.exposeString('name', { description: "The owner's name for the volume." }),
     sizeGb: t.exposeInt('sizeGb', { description: 'Size in GB.' }),
     priceHr: t.field({
       type: 'USD',
       select: { gbRate: true, sizeGb: true },
-      description: 'USD per hour of its size, at the rate that was locked when it was created.',
+      description: 'Price of its size in USD per hour, at the rate locked at creation.',
       resolve: (volume) => volumeRate(volume),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'From this second on it is billed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First billed second.' }),
     deletedAt: t.expose('deletedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'It was billed up to then; null while it is there.',
+      description: 'Time until which it was billed; null while it exists.',
     }),
     inUseBy: t.exposeID('leaseInstanceId', {
       nullable: true,
-      description: 'The instance that has it, from its start until its last snapshot is stored; null while none does.',
+      description:
+        "The instance that holds its lease, from the instance's start until its last snapshot is stored; null if none does.",
     }),
     storedBytes: t.float({
       select: { storedBytes: true },
-      description: 'Bytes that its snapshots take, compressed and each part once.',
+      description: 'Bytes that its snapshots take, compressed and deduplicated.',
       resolve: ({ storedBytes }) => Number(storedBytes),
     }),
     lastSnapshotAt: t.field({
       type: 'DateTime',
       nullable: true,
       select: { snapshots: { ...KEPT, take: 1, select: { at: true } } },
-      description: 'When its newest snapshot was stored; null before the first.',
+      description: 'Time at which its newest snapshot was stored; null before the first.',
       resolve: ({ snapshots }) => snapshots[0]?.at ?? null,
     }),
     snapshots: t.relation('snapshots', {
@@ -96,7 +100,8 @@ builder.queryFields((t) => ({
     type: VolumeType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'One volume of the account, also a deleted one; null when it has no such volume. Needs an API key.',
+    description:
+      'One volume of the account, including a deleted one; null if the account has no such volume. Needs an API key.',
     args: { id: t.arg.id(ID) },
     resolve: (query, _root, { id }, context) => findVolume(context.deps, accountOf(context), id, query),
   }),
@@ -104,7 +109,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      "The password of a volume's repository, which restic needs beside an API key. Needs an API key that may rent.",
+      "The password of a volume's repository, which restic needs in addition to an API key. Needs an API key with the scope rent.",
     args: { id: t.arg.id(ID) },
     resolve: (_root, { id }, context) => volumePassword(context.deps, accountOf(context), id),
   }),
@@ -126,7 +131,7 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
     fromSnapshot: t.field({
       type: VolumeSnapshotInput,
       description:
-        'What it begins with: a volume is put back to one of its moments as a new volume, at least as large. Instances can have it as soon as it is copied.',
+        'Initial contents. Restores a snapshot as a new volume, which must be at least as large. Instances can use it once the copy has finished.',
     }),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
@@ -137,34 +142,34 @@ builder.mutationFields((t) => ({
     type: VolumeType,
     ...NEEDS_KEY,
     nullable: true,
-    description: `Creates a volume, which is billed by the second from now until it is deleted. An account has at most ${MAX_VOLUMES}.`,
-    args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'Its name and size.' }) },
-    resolve: (_root, { input }, context) => told(context, createVolume(context.deps, callerOf(context), input)),
+    description: `Creates a volume, billed per second until it is deleted. An account has at most ${MAX_VOLUMES}.`,
+    args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'Name and size of the volume.' }) },
+    resolve: (_root, { input }, context) => outcomeOf(context, createVolume(context.deps, callerOf(context), input)),
   }),
   growVolume: t.field({
     type: VolumeType,
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Makes a volume larger. It is billed for the new size from the next second on; an instance that has it sees the new size from its next start on.',
+      'Grows a volume. It is billed at the new size starting with the next second. An instance that uses it sees the new size after its next start.',
     args: {
       id: t.arg.id(ID),
       sizeGb: t.arg.int({ required: true, ...fromField(fields.volumeGb) }),
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
-    resolve: (_root, args, context) => told(context, growVolume(context.deps, callerOf(context), args)),
+    resolve: (_root, args, context) => outcomeOf(context, growVolume(context.deps, callerOf(context), args)),
   }),
   deleteVolume: t.field({
     type: VolumeType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Deletes a volume with all its snapshots. Refused while an instance has it.',
+    description: 'Deletes a volume with all its snapshots. Refused while an instance holds its lease.',
     args: { id: t.arg.id(ID), idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)) },
-    resolve: (_root, args, context) => told(context, deleteVolume(context.deps, callerOf(context), args)),
+    resolve: (_root, args, context) => outcomeOf(context, deleteVolume(context.deps, callerOf(context), args)),
   }),
 }));
 
-async function told(context: GatewayContext, change: Promise<VolumeOutcome>) {
+async function outcomeOf(context: GatewayContext, change: Promise<VolumeOutcome>) {
   const { volume, replayed } = await change;
   if (replayed) context.onReplayed();
   return volume;

@@ -15,46 +15,46 @@ import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 
-/** Of its template or image, and those that were opened. */
+/** Maximum ports of an instance: those of its template or image, and opened ones. */
 const MAX_PORTS = 120;
 
 const InstancePortType = builder.objectRef<InstancePort>('InstancePort').implement({
-  description: 'A port of an instance, reached by HTTP through the gateway.',
+  description: 'A port of an instance, reachable by HTTP through the gateway.',
   fields: (t) => ({
     port: t.exposeInt('port', { description: 'The port that a program in the container listens on.' }),
     name: t.exposeString('name', {
       nullable: true,
-      description: 'What its template or launch calls it; null for a port without a name.',
+      description: 'Name given by its template or launch; null for a port without a name.',
     }),
-    url: t.exposeString('url', { description: 'Where it is reached. A private port needs the cookie of a webLink.' }),
-    open: t.exposeBoolean('isOpen', { description: 'Whether anybody may visit it.' }),
+    url: t.exposeString('url', { description: 'URL of the port. A private port needs the cookie of a webLink.' }),
+    open: t.exposeBoolean('isOpen', { description: 'Whether anyone can visit it.' }),
   }),
 });
 
 const InstanceLinkType = builder.objectRef<InstanceLink>('InstanceLink').implement({
-  description: 'A named port of an instance, and where it is opened.',
+  description: 'A named port of an instance, with its URL.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'What its template or launch calls it, such as JupyterLab.' }),
+    name: t.exposeString('name', { description: 'Name given by its template or launch, such as JupyterLab.' }),
     port: t.exposeInt('port', { description: 'The port that a program in the container listens on.' }),
     path: t.exposeString('path', {
-      description: 'Where to open it, with the token that its page takes from the address: the path of a webLink.',
+      description: 'Path to open, including the token that its page takes from the URL. Pass it to webLink.',
     }),
-    url: t.exposeString('url', { description: 'Address and path. A private port needs the cookie of a webLink.' }),
-    open: t.exposeBoolean('isOpen', { description: 'Whether anybody may visit the port.' }),
+    url: t.exposeString('url', { description: 'URL with the path. A private port needs the cookie of a webLink.' }),
+    open: t.exposeBoolean('isOpen', { description: 'Whether anyone can visit the port.' }),
   }),
 });
 
 const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
-  description: 'A password or token that the service made for an instance at its deploy.',
+  description: 'A password or token that the service generated when the instance was deployed.',
   fields: (t) => ({
-    variable: t.exposeString('variable', { description: 'The variable that the container got it as.' }),
+    variable: t.exposeString('variable', { description: 'Variable through which the container receives it.' }),
     value: t.exposeString('value', { description: 'The password or token: 32 hex characters.' }),
-    inLink: t.exposeBoolean('isInLink', { description: 'Whether a link has it already.' }),
+    inLink: t.exposeBoolean('isInLink', { description: 'Whether a link already contains it.' }),
   }),
 });
 
 const InstanceLinksType = builder.objectRef<InstanceLinks>('InstanceLinks').implement({
-  description: 'How what runs in an instance is opened.',
+  description: 'Links to the programs running in an instance.',
   fields: (t) => ({
     links: t.field({
       type: [InstanceLinkType],
@@ -65,17 +65,17 @@ const InstanceLinksType = builder.objectRef<InstanceLinks>('InstanceLinks').impl
     tokens: t.field({
       type: [MadeTokenType],
       ...atMost(MAX_TEMPLATE_VARIABLES),
-      description: 'What was made for it, by variable.',
+      description: 'Generated passwords and tokens, by variable.',
       resolve: ({ tokens }) => tokens,
     }),
   }),
 });
 
 const WebLinkType = builder.objectRef<WebLink>('WebLink').implement({
-  description: 'Lets one browser in to a private port.',
+  description: 'A link that grants one browser access to a private port.',
   fields: (t) => ({
-    url: t.exposeString('url', { description: 'Good for one use. Its cookie lets in for a day.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Until when it may be followed.' }),
+    url: t.exposeString('url', { description: 'Link, valid for one use. Its cookie grants access for a day.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Time until which the link can be opened.' }),
   }),
 });
 
@@ -90,7 +90,7 @@ const WebTokenType = builder.objectRef<WebToken>('WebToken').implement({
 });
 
 const TcpPortType = builder.objectRef<TcpPort>('TcpPort').implement({
-  description: 'A port of an instance, reached by TCP: anybody may connect.',
+  description: 'A port of an instance, reachable by TCP. Anyone can connect.',
   fields: (t) => ({
     port: t.exposeInt('port', { description: 'The port that a program in the container listens on.' }),
     host: t.exposeString('host', { description: 'Host name to connect to.' }),
@@ -103,21 +103,20 @@ builder.prismaObjectFields(InstanceType, (t) => ({
     type: [TcpPortType],
     ...atMost(MAX_TCP_PORTS),
     select: { status: true, tcpPorts: { select: { port: true, publicPort: true }, orderBy: { port: 'asc' } } },
-    description: 'Where the TCP ports of its launch are reached, until it is destroyed.',
+    description: "Public addresses of its launch's TCP ports, until it is destroyed.",
     resolve: (instance, _args, { deps }) => tcpPortsOf(deps.settings, instance),
   }),
   webUrl: t.field({
     type: 'String',
     nullable: true,
     select: PORTS_SELECT,
-    description:
-      'Where its first port is reached, that of its template or else of its image; null while neither names one.',
+    description: 'URL of its first port, from its template or else its image; null if neither has one.',
     resolve: (instance, _args, { deps }) => webUrlOfInstance(deps.settings, instance),
   }),
   ports: t.field({
     type: [InstancePortType],
     select: PORTS_SELECT,
-    description: 'The ports that its template or image names, and those that were opened. Any other port works too.',
+    description: 'Ports of its template or image, and opened ports. Any other port works too.',
     resolve: (instance, _args, { deps }) => portsOfInstance(deps.settings, instance),
   }),
 }));
@@ -128,7 +127,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'The named ports of an instance, with the tokens and passwords that were made for it. Whoever reads this may open them. Refused once it is destroyed. Needs an API key.',
+      'The named ports of an instance, with the tokens and passwords generated for it. Anyone who reads this can open them. Refused once the instance is destroyed. Needs an API key.',
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (_root, { id }, context) => instanceLinks(context.deps, accountOf(context), id),
   }),
@@ -141,7 +140,7 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Lets anybody visit a port of an instance, by its address. At most 20 of one instance.',
+    description: 'Lets anyone visit a port of an instance at its URL. At most 20 per instance.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       port: t.arg.int({ required: true, ...PORT_ARGUMENT }),
@@ -152,7 +151,7 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Makes a port private again; what visitors have open on it ends.',
+    description: "Makes a port private again and ends its visitors' connections.",
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       port: t.arg.int({ required: true, ...PORT_ARGUMENT }),
@@ -164,10 +163,10 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'A link that lets one browser in to a private port: good for one use within a minute. The link and its cookie end with the API key that asked for it.',
+      'Returns a link that grants one browser access to a private port, valid for one use within a minute. The link and its cookie become invalid with the API key that requested it.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; left out: the first.' }),
+      port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),
       path: t.arg.string(fromField(fields.webPath)),
     },
     resolve: (_root, args, context) => createWebLink(context.deps, callerOf(context), args),
@@ -180,7 +179,7 @@ builder.mutationFields((t) => ({
       'A token that lets programs in to a private port for a day, in a header. It ends with the API key that requested it, like the cookie of a webLink.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; left out: the first.' }),
+      port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),
     },
     resolve: (_root, args, context) => createWebToken(context.deps, callerOf(context), args),
   }),

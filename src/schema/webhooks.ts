@@ -13,12 +13,12 @@ import {
   turnSecret,
   type Webhook,
 } from '../domain/webhooks/webhooks.js';
-import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf } from './context.js';
+import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
+import { accountOf, type GatewayContext } from './context.js';
 
 const MAX_SHOWN = 100;
 
-/** What attempts and deliveries say of their event. */
+/** Fields of attempts and deliveries about their event. */
 const EVENT_ID = {
   select: { event: { select: { id: true } } },
   description: 'The event.',
@@ -32,27 +32,30 @@ const EVENT_TYPE = {
 const EVENT_AT = {
   type: 'DateTime',
   select: { event: { select: { at: true } } },
-  description: 'The second that the event is of.',
+  description: 'The second to which the event refers.',
   resolve: ({ event }: { event: { at: Date } }) => event.at,
 } as const;
 
 builder.prismaObject('WebhookAttempt', {
   description: 'One attempt to send an event to a webhook.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When.' }),
-    number: t.exposeInt('number', { description: 'Counts the attempts of this event from 1.' }),
-    status: t.exposeInt('status', { nullable: true, description: 'Status of the answer; null where there was none.' }),
-    error: t.exposeString('error', { nullable: true, description: 'Why there was no answer.' }),
-    tookMs: t.exposeInt('tookMs', { description: 'How long it took, in milliseconds.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the attempt.' }),
+    number: t.exposeInt('number', { description: 'Number of the attempt for this event, starting at 1.' }),
+    status: t.exposeInt('status', {
+      nullable: true,
+      description: 'HTTP status of the response; null if there was none.',
+    }),
+    error: t.exposeString('error', { nullable: true, description: 'Reason why there was no response.' }),
+    tookMs: t.exposeInt('tookMs', { description: 'Duration in milliseconds.' }),
     eventId: t.id(EVENT_ID),
     eventType: t.string(EVENT_TYPE),
     eventAt: t.field(EVENT_AT),
   }),
 });
 
-/** Of whatever events are sent to. */
+/** Attempts of a webhook or mail address. */
 export const ATTEMPTS = {
-  description: `The last attempts, newest first; ${MAX_SHOWN} at most.`,
+  description: `The last attempts, newest first; at most ${MAX_SHOWN}.`,
   args: builder.args((t) => ({ first: t.int(fromField({ ...fields.page, default: 20 })) })),
   query: ({ first }: { first?: number | null }) => ({
     orderBy: [{ at: 'desc' as const }, { sequence: 'desc' as const }, { number: 'desc' as const }],
@@ -61,73 +64,74 @@ export const ATTEMPTS = {
 };
 
 const DeliveryState = builder.enumType('WebhookDeliveryState', {
-  description: 'What became of an event for a webhook.',
+  description: 'State of an event for a webhook.',
   values: {
-    PENDING: { description: 'It is sent, or sent again, when its time comes.' },
-    DELIVERED: { description: 'Its receiver took it.' },
-    GIVEN_UP: { description: 'It is sent no more, unless somebody asks for it.' },
+    PENDING: { description: 'Waiting to be sent or retried.' },
+    DELIVERED: { description: 'Accepted by the receiver.' },
+    GIVEN_UP: { description: "Abandoned. It isn't sent again unless you request it." },
   } as const,
 });
 
 builder.prismaObject('WebhookDelivery', {
-  description: 'An event on its way to a webhook.',
+  description: 'The delivery of an event to a webhook.',
   select: { isPending: true, attempts: true, nextAt: true },
   fields: (t) => ({
     eventId: t.id(EVENT_ID),
     eventType: t.string(EVENT_TYPE),
     eventAt: t.field(EVENT_AT),
     subject: t.exposeString('subject', {
-      description: 'The instance that it is about, or `account`: events of one are delivered in order.',
+      description:
+        'The instance to which the event refers, or `account`. Events of one subject are delivered in order.',
     }),
     state: t.field({
       type: DeliveryState,
       select: { deliveredAt: true },
-      description: 'What became of it.',
+      description: 'State of the delivery.',
       resolve: ({ isPending, deliveredAt }) => {
         if (isPending) return 'PENDING' as const;
         return deliveredAt === null ? ('GIVEN_UP' as const) : ('DELIVERED' as const);
       },
     }),
-    tries: t.exposeInt('attempts', { description: 'Attempts since it was last asked for.' }),
+    tries: t.exposeInt('attempts', { description: 'Attempts since it was last requested.' }),
     nextAt: t.field({
       type: 'DateTime',
       nullable: true,
       description:
-        'When it is sent again at the earliest; null where it is not, or at once after what is before it of the same subject.',
+        'Earliest time of the next attempt. Null if there is none, or if it is sent immediately after the previous event of its subject.',
       resolve: ({ isPending, attempts, nextAt }) => (isPending && attempts > 0 ? nextAt : null),
     }),
     deliveredAt: t.expose('deliveredAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When its receiver took it; null where it did not.',
+      description: "Time at which the receiver accepted it; null if it didn't.",
     }),
   }),
 });
 
 const WebhookType = builder.prismaObject('Webhook', {
-  description: 'An address that events of the account are sent to.',
+  description: 'A URL to which events of the account are sent.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Webhook id.' }),
-    url: t.exposeString('url', { description: 'Where events are sent to.' }),
+    url: t.exposeString('url', { description: 'URL to which events are sent.' }),
     events: t.stringList({
       nullable: true,
-      description: 'Types of events that it gets; null: all.',
+      description: 'Event types to send; null for all.',
       resolve: ({ events }) => (events.length === 0 ? null : events),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when nothing is sent to it; null while it is.',
+      description: 'Time since which nothing is sent; null if not paused.',
     }),
-    pauseReason: t.exposeString('pauseReason', { nullable: true, description: 'Why it is paused.' }),
+    pauseReason: t.exposeString('pauseReason', { nullable: true, description: 'Reason for the pause.' }),
     waiting: t.relationCount('deliveries', {
       where: { isPending: true },
-      description: 'Events that wait to be taken.',
+      description: 'Number of events waiting to be delivered.',
     }),
     attempts: t.relation('attempts', ATTEMPTS),
     deliveries: t.relation('deliveries', {
-      description: `The last events that are meant for it, newest first; ${MAX_SHOWN} at most.`,
+      description: `The last events for this webhook, newest first; at most ${MAX_SHOWN}.`,
       args: ATTEMPTS.args,
       query: ({ first }) => ({ orderBy: { sequence: 'desc' as const }, take: ATTEMPTS.query({ first }).take }),
     }),
@@ -138,11 +142,16 @@ const WebhookWithSecret = builder.objectRef<{ webhook: Webhook; secret: string }
   description: 'A webhook with its new secret, which is shown only once.',
   fields: (t) => ({
     webhook: t.field({ type: WebhookType, description: 'The webhook.', resolve: ({ webhook }) => webhook }),
-    secret: t.exposeString('secret', { description: 'What deliveries are signed with: whsec_ and base64.' }),
+    secret: t.exposeString('secret', { description: 'Secret with which deliveries are signed: whsec_ and base64.' }),
   }),
 });
 
 const ID = { required: true, description: 'Webhook id.' } as const;
+
+function resolveRotation(_root: object, { id }: { id: string }, context: GatewayContext) {
+  return turnSecret(context.deps, accountOf(context), id);
+}
+
 const types = (given: readonly string[] | null | undefined) => given as EventType[] | null | undefined;
 
 builder.queryFields((t) => ({
@@ -150,14 +159,15 @@ builder.queryFields((t) => ({
     type: [WebhookType],
     extensions: { ...NEEDS_KEY.extensions, ...atMost(MAX_WEBHOOKS).extensions },
     nullable: true,
-    description: 'Where events of the account are sent to, oldest first. Needs an API key.',
+    description: "The account's webhooks, oldest first. Needs an API key.",
     resolve: (query, _root, _args, context) => listWebhooks(context.deps, accountOf(context), query),
   }),
   balanceNotice: t.field({
     type: 'USD',
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The balance from which on the account is told that it is low; null: not at all. Needs an API key.',
+    description:
+      'Low-balance threshold: the account is notified when the balance falls to it. Null if disabled. Needs an API key.',
     resolve: (_root, _args, context) => balanceNotice(context.deps, accountOf(context)),
   }),
 }));
@@ -167,7 +177,7 @@ builder.mutationFields((t) => ({
     type: WebhookWithSecret,
     ...NEEDS_KEY,
     nullable: true,
-    description: `Sends events of the account to an address, signed by Standard Webhooks. At most ${MAX_WEBHOOKS}. Types: ${Object.keys(EVENT_TYPES).join(', ')}.`,
+    description: `Sends events of the account to a URL, signed according to Standard Webhooks. At most ${MAX_WEBHOOKS}. Types: ${Object.keys(EVENT_TYPES).join(', ')}.`,
     args: {
       url: t.arg.string({ required: true, ...fromField(fields.webhookUrl) }),
       events: t.arg.stringList(fromField(fields.webhookEvents)),
@@ -179,29 +189,37 @@ builder.mutationFields((t) => ({
     type: WebhookType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Changes what is given. Paused, it gets nothing; unpaused, what happens from then on.',
+    description: 'Changes the given fields. A paused webhook gets no events; events during a pause are not sent later.',
     args: {
       id: t.arg.id(ID),
       url: t.arg.string(fromField(fields.webhookUrl)),
       events: t.arg.stringList(fromField(fields.webhookEvents)),
-      paused: t.arg.boolean({ description: 'Whether nothing is sent to it.' }),
+      paused: t.arg.boolean({ description: 'Whether to pause it.' }),
     },
     resolve: (_root, { id, url, events, paused }, context) =>
       changeWebhook(context.deps, accountOf(context), id, { url, events: types(events), paused }),
   }),
-  turnWebhookSecret: t.field({
+  rotateWebhookSecret: t.field({
     type: WebhookWithSecret,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'A new secret. For a day deliveries are signed with the one before, too.',
+    description: 'Rotates the signing secret. For a day, deliveries are also signed with the previous one.',
     args: { id: t.arg.id(ID) },
-    resolve: (_root, { id }, context) => turnSecret(context.deps, accountOf(context), id),
+    resolve: resolveRotation,
+  }),
+  turnWebhookSecret: t.field({
+    type: WebhookWithSecret,
+    nullable: true,
+    ...renamedTo('rotateWebhookSecret'),
+    extensions: { ...NEEDS_KEY.extensions, ...renamedTo('rotateWebhookSecret').extensions },
+    args: { id: t.arg.id(ID) },
+    resolve: resolveRotation,
   }),
   deleteWebhook: t.field({
     type: WebhookType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Deletes a webhook, and with it the log of its attempts.',
+    description: 'Deletes a webhook and the log of its attempts.',
     args: { id: t.arg.id(ID) },
     resolve: (_root, { id }, context) => deleteWebhook(context.deps, accountOf(context), id),
   }),
@@ -209,7 +227,7 @@ builder.mutationFields((t) => ({
     type: WebhookType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sends it an event of the type webhook.test.',
+    description: 'Sends it an event of type webhook.test.',
     args: { id: t.arg.id(ID) },
     resolve: (_root, { id }, context) => testWebhook(context.deps, accountOf(context), id),
   }),
@@ -217,7 +235,7 @@ builder.mutationFields((t) => ({
     type: WebhookType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sends an event of the last 30 days again, whatever became of it.',
+    description: 'Sends an event of the last 30 days again, regardless of its state.',
     args: { id: t.arg.id(ID), eventId: t.arg.id({ required: true, description: 'Event id.' }) },
     resolve: (_root, { id, eventId }, context) => redeliver(context.deps, accountOf(context), id, eventId),
   }),
@@ -225,7 +243,7 @@ builder.mutationFields((t) => ({
     type: 'USD',
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sets the balance from which on the account is told that it is low, once between two credits.',
+    description: 'Sets the low-balance threshold. The account is notified once between two credits.',
     args: { below: t.arg({ type: 'USD', description: fields.balanceBelow.description }) },
     resolve: (_root, { below }, context) => setBalanceNotice(context.deps, accountOf(context), below ?? null),
   }),

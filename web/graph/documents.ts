@@ -262,7 +262,7 @@ export const Templates = graphql(`
         default
         required
         secret
-        made
+        isGenerated
       }
     }
   }
@@ -478,7 +478,7 @@ export const Home = graphql(`
       destroyAt
       limitReachedAt
       volumes {
-        holds
+        holdsLease
         lostSince
         lastSnapshotAt
         message
@@ -599,7 +599,7 @@ export const OneInstance = graphql(
       volumes {
         id
         path
-        holds
+        holdsLease
         saved
         lastSnapshotAt
         lostSince
@@ -709,11 +709,11 @@ export const InstanceLogged = graphql(`
   }
 `);
 
-/** For whoever lost an answer. */
-export const InstanceOfRequest = graphql(
+/** Finds the outcome of a request whose answer was lost. */
+export const InstanceByIdempotencyKey = graphql(
   `
-  query InstanceOfRequest($idempotencyKey: String!) {
-    instanceOfRequest(idempotencyKey: $idempotencyKey) {
+  query InstanceByIdempotencyKey($idempotencyKey: String!) {
+    instanceByIdempotencyKey(idempotencyKey: $idempotencyKey) {
       ...InstanceFields
     }
   }
@@ -1051,9 +1051,9 @@ export const ChangeWebhook = graphql(`
   }
 `);
 
-export const TurnWebhookSecret = graphql(`
-  mutation TurnWebhookSecret($id: ID!) {
-    turnWebhookSecret(id: $id) {
+export const RotateWebhookSecret = graphql(`
+  mutation RotateWebhookSecret($id: ID!) {
+    rotateWebhookSecret(id: $id) {
       secret
     }
   }

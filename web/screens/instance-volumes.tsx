@@ -55,7 +55,7 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
                 <span class="mono">{visible(volume.path)}</span>,
               )}
             </span>
-            {volume.holds && !isRunning && (
+            {volume.holdsLease && !isRunning && (
               <button
                 type="button"
                 aria-label={texts.releaseThis(visible(volume.volume.name))}
@@ -95,11 +95,11 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
 }
 
 function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) {
-  const { holds, lastSnapshotAt, lostSince } = volume;
+  const { holdsLease, lastSnapshotAt, lostSince } = volume;
   const last = lastSnapshotAt === null ? null : <Time at={secondsOf(lastSnapshotAt)} />;
   if (volume.volume.deletedAt !== null) return <>{texts.deleted}</>;
   if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
-  if (!holds) return <>{texts.allStored}</>;
+  if (!holdsLease) return <>{texts.allStored}</>;
   if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.storedTo(last);
   return last === null ? <>{texts.storing}</> : texts.storingTo(last);
 }

@@ -42,7 +42,7 @@ export function TemplateVariables({ template, onNewSecret }: { template: string;
 }
 
 function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void }) {
-  const { name, made, required } = variable;
+  const { name, isGenerated, required } = variable;
   const isSignedIn = session.value === 'in';
   const names = (useSecrets(isSignedIn).secrets ?? []).filter(({ kind }) => kind === 'VALUE').map((each) => each.name);
   const chosen = secretOf(draft.value, name) ?? '';
@@ -52,13 +52,13 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
         <span>{labelOf(variable)}</span>
         <select
           name={`secret.${name}`}
-          required={required && !made && textOf(draft.value, name) === undefined}
+          required={required && !isGenerated && textOf(draft.value, name) === undefined}
           value={chosen}
           onChange={({ currentTarget }) => {
             draft.value = { ...draft.value, ...withSecret(draft.value, name, currentTarget.value) };
           }}
         >
-          <option value="">{made ? texts.made : required ? texts.chooseSecret : texts.none}</option>
+          <option value="">{isGenerated ? texts.made : required ? texts.chooseSecret : texts.none}</option>
           {chosen !== '' && !names.includes(chosen) && <option value={chosen}>{chosen}</option>}
           {names.map((each) => (
             <option key={each} value={each}>
@@ -67,7 +67,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
           ))}
         </select>
       </label>
-      {isSignedIn && !made && chosen === '' && (
+      {isSignedIn && !isGenerated && chosen === '' && (
         <div>
           <button
             type="button"

@@ -8,8 +8,8 @@ import {
   CreateWebhook,
   DeleteWebhook,
   Redeliver,
+  RotateWebhookSecret,
   TestWebhook,
-  TurnWebhookSecret,
   Webhooks as WebhooksDocument,
 } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -152,7 +152,9 @@ function One({ webhook, work, onSecret }: OneProps) {
         <button
           type="button"
           onClick={() =>
-            void work(async () => onSecret((await send(TurnWebhookSecret, { id })).turnWebhookSecret?.secret ?? null))
+            void work(async () =>
+              onSecret((await send(RotateWebhookSecret, { id })).rotateWebhookSecret?.secret ?? null),
+            )
           }
         >
           {texts.newSecret}

@@ -93,12 +93,12 @@ function ofDetails(instance: Instance, { stopAt, destroyAt, limitReachedAt, volu
   if (isRunning) soon('stops', stopAt, false);
   if (isRunning) soon('limit', limitReachedAt, false);
   soon('destroyed', destroyAt, true);
-  for (const { holds, lostSince, lastSnapshotAt, message, volume } of volumes) {
+  for (const { holdsLease, lostSince, lastSnapshotAt, message, volume } of volumes) {
     if (volume.deletedAt !== null) continue;
     const about = { instance, volume: volume.name };
     const saved = secondsOf(lastSnapshotAt ?? instance.createdAt);
     if (lostSince !== null) found.push({ kind: 'volume-lost', isBad: true, at: secondsOf(lostSince), ...about });
-    else if (!holds) continue;
+    else if (!holdsLease) continue;
     else if (message !== null) found.push({ kind: 'volume-refused', isBad: true, at: saved, ...about });
     else if (now - saved > UNSAVED_AFTER_SECONDS)
       found.push({ kind: 'volume-unsaved', isBad: true, at: saved, ...about });

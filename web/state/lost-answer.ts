@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { InstanceOfRequest } from '../graph/documents.js';
+import { InstanceByIdempotencyKey } from '../graph/documents.js';
 import { Unreachable } from '../graph/send.js';
 import { type Instance, takeInstance } from './account.js';
 import { useRead } from './read.js';
@@ -10,12 +10,12 @@ import { useRead } from './read.js';
  */
 export function useLostAnswer(idempotencyKey: string, error: unknown, onFound: (instance: Instance) => void): boolean {
   const isLost = error instanceof Unreachable && error.isWrite;
-  const { data } = useRead(InstanceOfRequest, isLost ? { idempotencyKey } : null);
+  const { data } = useRead(InstanceByIdempotencyKey, isLost ? { idempotencyKey } : null);
   const answer = data.value;
   useEffect(() => {
-    if (answer?.instanceOfRequest == null) return;
-    takeInstance(answer.instanceOfRequest);
-    onFound(answer.instanceOfRequest);
+    if (answer?.instanceByIdempotencyKey == null) return;
+    takeInstance(answer.instanceByIdempotencyKey);
+    onFound(answer.instanceByIdempotencyKey);
   }, [answer]);
-  return isLost && answer !== null && answer.instanceOfRequest === null;
+  return isLost && answer !== null && answer.instanceByIdempotencyKey === null;
 }

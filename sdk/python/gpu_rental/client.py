@@ -31,7 +31,7 @@ from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, d
 from .transport import Transport
 
 _GALLERY = """{ templates { slug title category description image vram_gb: vramGb ports { port name }
-  variables { name description default required secret made } } }"""
+  variables { name description default required secret is_generated: isGenerated } } }"""
 _SAVED = """name description template disk_gb: diskGb link created_at: createdAt
   launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
     registry_login: registryLogin restart on_exit: onExit }"""

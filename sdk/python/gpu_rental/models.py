@@ -352,8 +352,13 @@ class TemplateVariable:
     required: bool
     #: its value is better a secret of the account
     secret: bool
-    #: the service makes a value where a launch gives none: ``client.instances.links`` shows it
-    made: bool
+    #: whether the service generates a value if the launch gives none; ``client.instances.links`` shows it
+    is_generated: bool
+
+    @property
+    def made(self) -> bool:
+        """Deprecated: renamed to ``is_generated``."""
+        return self.is_generated
 
 
 @dataclass(frozen=True)

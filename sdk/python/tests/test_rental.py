@@ -147,7 +147,7 @@ class Templates(unittest.TestCase):
         jupyter = next(each for each in Client(base_url=GATEWAY_URL).templates.list() if each.slug == "jupyter")
         self.assertEqual((jupyter.title, jupyter.vram_gb, jupyter.ports[0].port), ("JupyterLab", 8, 8888))
         token = next(variable for variable in jupyter.variables if variable.name == "JUPYTER_TOKEN")
-        self.assertEqual((token.made, token.required, token.default), (True, False, None))
+        self.assertEqual((token.is_generated, token.made, token.required, token.default), (True, True, False, None))
 
         launch = {
             "template": "jupyter",

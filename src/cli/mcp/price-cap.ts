@@ -5,11 +5,11 @@ import { Refused, type Service } from './tool.js';
 export const MICRO = 1_000_000;
 
 const BURN = 'query { balance { burnPerHour } }';
-const BURN_AND_REQUEST = `query ($key: String!) { balance { burnPerHour } instanceOfRequest(idempotencyKey: $key) { id } }`;
+const BURN_AND_REQUEST = `query ($key: String!) { balance { burnPerHour } instanceByIdempotencyKey(idempotencyKey: $key) { id } }`;
 
 interface Burn {
   balance: { burnPerHour: number };
-  instanceOfRequest?: { id: string } | null;
+  instanceByIdempotencyKey?: { id: string } | null;
 }
 
 /** Compared in micro-USD, of which every amount has a whole number. */
@@ -31,10 +31,10 @@ export function refuseAbove(cap: number, price: number, done: 'rented' | 'starte
 /** The limit that the server of the protocol was started with. What the request of this key rented before counts already. */
 export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
   if (maxPerHour === null) return;
-  const { balance, instanceOfRequest } = await (key === undefined
+  const { balance, instanceByIdempotencyKey } = await (key === undefined
     ? askGraphql<Burn>(settings, BURN)
     : askGraphql<Burn>(settings, BURN_AND_REQUEST, { key }));
-  if (instanceOfRequest == null) refuseBurn(balance.burnPerHour, more, maxPerHour);
+  if (instanceByIdempotencyKey == null) refuseBurn(balance.burnPerHour, more, maxPerHour);
 }
 
 /** What may be paid per hour for one more rental, by the cap of the call and the limit; refuses where `price` is above it. */

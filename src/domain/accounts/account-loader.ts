@@ -3,10 +3,10 @@ import type pg from 'pg';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 
-/** Most accounts that one statement reads. */
+/** Maximum accounts read by one statement. */
 const MAX_BATCH = 50;
 
-/** A batch holds what is requested in one turn of the event loop. */
+/** A batch contains all loads requested in one turn of the event loop. */
 const BATCHING = {
   cache: false,
   maxBatchSize: MAX_BATCH,
@@ -24,8 +24,9 @@ const LIVE_INSTANCES = {
 };
 
 /**
- * Reads what every request with a key needs. All loads of one turn of the event loop, from any request, share one
- * statement, which is sent after the last of them: no caller gets rows older than its call, and nothing is cached.
+ * Reads accounts and live instances, which every request with a key needs. All loads in one turn of the event loop,
+ * from any request, share one statement, which is sent after the last of them. A caller never gets rows older than its
+ * call, and nothing is cached.
  */
 export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;
@@ -45,12 +46,12 @@ export class AccountLoader {
     }, BATCHING);
   }
 
-  /** The account as stored, unsettled; null when there is none. */
+  /** Returns the account as stored, unsettled; null if there is none. */
   account(id: string): Promise<Readonly<Account> | null> {
     return this.#accounts.load(id);
   }
 
-  /** The account's live (not destroyed) instances as stored, newest first. */
+  /** Returns the account's live (not destroyed) instances as stored, newest first. */
   liveInstances(accountId: string): Promise<readonly Readonly<Instance>[]> {
     return this.#liveInstances.load(accountId);
   }

@@ -20,21 +20,21 @@ import { requestsPerMinute } from '../rules/rate-tier.js';
 import { limitReachedAt } from '../rules/spend-limit.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-/** Random bytes in the id of an account. */
+/** Random bytes in an account id. */
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
-/** 1 million USD: a single credit and the sum of all credits stay far within 64 bits of units. */
+/** Maximum of one credit, 1 million USD. The sum of all credits stays far below 64 bits of units. */
 const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
 const END_SESSIONS = {
   name: 'end-sessions',
   text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
 };
 const MAX_LISTED_ACCOUNTS = 10_000;
-/** First half of the key of an advisory lock; the second is that of the reference. */
+/** First half of an advisory lock's key. The second half is the hash of the reference. */
 const REFERENCE_LOCK = 4_207_010;
 
-/** An account at one second, and what its burn leads to. */
+/** State of an account at one second, with the consequences of its burn. */
 export interface AccountState {
   id: string;
   name: string;
@@ -44,20 +44,21 @@ export interface AccountState {
   balance: Micro;
   monthSpend: Micro;
   lifetimeSpend: Micro;
-  /** All GPU and disk rates it is paying now, micro-USD per hour. */
+  /** Sum of all GPU and disk rates being paid now, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** When credit runs out at the present burn, or ran out; null when it never will. */
+  /** The second in which credit runs out at the current burn, or ran out; null if it won't run out. */
   exhaustsAt: Instant | null;
-  /**
-   * When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come.
-   */
+  /** End of the current or the next grace period. Instances are destroyed then unless credit is added before. */
   diskDeleteAt: Instant | null;
-  /** What it may spend in a UTC month; null for no limit. When that was reached this month, or will be; null when never. */
+  /**
+   * Maximum spend in a UTC month, null for no limit, and the second in which it was or will be reached this month, null
+   * if it won't be.
+   */
   monthlyLimit: Micro | null;
   limitReachedAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
-  /** The second that all figures are of. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 
@@ -65,13 +66,13 @@ export async function accountState(deps: Deps, accountId: string): Promise<Accou
   return describeAccount(deps, await settledAccount(deps, checkedId(accountId)));
 }
 
-/** A settled account, with the fields that never change. */
+/** Describes a settled account, including the fields that never change. */
 export async function describeAccount(deps: Deps, account: Account): Promise<AccountState> {
   const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: account.id } });
   return stateOf(deps, account, row);
 }
 
-/** Every account, settled, in order of creation; at most 10,000. */
+/** Returns all accounts, settled, in order of creation; at most 10,000. */
 export async function listAccounts(deps: Deps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
   const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
@@ -102,7 +103,7 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   };
 }
 
-/** Creates an account, with a first credit if one is given. */
+/** Creates an account, with an initial credit if one is given. */
 export async function createAccount(
   deps: Deps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
@@ -120,21 +121,21 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Names the movement among those of all accounts: the same reference moves money once. */
+  /** Identifies the movement among those of all accounts. A repeated reference doesn't move money again. */
   reference?: string | null;
 }
 
-/** Adds credit; a balance that rises above zero ends the grace period. Stopped instances stay stopped. */
+/** Adds credit. A balance that rises above zero ends the grace period. Stopped instances stay stopped. */
 export async function creditAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   checkCredit(movement.amountMicro);
   return move(deps, accountId, 'CREDIT', movement);
 }
 
-/** Books a correction of either sign. It counts as credit, not as spend; existing ledger entries never change. */
+/** Books a correction of either sign. It counts as credit, not as spend. Existing ledger entries never change. */
 export async function adjustAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
-    throw new DomainError('invalid_request', 'amount must be from -1000000 to 1000000 USD and not 0', {
+    throw new DomainError('invalid_request', 'amount must be -1000000 to 1000000 USD and not 0', {
       field: 'amount',
     });
   }
@@ -171,8 +172,8 @@ function book(
 }
 
 /**
- * True when the reference has moved this very sum already. Refuses a reference that stands for anything else: another
- * account, a movement of another kind, another amount. Two that bring the same one at once wait for each other.
+ * Whether the reference has already moved exactly this sum. Refuses a reference used for another account, another kind
+ * of movement or another amount. Concurrent writes with the same reference wait for each other.
  */
 async function isBooked(
   { transaction }: Write,
@@ -193,7 +194,7 @@ async function isBooked(
         ? 'another amount'
         : null;
   if (fault === null) return rows.length > 0;
-  throw new DomainError('invalid_request', `reference was used for ${fault}`, { field: 'reference' });
+  throw new DomainError('invalid_request', `reference was already used for ${fault}`, { field: 'reference' });
 }
 
 /** Refuses the account's keys, ends its console sessions and stops its running instances. */
@@ -211,7 +212,7 @@ export function resumeAccount(deps: Deps, accountId: string): Promise<AccountSta
   });
 }
 
-/** Replaces the account's running totals by what its ledger entries and usage intervals add up to. */
+/** Recomputes the account's running totals from its ledger entries and usage intervals. */
 export async function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
   // Statements create them again.
   await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
@@ -234,7 +235,7 @@ async function changeAccount(
 
 function checkCredit(amountMicro: Micro): void {
   if (amountMicro > 0n && amountMicro <= MAX_CREDIT_MICRO) return;
-  throw new DomainError('invalid_request', 'amount must be from 0.000001 to 1000000 USD', { field: 'amount' });
+  throw new DomainError('invalid_request', 'amount must be 0.000001 to 1000000 USD', { field: 'amount' });
 }
 
 function checkedId(accountId: string): string {

@@ -4,13 +4,13 @@ import type { SpendLine } from '../rules/accrual.js';
 import type { KeyPower } from '../rules/key-power.js';
 import type { Account } from '../rules/lifecycle.js';
 
-/** The account that an unrevoked key belongs to, and what its rate limit depends on. */
+/** Account of an unrevoked key, with the data that its rate limit depends on. */
 export interface KeyOwner extends SpendLine, KeyPower {
   accountId: string;
   keyId: string;
 }
 
-/** Most API keys, and most accounts, that are cached: about 1 kB for a key with its account. */
+/** Maximum cached API keys, and maximum cached accounts. A key with its account takes about 1 kB. */
 const MAX_ENTRIES = 20_000;
 
 /**
@@ -43,7 +43,7 @@ export class ApiKeyCache {
     });
   }
 
-  /** The cached owner, else the one that `read` finds in the database; null when there is none. */
+  /** Returns the cached owner, or else the one that `read` finds in the database; null if there is none. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);
@@ -61,14 +61,17 @@ export class ApiKeyCache {
     return owner;
   }
 
-  /** Call with an account that this process wrote, in the order of its writes, before the request is answered. */
+  /**
+   * Updates the cached account. Call it with every account that this process wrote, in the order of its writes, before
+   * the request is answered.
+   */
   updateAccount({ id, suspendedAt, spendUnits, burnRate, settledAt }: Account): void {
     this.#invalidations += 1;
     if (suspendedAt !== null) this.#spendLines.delete(id);
     else if (this.#spendLines.has(id)) this.#spendLines.set(id, { spendUnits, burnRate, settledAt });
   }
 
-  /** Forgets a key or session that has ended. */
+  /** Removes a key or session that has ended. */
   forget(hash: Buffer): void {
     this.#invalidations += 1;
     this.#keys.delete(hash.toString('latin1'));

@@ -24,32 +24,38 @@ const KEY_ID = /^key-[0-9a-f]{16}$/;
 
 export type { ApiKey };
 
-/** The account and key that a request acts for, and what bounds the key; a console session ends before its key. */
+/**
+ * The account and key for which a request acts, with the key's restrictions. A console session ends no later than its
+ * key.
+ */
 export interface Caller extends KeyPower {
   accountId: string;
   keyId: string;
-  /** Where the request comes from, as the gateway knows it. */
+  /** Client address of the request, as determined by the gateway. */
   address: string;
-  /** Hash of the token of the console session that stands for the key; absent if the key itself was sent. */
+  /** Hash of the console session's token; absent if the key itself was sent. */
   session?: Buffer;
   /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
   requestsPerMinute: number;
 }
 
-/** Who a key or session stands for, or why a known one is not accepted; both are null for any other text. */
+/**
+ * The caller that a key or session identifies, or the reason why a known one is refused. Both are null for an unknown
+ * text.
+ */
 export interface Identified<C extends Caller = Caller> {
   caller: C | null;
   fault: KeyFault | null;
 }
 
-export const NOBODY: Identified<never> = { caller: null, fault: null };
+export const NO_CALLER: Identified<never> = { caller: null, fault: null };
 
-/** The caller, if the key is unrevoked, its account not suspended, and it may be used now and from this address. */
+/** Returns the caller if the key is not revoked or expired, its account not suspended, and this address allowed. */
 export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
   const hash = hashApiKey(key);
-  if (hash === null) return NOBODY;
+  if (hash === null) return NO_CALLER;
   const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  return found === null ? NOBODY : identified(deps, found, address);
+  return found === null ? NO_CALLER : identified(deps, found, address);
 }
 
 export function identified({ clock, settings }: Deps, owner: KeyOwner, address: string): Identified {
@@ -67,7 +73,7 @@ const UNAUTHORIZED: Readonly<Record<KeyFault, string>> = {
   network: 'the API key is not accepted from this network',
 };
 
-/** The refusal of a request that needs a key and has none that is accepted. */
+/** Returns the refusal of a request that needs a key but has no accepted one. */
 export function unauthorized(fault: KeyFault | null): DomainError {
   return new DomainError('unauthorized', fault === null ? 'missing or unknown API key' : UNAUTHORIZED[fault]);
 }
@@ -84,7 +90,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** True while neither the key nor the session, if it came by one, is over, and its account not suspended. */
+/** Whether the key and, if given, the session are still valid and the account is not suspended. */
 export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
@@ -97,13 +103,13 @@ export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'k
   return rowCount === 1;
 }
 
-/** Newest first, revoked ones included, what they spent settled; at most 200. */
+/** Returns keys, newest first, including revoked ones, with settled spend; at most 200. */
 export async function listApiKeys(
   deps: Deps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
-  // Used even when the account is gone: Pothos warns of a query that was never read.
+  // Read even if the account no longer exists: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { accountId } };
   await settledAccount(deps, accountId);
   return deps.db.prisma.apiKey.findMany({
@@ -113,24 +119,27 @@ export async function listApiKeys(
   });
 }
 
-/** Null when the account has no such key. */
+/** Returns a key of the account; null if it has no such key. */
 export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }
 
 export interface NewApiKey {
-  /** The name its owner gave it. */
+  /** Name given by the owner. */
   name?: string | null | undefined;
   scopes?: readonly string[] | null | undefined;
-  /** As a deadline is written. */
+  /** In the format of a deadline. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
-  /** In USD, in a UTC calendar month. */
+  /** In USD per UTC calendar month. */
   monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
 
-/** Only the hash of the key is stored: this answer alone holds the key itself. Refuses more than 50 live keys. */
+/**
+ * Creates an API key. Only its hash is stored, so this is the only time the key is returned. Refuses to exceed 50 live
+ * keys.
+ */
 export async function createApiKey(
   deps: Deps,
   accountId: string,
@@ -141,8 +150,8 @@ export async function createApiKey(
 }
 
 /**
- * Like `createApiKey`, by a key that gives away no more than it has, and with an idempotency key: a repeated request
- * gets the same key, and null for the secret. Refuses with invalid_request, forbidden and action_failed.
+ * Like `createApiKey`, for a creator that can grant at most its own permissions, and with an idempotency key: a
+ * repeated request returns the same key with a null secret. Refuses with invalid_request, forbidden and action_failed.
  */
 export async function createApiKeyOnce(
   deps: Deps,
@@ -153,7 +162,7 @@ export async function createApiKeyOnce(
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
   const wanted = readPower(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // Unchanged for requests without these, because answers to them are stored.
+  // The fingerprint of requests without these inputs must not change, because their answers are stored.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const asked = { ...wanted, ...(limit !== null && { monthlyLimit }) };
@@ -182,7 +191,7 @@ export async function createApiKeyOnce(
       deps.activity?.writeWith(transaction, now, [id]);
       return id;
     });
-  // The limit is there as soon as the key is.
+  // The limit applies as soon as the key exists.
   const limited = () => {
     const decide = async (current: Write) => {
       await make(current.transaction, current.at);
@@ -198,7 +207,7 @@ export async function createApiKeyOnce(
   return { apiKey, secret: createdId === id ? secret : null };
 }
 
-/** Whether the key has a monthly limit: with others it could be passed. */
+/** Whether the key has a monthly limit, which it could evade with other keys. */
 async function isLimited(transaction: Transaction, keyId: string | null): Promise<boolean> {
   const { rowCount } = await transaction.query('select from key_limit where id = $1 and monthly_limit is not null', [
     keyId,
@@ -206,9 +215,9 @@ async function isLimited(transaction: Transaction, keyId: string | null): Promis
   return rowCount === 1;
 }
 
-/** The refusal of what would lift a key's own limit. */
+/** Returns the refusal of an action that would let a key evade its own limit. */
 export function limitedKey(what: string): DomainError {
-  return new DomainError('forbidden', `an API key with a monthly limit may not ${what}`);
+  return new DomainError('forbidden', `an API key with a monthly limit can't ${what}`);
 }
 
 function readPower({ scopes, expiresAt, networks }: NewApiKey) {
@@ -227,10 +236,10 @@ interface KeyRow extends KeyPower {
   now: Instant;
 }
 
-/** Refuses where the account has no room for it: keys that were revoked or have expired take none. */
+/** Inserts a key. Refuses if the account has the maximum of live keys; revoked and expired keys don't count. */
 async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
   const { accountId, id, secret, name, now, scopes, expiresAt, networks } = row;
-  // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
+  // The account's row is locked before the count, so that two concurrent creations can't both be the fiftieth.
   await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
   const { rowCount } = await transaction.query(
     `insert into api_key (id, account_id, hash, prefix, last_four, created_at, name, scopes, expires_at, networks)
@@ -251,11 +260,16 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
       networks,
     ],
   );
-  if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
+  if (rowCount !== 1)
+    throw new DomainError(
+      'action_failed',
+      `the account has ${MAX_LIVE_API_KEYS} live API keys, the maximum; revoke one first`,
+    );
 }
 
 /**
- * Refuses the key from now on. Revoking it again changes nothing. With `accountId` null, any account's key (operator).
+ * Revokes a key: it is refused starting now. Revoking it again has no effect. With `accountId` null, it can be any
+ * account's key (operator).
  */
 export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
@@ -275,10 +289,10 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 
-/** Records when keys were last used, in batches: a write for each request would cost more than the request. */
-export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
+/** Records when keys were last used, in batches, because a write per request would cost more than the request. */
+export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
-    // Locked in one order, so that two gateways that record the same keys at once can't deadlock.
+    // Locked in one order, so that two gateways that record the same keys concurrently can't deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)
      from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
            order by api_key.id for no key update of api_key) used
@@ -287,7 +301,9 @@ export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>
   );
 }
 
-/** Keys that expired within [from, until): whoever holds something open by one of them has to look again. */
+/**
+ * Returns keys that expired within [from, until). Code that keeps something open for one of them must check it again.
+ */
 export async function keysExpired(deps: Deps, from: Instant, until: Instant): Promise<string[]> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'keys-expired',

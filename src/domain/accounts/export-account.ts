@@ -3,24 +3,24 @@ import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 import { noAccount } from './accounts.js';
 
-/** A table with data of an account, and which of its rows are the account's. */
+/** A table with data of an account, and the condition that selects the account's rows. */
 interface Source {
   table: string;
-  /** SQL, on the table under its own name; `$1` is the account's id. */
+  /** SQL on the table under its own name; `$1` is the account's id. */
   rows: string;
 }
 
 interface Reference {
   child: string;
   parent: string;
-  /** SQL that is true where a row of `child` refers to one of `parent`. */
+  /** SQL that is true if a row of `child` refers to one of `parent`. */
   refers: string;
 }
 
 const ROWS_AT_ONCE = 1_000;
 const LIMIT_MS = 600_000;
 
-/** References between tables, as the database itself knows them. */
+/** References between tables, from the database's own constraints. */
 const REFERENCES = `
   select child.relname as child, parent.relname as parent,
     string_agg(format('%I.%I = %I.%I', child.relname, of_child.attname, parent.relname, of_parent.attname), ' and ') as refers
@@ -35,9 +35,9 @@ const REFERENCES = `
   order by child.relname, parent.relname`;
 
 /**
- * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the
- * account, also by way of other tables, on one snapshot of the database. Left out are hashes of secrets, and sealed
- * secrets. Throws `not_found`.
+ * Writes all stored data of an account as one JSON object: an array of rows for each table that refers to the account,
+ * directly or through other tables, on one snapshot of the database. Hashes of secrets and sealed secrets are omitted.
+ * Throws `not_found`.
  */
 export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -58,9 +58,9 @@ export function exportAccount(deps: Deps, accountId: string, write: (text: strin
   });
 }
 
-/** The account's own row, and everything that refers to what is found, nearest first; each table once. */
+/** Returns the account's own row and all tables that refer to it, nearest first, each once. */
 function sourcesOf(references: readonly Reference[]): Source[] {
-  // Rows of these refer to the account without a constraint, which would be checked with each.
+  // Rows of these tables refer to the account without a constraint, which would be checked for every row.
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
     { table: 'activity', rows: 'activity.account_id = $1' },
@@ -85,7 +85,7 @@ async function columnsOfBytes(transaction: Transaction): Promise<Map<string, str
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-/** JSON as the database writes it: numbers keep all their digits. */
+/** Writes rows as JSON formatted by the database, which keeps all digits of numbers. */
 async function writeRows(
   transaction: Transaction,
   { table, rows: which }: Source,

@@ -2,8 +2,9 @@ import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 
 /**
- * A secret that all gateways of a database share. The first one that needs it makes it; whoever loses that race takes
- * the winner's. It is never shown or logged; whoever reads the database or a copy of it has it.
+ * Returns a secret that all gateways of a database share, creating it on first use. If two gateways create it
+ * concurrently, both use the first one stored. It is never shown or logged, but anyone who can read the database or a
+ * copy of it has it.
  */
 export async function gatewaySecret(
   deps: Pick<Deps, 'db' | 'clock'>,

@@ -4,8 +4,8 @@ import type { Micro } from '../rules/money.js';
 import { setMonthlyLimit } from '../rules/settle.js';
 
 /**
- * Sets the limit of a key of the account. From now on its spend is kept up to
- * date, beginning with what it spent of this month.
+ * Sets the limit of a key of the account. Its spend is kept up to date afterwards, starting with what it has spent this
+ * month.
  */
 export async function limitKey(current: Write, account: Account, keyId: string, limit: Micro | null): Promise<void> {
   const limited = await current.limitedOf(account);

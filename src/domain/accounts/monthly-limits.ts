@@ -15,15 +15,15 @@ import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
-/** Who sets a limit: null is the operator. */
+/** The setter of a limit; keyId is null for the operator. */
 interface Setter {
   accountId: string;
   keyId: string | null;
 }
 
 /**
- * Sets what the account may spend in a UTC month, in USD; null takes the limit away. A limit that is passed already
- * stops everything with this second; a higher one starts nothing. Refuses with invalid_request.
+ * Sets the account's maximum spend per UTC month, in USD; null removes the limit. If spend has already passed the
+ * limit, all running instances stop immediately. Raising the limit doesn't start any. Refuses with invalid_request.
  */
 export async function setAccountLimit(
   deps: Deps,
@@ -40,7 +40,7 @@ export async function setAccountLimit(
   return accountState(deps, accountId);
 }
 
-/** As `setAccountLimit`, for what one of its API keys began. Refuses with invalid_request and not_found. */
+/** Like `setAccountLimit`, for one of the account's API keys. Refuses with invalid_request and not_found. */
 export async function setKeyLimit(
   deps: Deps,
   { accountId, keyId }: Setter,
@@ -56,24 +56,24 @@ export async function setKeyLimit(
   return (await findApiKey(deps, accountId, id))!;
 }
 
-/** Refuses with forbidden a key that has a limit itself. */
+/** Refuses with forbidden a key that has its own limit. */
 async function checkUnlimited(current: Write, account: Account, keyId: string | null): Promise<void> {
   const { keys } = await current.limitedOf(account);
   if (keys.some(({ id }) => id === keyId)) throw limitedKey('set limits');
 }
 
-/** Within the field's bounds, in micro-USD; null for none. Refuses with invalid_request. */
+/** Reads a limit in micro-USD; null for none. Refuses with invalid_request if it is out of bounds. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
 }
 
-/** What was spent this month by a key with a limit, and when that was reached this month, or will be. */
+/** Spend this month of a key with a limit, and when the limit was or will be reached this month. */
 export interface KeySpend {
   monthSpend: Micro;
   limitReachedAt: Instant | null;
 }
 
-/** Of a settled account's key. */
+/** Returns the spend of a key whose account is settled. */
 export function keySpend({ clock }: Deps, limit: KeyLimit): KeySpend {
   const settledAt = instantOf(limit.settledAt);
   const now = latest(clock.now(), settledAt);

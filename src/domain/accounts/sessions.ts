@@ -11,22 +11,22 @@ import {
   type Identified,
   identified,
   keysExpired,
-  NOBODY,
+  NO_CALLER,
   unauthorized,
 } from './api-keys.js';
 
-/** How long a browser stays signed in. */
+/** Lifetime of a console session. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
-/** Sessions of one key: one more ends the oldest. */
+/** Maximum sessions per key. Starting another one ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 20;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** A session that expires ends its open streams within this time. */
+/** Time within which an expired session's open streams end. */
 const SWEEP_EVERY_MS = 1_000;
 
 /**
- * Begins a session of an API key, and returns the token that stands for it from then on: always a new one, of which
- * only the hash is stored. It ends with the key. Refuses a key that is not accepted with unauthorized.
+ * Starts a session for an API key and returns its token. The token is always new, and only its hash is stored. The
+ * session ends no later than the key. Refuses with unauthorized a key that is not accepted.
  */
 export async function beginSession(deps: Deps, key: string, address: string): Promise<string> {
   const hash = hashApiKey(key);
@@ -36,7 +36,7 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
   const now = deps.clock.now();
   const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt)!;
   const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account is locked against a suspension under way, which ends the sessions that it sees.
+    // The account is locked against a concurrent suspension, which ends only the sessions that it sees.
     const { rows } = await transaction.query<{ keyId: string }>(
       `select api_key.id as "keyId" from api_key join account on account.id = account_id
        where hash = $1 and revoked_at is null and suspended_at is null for share of account`,
@@ -64,29 +64,29 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
 export async function endSession(deps: Deps, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice of the deleted row may come after this answer.
+  // The notice of the deleted row could arrive after this answer.
   deps.apiKeyCache.forget(hashToken(token));
 }
 
-/** A caller by a console session, and when that ends. */
+/** A caller identified by a console session, with the session's end. */
 export interface SessionCaller extends Caller {
   session: Buffer;
   expiresAt: Instant;
 }
 
-/** Who a session stands for, used from this address; nobody once it is over. */
+/** Returns the caller of a session used from this address; none if the session has ended. */
 export async function authenticateSession(
   deps: Deps,
   token: string,
   address: string,
 ): Promise<Identified<SessionCaller>> {
-  if (!TOKEN.test(token)) return NOBODY;
+  if (!TOKEN.test(token)) return NO_CALLER;
   const hash = hashToken(token);
   const owner = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  if (owner === null) return NOBODY;
+  if (owner === null) return NO_CALLER;
   const { caller, fault } = identified(deps, owner, address);
-  // A session that is over is as if it had never been.
-  if (caller === null) return fault === 'expired' ? NOBODY : { caller, fault };
+  // A session that has ended is treated as unknown.
+  if (caller === null) return fault === 'expired' ? NO_CALLER : { caller, fault };
   return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
 }
 
@@ -103,7 +103,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Removes sessions that are over, and tells that keys have expired: both end their streams at every gateway. */
+/** Deletes ended sessions and publishes expired keys. Both end their streams at every gateway. */
 export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   let lookedUntil = deps.clock.now();
   const sweep = async () => {
@@ -122,7 +122,7 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
   return whenDue(deps, SWEEP_EVERY_MS, sweep, onFault);
 }
 
-/** When the first session is over, maybe in the past, or the first key that expires at `from` or later. */
+/** Returns when the first session ends, maybe in the past, or the first key that expires at `from` or later. */
 async function nextEnd({ db }: Deps, from: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ endsAt: Instant | null }>({
     name: 'next-session-or-key-to-end',

@@ -7,13 +7,13 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Most accounts that people create for themselves in 24 hours. */
+/** Maximum accounts that people can create for themselves in 24 hours. */
 const MAX_SIGN_UPS_A_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
-/** Signing up asks for nothing: all these accounts have this name. */
+/** Name of all such accounts, because signing up requests no data. */
 const NAME = 'Signed up';
 
-/** A new account without credit, and its first key, which no later answer holds. Refuses with rate_limited. */
+/** Creates an account without credit, and its first key, which is returned only here. Refuses with rate_limited. */
 export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: string; key: string }> {
   const id = randomId('acc', ACCOUNT_ID_BYTES);
   const newAccount = { id, name: NAME, demo: false, signedUp: true };
@@ -28,7 +28,7 @@ export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: st
 }
 
 async function checkRoom(transaction: Transaction, now: Instant): Promise<undefined> {
-  // One sign-up at a time counts and creates, in all gateways.
+  // Serializes counting and creation across all gateways.
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('sign-up', 0))`);
   const { rows } = await transaction.query<{ count: bigint }>(
     'select count(*) as count from account where signed_up_at > $1::timestamptz',
@@ -37,7 +37,7 @@ async function checkRoom(transaction: Transaction, now: Instant): Promise<undefi
   if (Number(rows[0]!.count) < MAX_SIGN_UPS_A_DAY) return;
   throw new DomainError(
     'rate_limited',
-    `at most ${MAX_SIGN_UPS_A_DAY} accounts are made in 24 hours; try again later`,
+    `at most ${MAX_SIGN_UPS_A_DAY} accounts can be created in 24 hours; try again later`,
     {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     },

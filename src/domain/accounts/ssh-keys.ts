@@ -17,16 +17,17 @@ export type { SshKey };
 
 type Query = Pick<Prisma.SshKeyFindManyArgs, 'include' | 'select'>;
 
-/** Newest first; at most 50. */
+/** Returns SSH keys, newest first; at most 50. */
 export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): Promise<SshKey[]> {
   const orderBy = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
   return deps.db.prisma.sshKey.findMany({ ...query, where: { accountId }, orderBy, take: MAX_SSH_KEYS });
 }
 
 /**
- * Adds a public key, for all instances or for one, with which it goes; one that the account has already is answered as it
- * is. Refuses more than 50, and an instance that is not there or destroyed. What a key adds that ends, or is accepted from
- * some networks alone, opens nothing when that key would not be accepted; adding it by another key lifts that.
+ * Adds a public key, for all instances or for one instance that it is removed with. A key that the account already has
+ * is returned unchanged. Refuses more than 50 keys, and an instance that doesn't exist or is destroyed. A public key
+ * added with an API key that expires or is limited to networks grants access only while that API key would be accepted.
+ * Adding it again with another API key lifts this restriction.
  */
 export async function addSshKey(
   deps: Deps,
@@ -38,7 +39,7 @@ export async function addSshKey(
   const endsWith = expiresAt === null && networks === null ? null : keyId;
   const { type, blob, fingerprint, comment } = parseSshKey(check('publicKey', fields.sshPublicKey, publicKey));
   const added = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so two additions at once can't both be the fiftieth.
+    // The account's row is locked before the count, so that two concurrent additions can't both be the fiftieth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     if (instanceId !== null) await checkInstance(transaction, accountId, instanceId);
     const { rowCount } = await transaction.query(
@@ -64,12 +65,16 @@ export async function addSshKey(
     if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [fingerprint]);
     return rowCount === 1;
   });
-  if (!added) throw new DomainError('action_failed', `an account holds at most ${MAX_SSH_KEYS} SSH keys`);
+  if (!added)
+    throw new DomainError('action_failed', `the account has ${MAX_SSH_KEYS} SSH keys, the maximum; remove one first`);
   deps.activity?.committed();
   return deps.db.prisma.sshKey.findUniqueOrThrow({ where: { accountId_fingerprint: { accountId, fingerprint } } });
 }
 
-/** Its account is locked, so it is not destroyed meanwhile. */
+/**
+ * Refuses an instance that doesn't exist or is destroyed. Its account is locked, so it can't be destroyed in the
+ * meantime.
+ */
 async function checkInstance(transaction: Transaction, accountId: string, id: string): Promise<void> {
   const { rows } = await transaction.query<{ status: string }>(
     'select status from instance where id = $2 and account_id = $1',
@@ -79,7 +84,7 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
   if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
 }
 
-/** Removes a key; connections it opened end in every gateway. Refuses with not_found. */
+/** Removes a key. Connections opened with it end at every gateway. Refuses with not_found. */
 export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
@@ -92,7 +97,7 @@ export async function removeSshKey(deps: Deps, accountId: string, id: string): P
   return found;
 }
 
-/** Whom an SSH key lets into an instance; `apiKeyId` is the API key that it ends with, if it does. */
+/** Access granted by an SSH key; `apiKeyId` is the API key on which it depends, if any. */
 export interface SshAccess {
   accountId: string;
   sshKeyId: string;
@@ -100,8 +105,8 @@ export interface SshAccess {
 }
 
 /**
- * The account of the instance and the key, if the account has this key, it may be used from this address and the account is
- * not suspended; else null, whichever was wrong.
+ * Returns the account of the instance and the key if the account has this key, it can be used from this address and the
+ * account is not suspended; otherwise null, without the reason.
  */
 export async function findSshAccess(
   deps: Deps,

@@ -2,21 +2,21 @@ import type { Pool } from 'pg';
 import type { ActivityNote } from '../activity-note.js';
 import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
 
-/** Rows that wait to be written; more are dropped, and counted. */
+/** Maximum rows waiting to be written. Further rows are dropped and counted. */
 const MAX_WAITING = 5_000;
 
 interface Waiting {
   note: ActivityNote;
   at: Instant;
-  /** The code of the refusal; null for a success. */
+  /** Code of the refusal; null for a success. */
   code: string | null;
   times: number;
 }
 
 /**
- * What is written apart from its effect: refusals, and the few successes whose effect has no transaction of its own.
- * Refusals of one key, operation and code within an hour are one row with a count, so that a flood of them fills no disk:
- * the rate limit bounds how many are counted, and the row how many are kept.
+ * Buffers activity that is written separately from its effect: refusals, and the few successes whose effect has no
+ * transaction. Refusals with the same key, operation and code within an hour share one row with a count, so that a
+ * flood of them can't fill the disk: the rate limit bounds the count, and the combined row bounds the storage.
  */
 export class ActivityLog {
   readonly #pool: Pool;
@@ -28,7 +28,7 @@ export class ActivityLog {
     this.#pool = pool;
   }
 
-  /** Rows that found no room since the process began. */
+  /** Number of rows dropped since the process started. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -42,7 +42,7 @@ export class ActivityLog {
     else this.#dropped += 1;
   }
 
-  /** Writes what waits, in one statement. What a database that is away could not take is lost. */
+  /** Writes the waiting rows in one statement. They are lost if the database is down. */
   async flush(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const rows = [...this.#waiting.values()];
@@ -67,7 +67,7 @@ function toJson({ note, at, code, times }: Waiting): object {
   };
 }
 
-/** Refusals of one slot are counted together. */
+/** Returns the slot of a time. Refusals in one slot are counted together. */
 function slotOf(at: Instant): bigint {
   return at / SECONDS_PER_HOUR;
 }

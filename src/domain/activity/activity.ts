@@ -3,7 +3,7 @@ import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** How long a row is kept. */
+/** Days for which a row is kept. */
 export const ACTIVITY_DAYS = 90n;
 const DROPPED_AT_ONCE = 1_000;
 const FLUSH_EVERY_MS = 1_000;
@@ -14,14 +14,14 @@ export type { Activity };
 export interface ActivityFilter {
   keyId?: string | null | undefined;
   operation?: string | null | undefined;
-  /** An instance, key or anything else that it was about. */
+  /** Id or name that the request referred to, such as an instance or key. */
   target?: string | null | undefined;
   refused?: boolean | null | undefined;
   from?: Instant | null | undefined;
   to?: Instant | null | undefined;
 }
 
-/** Newest first, in the order in which they were written. */
+/** Returns activity, newest first, in the order of writing. */
 export function listActivity(
   deps: Deps,
   accountId: string,
@@ -47,11 +47,11 @@ function whereOf({ keyId, operation, target, refused, from, to }: ActivityFilter
   };
 }
 
-/** Removes what is older than 90 days, a bounded number at a time. Returns how many rows went. */
+/** Deletes rows older than 90 days in bounded batches. Returns the number of deleted rows. */
 export async function dropOldActivity(deps: Deps): Promise<number> {
   const before = formatInstant(deps.clock.now() - ACTIVITY_DAYS * SECONDS_PER_DAY);
   for (let dropped = 0; ; ) {
-    // Ids grow with time, but for refusals, whose row moves on: those are looked at again later.
+    // Ids increase with time, except for refusals, whose rows are updated. Those are checked again later.
     const { rowCount } = await deps.db.pool.query(
       `delete from activity where id in (
          select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
@@ -62,7 +62,7 @@ export async function dropOldActivity(deps: Deps): Promise<number> {
   }
 }
 
-/** Writes what is noted apart, and drops what is old. */
+/** Starts writing buffered activity and deleting old rows. */
 export function startActivity(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const flushing = every(FLUSH_EVERY_MS, () => deps.activityLog.flush(), onFault);
   const dropping = every(DROP_EVERY_MS, () => dropOldActivity(deps), onFault);

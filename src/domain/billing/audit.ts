@@ -8,7 +8,7 @@ import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 export interface Finding {
   check: string;
   accountId: string;
-  /** Id of the instance, machine or ledger entry concerned; empty for the account itself. */
+  /** Id of the instance, machine or ledger entry; empty for the account itself. */
   subject: string;
   detail: string;
 }
@@ -17,18 +17,18 @@ export interface AuditReport {
   accounts: number;
   instances: number;
   ledgerEntries: number;
-  /** At most MAX_FINDINGS of each check. */
+  /** At most MAX_FINDINGS per check. */
   findings: Finding[];
 }
 
-/** Findings listed of one check; one is enough to fail. */
+/** Maximum findings listed per check. One is enough to fail. */
 const MAX_FINDINGS = 100;
-/** Checks read every row of the database. */
+/** Long, because checks read every row of the database. */
 const CHECK_TIMEOUT_MS = 3_600_000;
 
 /**
  * Recomputes every account and checks the invariants on one snapshot of the database. The database does the counting,
- * so memory here is bounded however many instances there are. Writes nothing.
+ * so memory use here is bounded for any number of instances. Writes nothing.
  */
 export function audit(deps: Deps): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -52,7 +52,7 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
   return rows.map((row) => ({ check, ...row }));
 }
 
-/** Each check selects its violations, as account_id, subject, detail. */
+/** Checks by name. Each selects its violations as account_id, subject, detail. */
 const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [
     'running totals equal ledger and usage',
@@ -88,7 +88,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or usage.kind <> entry.kind::text or entry.account_id <> instance.account_id or entry.instance_id <> instance.id`,
   ],
   [
-    'every size of a volume that is over is charged once, at its rate and seconds',
+    'every past size of a volume is charged once, at its rate and seconds',
     `select coalesce(size.account_id, entry.account_id) as account_id, coalesce(size.charge_id, entry.id) as subject,
        'usage ' || coalesce(size.units::text, 'missing') || ' units, charged ' || coalesce((-entry.units)::text, 'nothing') as detail
      from (
@@ -102,7 +102,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'volumes agree with their sizes, which follow each other without a gap',
-    `select account_id, volume_id || '/volume/' || ordinal as subject, 'does not follow the size before it, or its rate' as detail
+    `select account_id, volume_id || '/volume/' || ordinal as subject, 'doesn''t follow the previous size, or has another rate' as detail
      from (
        select volume_interval.*, account_id, gb_rate, created_at, row_number() over each as position,
          lag(ended_at) over each as before, lag(volume_interval.size_gb) over each as smaller
@@ -120,14 +120,14 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or (deleted_at is null) <> (delete_reason is null)`,
   ],
   [
-    'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
+    'GPU intervals follow each other without a gap in number or overlap in time, at the locked rate',
     `with numbered as (
        select usage_interval.*, account_id, gpu_rate, created_at, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus,
          row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
        from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
        window each as (partition by instance_id order by ordinal)
      )
-     select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
+     select account_id, instance_id || '/gpu/' || ordinal as subject, 'doesn''t follow the previous interval, or has another rate' as detail
      from numbered
      where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
        or (is_first and started_at < created_at)
@@ -173,7 +173,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or key_limit.limit_reached_at >= date_trunc('month', account.settled_at, 'UTC'))`,
   ],
   [
-    'what keys with a limit spent is what their intervals and charges add up to',
+    'spend of keys with a limit equals the sum of their intervals and charges',
     `select account_id, key_limit.id as subject, 'spent ' || spend_units - month_start_spend_units || ' of the month and burns '
        || burn_rate || ', recomputed ' || fresh."spendUnits" || ' and ' || fresh."burnRate" as detail
      from key_limit, lateral (${keySpend('key_limit.account_id', 'key_limit.id', 'key_limit.settled_at')}) fresh
@@ -200,7 +200,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) sold where sold_until > started_at`,
   ],
   [
-    'whoever sent another instance away is charged the rest of the minimum, once',
+    'an instance that preempted another is charged the rest of the minimum once',
     `select coalesce(minimum.account_id, entry.account_id) as account_id, coalesce(minimum.charge_id, entry.id) as subject,
        'minimum of ' || coalesce(minimum.units, 0) || ' units, charged ' || coalesce(-entry.units, 0) as detail
      from (
@@ -213,7 +213,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where entry.id is null or minimum.charge_id is null or minimum.units <> -entry.units or minimum.ended_at <> entry.at
        or entry.account_id <> minimum.account_id or entry.instance_id <> minimum.id
      union all
-     select account_id, instance.id || '/gpu/' || ordinal, 'has a minimum though it sent nobody away, or another than 60 s'
+     select account_id, instance.id || '/gpu/' || ordinal, 'has a minimum although it preempted no instance, or one other than 60 s'
      from usage_interval used join instance on instance.id = instance_id
      where used.minimum_until is not null and (resource <> 'GPU' or mode = 'INTERRUPTIBLE'
        or used.minimum_until <> started_at + interval '${PREEMPTION_MINIMUM_SECONDS} seconds'
@@ -248,12 +248,12 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or used.minimum_until is distinct from instance.minimum_until or used.minimum_units <> instance.minimum_units`,
   ],
   [
-    'rates are those of the mode',
+    'rates match the mode',
     `select account_id, id as subject, 'the locked rate is not its share of the on-demand rate' as detail from instance
      where gpu_rate <> on_demand_rate * case mode when 'ON_DEMAND' then 100 when 'INTERRUPTIBLE' then 50 else 65 end / 100`,
   ],
   [
-    'early exits are charged where a reserved term was left early, and nowhere else',
+    'early exits are charged only if a reserved term was left early',
     `select instance.account_id, instance.id as subject,
        'early exit of ' || expected || ' units, charged ' || coalesce(-entry.units, 0) as detail
      from (
@@ -273,9 +273,9 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where kind not in ('CREDIT', 'ADJUSTMENT', 'VOLUME_USAGE') and instance.account_id is distinct from ledger_entry.account_id`,
   ],
   [
-    'what is given back was charged, once, at its rate and seconds',
+    'service credits refund charged seconds once, at their rate',
     `select coalesce(instance.account_id, entry.account_id) as account_id, coalesce(gap.credit_id, entry.id) as subject,
-       'gap of ' || coalesce(gap.units::text, 'no') || ' units, given back ' || coalesce(entry.units::text, 'nothing') as detail
+       'gap of ' || coalesce(gap.units::text, 'no') || ' units, credited ' || coalesce(entry.units::text, 'nothing') as detail
      from (
        select *, instance_id || '/service/' || ordinal as credit_id,
          rate * extract(epoch from ended_at - started_at)::bigint as units
@@ -290,8 +290,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
            and used.rate = gap.rate and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true))`,
   ],
   [
-    'no second is given back twice',
-    `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the one before it' as detail
+    'no second is credited twice',
+    `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the previous one' as detail
      from (
        select service_gap.*, account_id,
          lag(ended_at) over (partition by instance_id, resource order by started_at) as before
@@ -299,8 +299,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) gap where before > started_at`,
   ],
   [
-    'a slow start gives back at most 600 s and what it then ran, a template 600 s a day',
-    `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'gives back ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
+    'a slow start is credited at most 600 s and its running time, a template 600 s per day',
+    `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'credits ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
      from service_gap gap join instance on instance.id = gap.instance_id
        join usage_interval used on used.instance_id = gap.instance_id and used.resource = 'GPU'
          and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true)
@@ -309,7 +309,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by account_id, used.instance_id, used.ordinal, used.ended_at, s.running_at
      having sum(gap.ended_at - gap.started_at) > least(interval '600 seconds', coalesce(used.ended_at - s.running_at, interval '600 seconds'))
      union all
-     select account_id, day::text, 'gives back ' || seconds || ' s of templates, noted ' || coalesce(noted, 0)
+     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(noted, 0)
      from (
        select account_id, ((used.ended_at - interval '1 second') at time zone 'UTC')::date as day,
          sum(extract(epoch from gap.ended_at - gap.started_at)) as seconds
@@ -323,7 +323,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where seconds > coalesce(noted, 0)`,
   ],
   [
-    'nothing runs after credit ran out',
+    'nothing is running after credit ran out',
     `select account.id as account_id, instance.id as subject, 'runs although credit ran out at ' || exhausted_at as detail
      from account join instance on instance.account_id = account.id
      where exhausted_at is not null and instance.status = 'RUNNING'`,
@@ -342,8 +342,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by host_id, gpu having count(*) > 1`,
   ],
   [
-    'what is noted of sold GPUs is what runs',
-    `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs and what is noted of them differ' as detail
+    'recorded sold GPUs equal those of running instances',
+    `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs differ from the recorded ones' as detail
      from sold_gpu full join (
        select id, coalesce(host_id, machine_id) as host_id, generate_series(first_gpu, first_gpu + num_gpus - 1) as gpu
        from instance where status = 'RUNNING'
@@ -351,7 +351,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where instance.id is null or instance_id is null`,
   ],
   [
-    'checkpoints are what ledger and usage add up to before them',
+    'checkpoints equal the sums of ledger and usage before them',
     `with moves as (
        select account_id, at, 0 as place, 0 as rate, 0 as rate_seconds, 0 as charged, 0 as credit, spend_units, credit_units
        from account_checkpoint
@@ -378,7 +378,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      from summed where spend_units is not null and (spend_units <> spend or credit_units <> credit)`,
   ],
   [
-    'checkpoints name what was open',
+    'checkpoints list the open instances',
     `select checkpoint.account_id, checkpoint.at::text as subject, 'its instances differ from those open then' as detail
      from account_checkpoint checkpoint left join lateral (
        select sequence, open_instances from account_checkpoint

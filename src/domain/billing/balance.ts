@@ -7,21 +7,22 @@ import { settledAccount } from './settlement.js';
 
 export interface Balance {
   balance: Micro;
-  /** Since the first of the UTC month. */
+  /** Spend since the first of the UTC month. */
   monthSpend: Micro;
-  /** The sum of all GPU, disk and volume rates being paid now, micro-USD per hour. */
+  /** Sum of all GPU, disk and volume rates being paid now, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** When credit runs out at the present burn, or ran out; null when it never will. */
+  /** The second in which credit runs out at the current burn, or ran out; null if it won't run out. */
   exhaustsAt: Instant | null;
   /**
-   * When instances are destroyed and volumes deleted unless credit is added: the end of the present grace period, or of the one to come.
+   * End of the current or the next grace period. Instances are destroyed and volumes deleted then unless credit is
+   * added before.
    */
   diskDeleteAt: Instant | null;
-  /** The second that all figures are of. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 
-/** Settled first, so that it is exact to the second. */
+/** Returns the settled balance, exact to the second. */
 export async function readBalance(deps: Deps, accountId: string): Promise<Balance> {
   return balanceOf(deps, await settledAccount(deps, accountId));
 }

@@ -5,30 +5,32 @@ import type { Units } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
-/** Instances from one checkpoint to the next. */
+/** Instances between two checkpoints. */
 const STEP = 25;
-/** Most checkpoints that one statement makes; the next one makes more. */
+/** Maximum checkpoints created for one statement. The next statement creates more. */
 const MAX_AT_ONCE = 400;
-/** Nothing is booked more than this before the account's last settlement. */
+/**
+ * Seconds after which a settled time is final: nothing is booked longer than this before the account's last settlement.
+ */
 const SETTLED_FOR_SECONDS = 60n;
 
-/** Where reading an account's history begins: the sums of everything before it. */
+/** Starting point for reading an account's history: the sums of everything before it. */
 export interface Checkpoint {
   /** RFC 3339. */
   at: string;
   spendUnits: Units;
   creditUnits: Units;
-  /** Instances that were not destroyed before `at`; all others that matter have a sequence above `sequence`. */
+  /** Instances not destroyed before `at`. All other relevant ones have a sequence above `sequence`. */
   openInstances: string[];
   sequence: number;
-  /** No instance of a higher sequence was created within the period. */
+  /** No instance with a higher sequence was created within the period. */
   lastSequence: number;
 }
 
 /**
- * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at
- * it, and those created since; `until`: the end of the period. Each is joined with its intervals one by one, whatever
- * number of them the planner expects.
+ * SQL for the instances that may have been charged within a period, by the columns of a Checkpoint: those open at it
+ * and those created since. `until` is the end of the period. Each instance is joined with its intervals separately,
+ * however many the planner expects.
  */
 export function usedSince(
   account: string,
@@ -43,8 +45,8 @@ export function usedSince(
 }
 
 /**
- * SQL for the sizes of volumes that may have cost something between two instants, given as SQL, joined with their
- * volumes. No checkpoint is needed to find them: at most 100 are open at once, and the others are found by their end.
+ * SQL for the volume sizes that may have been charged between two instants, given as SQL, joined with their volumes.
+ * They need no checkpoint: at most 100 are open at a time, and the others are found by their end.
  */
 export function sizesWithin(account: string, from: string, until: string): string {
   return `(
@@ -53,7 +55,7 @@ export function sizesWithin(account: string, from: string, until: string): strin
   ) kept join volume_interval on volume_id = kept.id and started_at < ${until} and coalesce(ended_at > ${from}, true)`;
 }
 
-/** The last checkpoint at or before `from`, for a period that ends at `to`. */
+/** Returns the last checkpoint at or before `from`, for a period that ends at `to`. */
 export async function checkpointBefore(
   transaction: Transaction,
   accountId: string,
@@ -68,7 +70,7 @@ export async function checkpointBefore(
   return rows[0]!;
 }
 
-/** Spend and credit before `from`: what the checkpoint says, and what came after it. */
+/** Returns spend and credit before `from`: the checkpoint's sums and everything after it. */
 export async function openingOf(
   transaction: Transaction,
   accountId: string,
@@ -84,7 +86,7 @@ export async function openingOf(
   return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
 }
 
-/** Makes the checkpoints that a long history lacks. A short one, of less than two steps, needs none. */
+/** Creates missing checkpoints of a long history. One with less than two steps needs none. */
 export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>): Promise<void> {
   if (account.deployedInstances < 2 * STEP) return;
   const { rows } = await pool.query<{ sequence: number }>({
@@ -103,7 +105,7 @@ export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>)
 const NEWEST_SQL = `
   select coalesce((select sequence from account_checkpoint where account_id = $1 order by at desc limit 1), 0) as sequence`;
 
-/** Before all history. */
+/** The start of all history. */
 const GENESIS = `timestamptz 'epoch' as at, 0 as sequence, 0::bigint as spend_units, 0::bigint as credit_units, '{}'::text[] as open_instances`;
 
 const BEFORE_SQL = `
@@ -130,8 +132,8 @@ const OPENING_SQL = `
   from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 /**
- * The checkpoint after the newest one: in the second after the deploy that is a step away. Sequences follow the clock
- * but for seconds: those of the next minute are looked through for instances that were created before it.
+ * Creates the checkpoint after the newest one, in the second after the deploy that is one step away. Sequences follow
+ * the clock except for seconds, so those of the next minute are searched for instances created earlier.
  */
 const MAKE_SQL = `
   with base as (

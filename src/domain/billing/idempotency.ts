@@ -6,14 +6,14 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** How long the answer for a key is kept. */
+/** Seconds for which the answer to a key is stored. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
-/** How long a request waits for an earlier one with its key, and how often it looks again. */
+/** Maximum wait of a request for an earlier one with its key, and the polling interval. */
 const WAIT_MS = 5_000;
-const LOOK_AGAIN_MS = 50;
+const POLL_EVERY_MS = 50;
 
-/** A request that its sender may send again: the same key, operation and input get the same answer. */
+/** A request that its sender can repeat: the same key, operation and input get the same answer. */
 export interface IdempotentRequest {
   accountId: string;
   key: string;
@@ -33,7 +33,7 @@ export function idempotentRequest(
   return { accountId, key, fingerprint };
 }
 
-/** Another transaction, perhaps of another process, is handling a request with the key. */
+/** Another transaction, maybe of another process, is handling a request with the key. */
 class KeyInUse extends Error {}
 
 /**
@@ -48,16 +48,16 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
       if (!(error instanceof KeyInUse)) throw error;
     }
     if (performance.now() - startedAt > WAIT_MS) {
-      const message = 'an earlier request with this idempotency key is still under way';
+      const message = 'an earlier request with this idempotency key is still in progress';
       throw new DomainError('idempotency_in_progress', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     }
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }
 
 /**
  * Marks the key as in use and returns the stored answer, if there is one. The mark is a lock of the transaction, so it
- * is released when the process dies. Refuses with idempotency_mismatch; throws KeyInUse, for which `onceFree` waits.
+ * is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which `onceFree` waits.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;
@@ -82,17 +82,17 @@ export async function recall(transaction: Transaction, request: IdempotentReques
 }
 
 /**
- * What a request with the key was answered, undefined when none was carried out. Waits for one that is under way, for 5 s.
- * Refuses with idempotency_in_progress.
+ * Returns the answer to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
+ * progress. Refuses with idempotency_in_progress.
  */
-export function keptAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
+export function storedAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
   return onceFree(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       [`${accountId} ${key}`],
     );
     if (!marks.rows[0]!.free) throw new KeyInUse();
-    // Read after the mark: what was under way is committed by then.
+    // Read after the mark: a request that was in progress has committed by then.
     const answers = await deps.db.pool.query<{ response: unknown }>(
       'select response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
       [accountId, key, formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS)],
@@ -112,8 +112,8 @@ export function remember(transaction: Transaction, request: IdempotentRequest, r
   });
 }
 
-/** Deletes answers that are too old to be repeated. Returns how many. */
-export async function forgetOldAnswers(deps: Deps): Promise<number> {
+/** Deletes expired answers. Returns their number. */
+export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
   ]);

@@ -16,7 +16,7 @@ import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
-/** SQL of the rows that the ledger locks, reads and writes; only ledger.ts executes what writes. */
+/** SQL for the rows that the ledger locks, reads and writes. Only ledger.ts executes writes. */
 
 const ACCOUNT_FIELDS = [
   'id',
@@ -39,7 +39,7 @@ const ACCOUNT_FIELDS = [
   'limitedKeys',
 ] as const satisfies (keyof Account)[];
 
-/** Columns of an instance that may change after its deploy. */
+/** Columns of an instance that can change after its deploy. */
 const INSTANCE_UPDATES = [
   'status',
   'runningSince',
@@ -92,7 +92,7 @@ const INTERVAL_FIELDS = [
   'keyId',
 ] as const satisfies (keyof UsageInterval)[];
 
-/** Columns of a volume that money follows from and that may change. */
+/** Columns of a volume that affect money and can change. */
 const VOLUME_UPDATES = ['sizeGb', 'deletedAt', 'deleteReason'] as const satisfies (keyof Volume)[];
 const VOLUME_FIELDS = [
   'id',
@@ -127,45 +127,45 @@ const KEY_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** Columns of an account that may change after it was created. */
+/** Columns of an account that can change after its creation. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
-/** A machine under the lock of its host, with the instances there. */
+/** A machine under the lock of its host, with the instances on that host. */
 export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hostId: string;
   region: string;
-  /** A host agent runs its instances. */
+  /** Whether a host agent runs its instances. */
   hasHost: boolean;
   /** The undestroyed instances on its host, of any account. */
   liveInstances: Instance[];
-  /** The end of the last GPU second sold of its GPUs to instances that have stopped; null when none was. */
+  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if there is none. */
   soldUntil: Instant | null;
 }
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
-/** Whether anybody is told of its events: for most accounts none has to be written. */
-const IS_TOLD_COLUMN = `${IS_TOLD} as "isTold"`;
+/** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
+const HAS_ACTIVE_WEBHOOK_COLUMN = `${IS_TOLD} as "isTold"`;
 export interface LockedAccount extends Account {
   isTold: boolean;
 }
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account
+  text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account
          where id = any($1::text[] || array(
            select account_id from machine wanted join machine other using (host_id) join instance on machine_id = other.id
            where wanted.id = $2 and status = 'RUNNING' and ${overlapping('wanted', 'other')}))
          order by id for no key update`,
 };
-/** It starts without credit: only ledger entries move money. */
+/** Inserts an account without credit: only ledger entries move money. */
 export const INSERT_ACCOUNT: NamedStatement = {
   name: 'insert-account',
   text: 'insert into account (id, name, demo, created_at, settled_at, signed_up_at) values ($1, $2, $3, $4, $4, $5)',
 };
-/** The running totals of a locked account, computed from its ledger entries and usage intervals. */
+/** Running totals of a locked account, computed from its ledger entries and usage intervals. */
 export const RECOMPUTE_TOTALS: NamedStatement = {
   name: 'recompute-totals',
   text: `select credit_units as "creditUnits", spend_units as "spendUnits", burn_rate as "burnRate",
@@ -175,11 +175,11 @@ export const RECOMPUTE_TOTALS: NamedStatement = {
 };
 export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account where id = $1 for no key update skip locked`,
+  text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 /**
- * Locks the whole host of a machine: machines of one host overlap. It reads nothing: a statement that waited for the lock
- * sees other rows, of the machine and of the host's agent, as they were before.
+ * Locks the whole host of a machine, because machines of one host overlap. It reads nothing: a statement that waited
+ * for the lock sees other rows, of the machine and of the host's agent, in their earlier state.
  */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
@@ -190,7 +190,7 @@ export const LOCK_MACHINE: NamedStatement = {
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
-/** Volumes of the account in the order of their creation, locked, each with the interval of its last size. */
+/** Volumes of the account in order of creation, locked, each with the interval of its last size. */
 const VOLUMES = `
   select ${columns(VOLUME_FIELDS)}, sizes, "sizedAt", "sizeKeyId"
   from volume cross join lateral (
@@ -205,27 +205,27 @@ export const LIVE_VOLUMES_OF_ACCOUNT: NamedStatement = {
   name: 'live-volumes-of-account',
   text: `${VOLUMES} and deleted_at is null order by created_at, id for no key update of volume`,
 };
-/** The keys of an account whose limits count something now or may yet. */
+/** Keys of an account whose limits count something now or may do so later. */
 export const READ_LIMITED_KEYS: NamedStatement = {
   name: 'read-limited-keys',
   text: `select ${columns(KEY_FIELDS)} from key_limit
          where account_id = $1 and monthly_limit is not null
            and (burn_rate > 0 or exists (select from api_key where id = key_limit.id and revoked_at is null)) order by id`,
 };
-/** Locked in one order, as other statements lock them. */
+/** Locked in the same order as by other statements. */
 export const LIMITED_KEYS: NamedStatement = {
   name: 'limited-keys',
   text: `${READ_LIMITED_KEYS.text} for no key update`,
 };
-/** What was spent by key `$2` of account `$1` since the first of the month of `$3`, up to then, and what it burns. */
+/** Spend of key `$2` of account `$1` since the first of the month of `$3`, up to `$3`, and its burn. */
 export const RECOMPUTE_KEY: NamedStatement = {
   name: 'recompute-key',
   text: keySpend('$1', '$2', '$3::timestamptz'),
 };
 
 /**
- * Machine `$1` with the rate of its model in the newest snapshot, per GPU-hour on demand, and until when its GPUs are
- * sold: whatever ran there and stopped has committed, because its account or the machine was locked.
+ * Machine `$1` with the on-demand rate of its model per GPU-hour in the newest snapshot, and the end of the last second
+ * sold on its GPUs. Everything that ran there and stopped has committed, because its account or the machine was locked.
  */
 const LOCKED_MACHINE: NamedStatement = {
   name: 'locked-machine',
@@ -242,7 +242,7 @@ function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
 }
 
-/** Lock a machine's host, then read what a decision on the machine needs. */
+/** Returns statements that lock a machine's host, then read the data for a decision on the machine. */
 export function machineStatements(machineId: string): PreparedStatement[] {
   return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, LOCKED_MACHINE].map((statement) => ({
     ...statement,
@@ -255,7 +255,9 @@ export function machineRows([, live, machines]: readonly object[][]) {
   return { row, liveInstances: live as Instance[] };
 }
 
-/** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
+/**
+ * Returns the statements that write the changes: none, one combined statement for a few rows, or one per row for many.
+ */
 export function writesOf({
   accounts,
   keys,
@@ -278,7 +280,7 @@ export function writesOf({
     ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
     rowsFor(INSERT_ENTRIES, entries),
   ]);
-  // By statements of their own, so that their kinds do not multiply with the others'.
+  // Separate statements, so that their combinations don't multiply with the others'.
   const ofVolumes = statementsOf([
     ...Array.from(updatedVolumes, (row) => rowsFor(UPDATE_VOLUME, [row])),
     rowsFor(INSERT_VOLUME, [...createdVolumes]),
@@ -288,11 +290,11 @@ export function writesOf({
   return [...ofInstances, ...ofVolumes];
 }
 
-/** How rows of one kind are written. */
+/** Describes how to write rows of one kind. */
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];
-  /** SQL for `count` rows; their fields are the parameters from `first` on. */
+  /** SQL for `count` rows, whose fields are the parameters starting at `first`. */
   text(rows: number, first: number): string;
 }
 
@@ -337,7 +339,7 @@ function insertOf<T>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> 
   return { name: `insert ${table}`, fields, text };
 }
 
-/** For one row at a time. */
+/** Builds the update of a table, one row at a time. */
 function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
   const text = (_: number, first: number) => `
     update ${table} set ${fields.map((field, index) => `${columnOf(field)} = $${first + index}`).join(', ')}
@@ -345,10 +347,10 @@ function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['
   return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-/** The values of the rows to write. */
+/** Values of the rows to write. */
 interface Rows {
   write: Pick<RowWrite<unknown>, 'name' | 'text'>;
-  /** Of one row. */
+  /** Number of parameters per row. */
   width: number;
   count: number;
   values: PreparedStatement['values'];
@@ -359,15 +361,18 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
   return { write, width: write.fields.length, count: rows.length, values };
 }
 
-/** A decision changes at most this many rows; settling may change thousands. */
+/**
+ * Maximum rows written by one combined statement. A decision changes at most this many rows; settling can change
+ * thousands.
+ */
 const MAX_ROWS_TOGETHER = 8;
 /**
- * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 7 kinds there are about 6,400 combinations at most, of
- * the 4 of volumes 500.
+ * Statements by the kinds and numbers of rows. With MAX_ROWS_TOGETHER and 7 kinds there are at most about 6,400
+ * combinations, and 500 for the 4 kinds of volumes.
  */
 const writeStatements = new Map<string, NamedStatement>();
 
-/** A few rows are written by one statement, which saves the cost of starting one for each. */
+/** Combines a few rows into one statement, which saves the cost of starting one for each. */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
   const given = rows.filter(({ count }) => count > 0);
   const total = given.reduce((sum, { count }) => sum + count, 0);
@@ -419,7 +424,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
-/** Instants are sent as RFC 3339. */
+/** Converts a value to a parameter. Instants are sent as RFC 3339. */
 function columnValue(field: string, value: unknown): string | number | bigint | null {
   if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
   return value as string | number | bigint | null;
@@ -430,7 +435,7 @@ function columnOf(field: string): string {
 }
 
 function columns(fields: readonly string[]): string {
-  // Instances of versions before slices have no host of their own.
+  // Instances created before slices existed have no host_id.
   const read = (field: string) => (field === 'hostId' ? 'coalesce(host_id, machine_id)' : columnOf(field));
   return fields.map((field) => `${read(field)} as "${field}"`).join(', ');
 }

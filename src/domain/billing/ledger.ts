@@ -39,30 +39,31 @@ import {
 } from './ledger-rows.js';
 
 /**
- * The one place that writes the tables account, instance, usage_interval, volume_interval and ledger_entry, and of volume
- * what money follows from: every write goes through `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine's host, then
- * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks
- * in another order may deadlock. A test refuses statements on these tables anywhere else.
+ * The only place that writes the tables account, instance, usage_interval, volume_interval and ledger_entry, and the
+ * columns of volume that affect money. Every write goes through `write`, with the statements of ledger-rows.ts. A write
+ * locks the accounts concerned (by id), then the machine's host, then reads the time, settles what is due, decides by
+ * the rules, and commits all its changes together. Locking in another order can deadlock. A test refuses statements on
+ * these tables anywhere else.
  */
 
-/** Candidates a picker tries to lock before it gives up on this transaction. */
+/** Maximum candidates that a picker tries to lock in one transaction. */
 const MAX_CANDIDATES = 20;
 
-/** An account that this write creates without credit: its first credit is a step like any other. */
+/** An account that this write creates without credit. Its first credit is a step like any other. */
 interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Created by its own user, not by the operator. */
+  /** Whether its user created it, not the operator. */
   signedUp?: boolean;
 }
 
-/** The rows a write concerns, named before it begins. */
+/** The rows that a write concerns, named before it starts. */
 export interface Scope {
   accountIds: readonly string[];
-  /** The account of `accountIds` that is yet to be created. */
+  /** The account of `accountIds` that is to be created. */
   newAccount?: NewAccount;
-  /** The machine to decide on; the accounts of what runs on its GPUs are locked and settled too. */
+  /** The machine to decide on. The accounts of instances running on its GPUs are also locked and settled. */
   machineId?: string;
   /** Picks the machine, instead of `machineId`. */
   picker?: MachinePicker;
@@ -71,53 +72,53 @@ export interface Scope {
 }
 
 /**
- * Picks the machine of a write that names none. It skips what other transactions have locked and never waits, so it may
- * lock the holders' accounts after the renter's, whatever their ids.
+ * Picks the machine of a write that names none. It skips rows locked by other transactions and never waits, so it can
+ * lock the holders' accounts after the renter's, regardless of their ids.
  */
 export interface MachinePicker {
-  /** A machine to wait for before picking; it and its holders are locked in the order of all writes. */
+  /** A machine to wait for before picking. It and its holders are locked in the order of all writes. */
   waitFor: string | null;
-  /** Locks the best machine that fits and is not locked, leaving out those that one of `busyAccounts` holds. */
+  /** Locks the best matching machine that is not locked, except those held by one of `busyAccounts`. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
-  /** Checked again under the lock: what was read before may have changed. */
+  /** Checks the machine again under the lock, because earlier reads may be outdated. */
   stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
 export interface Candidate {
   machineId: string;
-  /** The accounts whose instances run on its GPUs, and would have to yield. */
+  /** Accounts whose instances are running on its GPUs and would be preempted. */
   holderIds: readonly string[];
 }
 
-/** A write in progress: the locked rows, settled to `at`, the second it happens in. */
+/** A write in progress: the locked rows, settled to `at`, the second in which it happens. */
 export interface Write extends Second {
   transaction: Transaction;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
-  /** A step of the rules for an account of the scope. */
+  /** Returns a step of the rules for an account of the scope. */
   step(account: Account): Step;
-  /** The undestroyed instances of an account, loaded and locked. */
+  /** Loads and locks the undestroyed instances of an account. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** The account's volumes that are not deleted, oldest first, loaded and locked. */
+  /** Loads and locks the account's undeleted volumes, oldest first. */
   liveVolumesOf(account: Account): Promise<Volume[]>;
-  /** A volume of the account, a deleted one too, locked. */
+  /** Loads and locks a volume of the account, including a deleted one. */
   volumeOf(account: Account, id: string): Promise<Volume | undefined>;
-  /** What its monthly limits are decided by, loaded and locked; kept up to date by the steps from then on. */
+  /** Loads and locks the data that decides the account's monthly limits. Steps keep it up to date afterwards. */
   limitedOf(account: Account): Promise<Limited>;
-  /** A key of the account as one with a limit, with what was spent by it in this month, from the rows. */
+  /** Returns a key of the account as one with a limit, with its spend this month recomputed from the rows. */
   limitedKey(account: Account, id: string): Promise<LimitedKey>;
-  /** Replaces the account's running totals by what ledger entries and usage intervals add up to. */
+  /** Recomputes the account's running totals from ledger entries and usage intervals. */
   recomputeTotals(account: Account): Promise<void>;
-  /** Tells the account of an event, in the transaction that makes it true. */
+  /** Emits an event to the account in the transaction that makes it true. */
   emit(event: NewEvent): void;
-  /** Writes what changed so far, before what changes next. A refusal after it would not undo what it wrote. */
+  /** Writes the changes so far, before further changes. A later refusal doesn't undo them. */
   flush(): void;
 }
 
 /**
- * Runs `decide` on the locked and settled rows of the scope and commits what it changed. A DomainError it throws
- * undoes only its own changes: what fell due stays written. `recall` may return the stored answer of the same request.
+ * Runs `decide` on the locked and settled rows of the scope and commits its changes. A DomainError that it throws
+ * undoes only its own changes; settled rows stay written. `recall` may return the stored answer of the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -127,7 +128,8 @@ export async function write<T>(
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
-    // While notices can't be sent, the database sends them with the commit: this process may die before it could.
+    // While notices can't be sent, the database sends them with the commit, because this process could crash before it
+    // does.
     if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
@@ -152,7 +154,7 @@ export async function write<T>(
   return outcome.value;
 }
 
-/** Before the answer is sent: the caches of this process must not be older than its answers. */
+/** Publishes changes before the answer is sent: the caches of this process must not be older than its answers. */
 function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
@@ -179,7 +181,7 @@ async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
     const live = await rows.liveInstancesOf(account);
-    // Volumes end with the grace only, and most accounts have none.
+    // Volumes end only with the grace period, and most accounts have none.
     const volumes = account.liveVolumes === 0 ? [] : await rows.liveVolumesOf(account);
     settle(account, { live, volumes }, rows.at, deps.settings.graceSeconds, rows.changes);
   }
@@ -189,11 +191,11 @@ class WriteRows implements Write {
   readonly transaction: Transaction;
   second: Second = { at: 0n, end: 0n };
   readonly changes = noChanges();
-  /** What was written so far. */
+  /** Rows written so far. */
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>(), stops: [] as StopReason[] };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, LockedAccount>();
-  /** One object for each row, however it was read: the rules change it in place. */
+  /** One object per row, however it was read, because the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
   readonly #volumes = new Map<string, Volume>();
   readonly #created: { id: string; accountId: string }[] = [];
@@ -223,7 +225,10 @@ class WriteRows implements Write {
     return this.second.end;
   }
 
-  /** Time does not run backwards: whatever was settled or sold ended with a second that began before this one. */
+  /**
+   * Returns the earliest second of this write. Time doesn't run backwards: everything settled or sold ended with a
+   * second that started before this one.
+   */
   earliestSecond(): Instant {
     const settled = this.accounts().map(({ settledAt }) => settledAt);
     return latest(this.machine?.soldUntil ?? 0n, ...settled) - 1n;
@@ -241,7 +246,7 @@ class WriteRows implements Write {
     });
   }
 
-  /** In one message: each statement reads only after those before it have their locks. */
+  /** Locks the rows of the scope in one message. Each statement reads only after the previous ones hold their locks. */
   async lock({ accountIds, machineId, picker, instanceId }: Scope): Promise<void> {
     const [accounts, ...others] = await this.transaction.run(
       { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? picker?.waitFor ?? null] },
@@ -252,13 +257,13 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Another account rented it before the machine was locked; that account has to be locked first.
+    // Another account rented it before the machine was locked. That account must be locked first.
     if (row === undefined) return;
     if (!this.#areHoldersLocked(row, liveInstances)) throw new StaleReadError();
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
-  /** Leaves `machine` undefined when nothing fits, or all that fits is locked by others. */
+  /** Picks a machine. Leaves `machine` undefined if none matches, or all matching ones are locked by others. */
   async pickMachine(picker: MachinePicker): Promise<void> {
     if (picker.waitFor !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [picker.waitFor] });
     const busyAccounts: string[] = [];
@@ -275,7 +280,10 @@ class WriteRows implements Write {
     }
   }
 
-  /** Null once it is accepted; rejected when an account of a holder is locked by another transaction, or it changed before it was locked. */
+  /**
+   * Accepts a candidate and returns null. Returns busy accounts if an account of a holder is locked by another
+   * transaction, or none if the candidate changed before it was locked.
+   */
   async #accept(
     picker: MachinePicker,
     { machineId, holderIds }: Candidate,
@@ -387,7 +395,7 @@ class WriteRows implements Write {
       const { stopReason = null } = (resource === 'GPU' && this.#instances.get(instanceId)) || {};
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
-    // Emptied in place: steps made before this go on noting their changes here.
+    // Emptied in place: earlier steps continue to record their changes here.
     for (const noted of Object.values(this.changes) as (Set<unknown> | unknown[])[])
       if (Array.isArray(noted)) noted.length = 0;
       else noted.clear();
@@ -398,7 +406,7 @@ class WriteRows implements Write {
   }
 }
 
-/** The objects that are known of these rows; what is not known becomes so. */
+/** Returns the known object of each row, registering new ones. */
 function knownOf<T extends { id: string }>(known: Map<string, T>, rows: readonly T[]): T[] {
   return rows.map((row) => {
     const before = known.get(row.id);

@@ -1,18 +1,21 @@
 /**
- * SQL that recomputes an account's running totals from rows that never change: ledger entries, usage intervals and locked
- * rates. It shares no code with the rules that keep the totals, so that each checks the other.
+ * SQL that recomputes an account's running totals from rows that never change: ledger entries, usage intervals and
+ * locked rates. It shares no code with the rules that keep the totals, so that each checks the other.
  */
 
-/** SQL for the ledger entries that change credit, and those that are charges beside the usage intervals. */
+/** SQL for the ledger entries that change credit, and for those that are charges in addition to the usage intervals. */
 export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
 export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
-/** Seconds of an interval, of usage or of a volume, before the instant `until`; an open interval counts up to it. */
+/**
+ * SQL for the seconds of an interval, of usage or of a volume, before the instant `until`. An open interval counts up
+ * to it.
+ */
 export function secondsBefore(until: string): string {
   return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;
 }
 
-/** One row for each account of `accounts` (a table expression with the columns of account): what its totals must be. */
+/** SQL for the expected totals of each account in `accounts`, a table expression with the columns of account. */
 export function recomputed(accounts: string): string {
   return `
   with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
@@ -52,8 +55,8 @@ export function recomputed(accounts: string): string {
 }
 
 /**
- * What an API key spent of its month up to an instant, and what it burns. `account`, `key` and `until` are SQL for their
- * ids and the instant.
+ * SQL for the spend of an API key in its month up to an instant, and its burn. `account`, `key` and `until` are SQL for
+ * their ids and the instant.
  */
 export function keySpend(account: string, key: string, until: string): string {
   const start = `date_trunc('month', ${until}, 'UTC')`;
@@ -76,7 +79,7 @@ export function keySpend(account: string, key: string, until: string): string {
   ) charged`;
 }
 
-/** The second at which the next exhaustion or end of grace falls, from the columns of a recomputed row. */
+/** SQL for the second of the next exhaustion or end of grace, from the columns of a recomputed row. */
 export const DUE_AT = `
   case when live_instances = 0 and live_volumes = 0 then null
     when exhausted_at is not null then disk_delete_at

@@ -6,19 +6,19 @@ import type { Instant } from '../rules/time.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
-/** Most accounts settled in one sweep; the next sweep settles more. */
+/** Maximum accounts settled per sweep. The next sweep settles more. */
 const SWEEP_BATCH = 200;
 
-/** Returns the account after writing everything that fell due, so that no stored status lags behind the money. */
+/** Returns the account after writing everything that was due, so that no stored status lags behind the money. */
 export async function settledAccount(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
-  // Whatever is asked for, this is not it.
+  // Settling is not the requested operation, so it is not recorded as activity.
   return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.account(accountId)!);
 }
 
-/** As `settledAccount`, with what its monthly limits are decided by: to preview a decision that is made under locks. */
+/** Like `settledAccount`, with the data that decides its monthly limits, to preview a decision made under locks. */
 export async function settledWithLimits(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await settledAccount(deps, accountId);
   if (!hasMonthlyLimits(account)) return account;
@@ -29,7 +29,7 @@ export async function settledWithLimits(deps: Deps, accountId: string): Promise<
   return { ...account, limited: { keys: keys.rows, live: [...live] } };
 }
 
-/** The second in which the first account falls due, maybe a past one; null: no account will without a change. */
+/** Returns the second in which the first account falls due, maybe in the past; null if none will without a change. */
 export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ dueAt: Instant | null }>({
     name: 'next-due',
@@ -40,12 +40,12 @@ export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
   return dueAt === null ? null : dueAt + 1n;
 }
 
-/** Settles accounts with something due that nobody has read since. Returns how many. */
+/** Settles accounts that are due and that no request has settled since. Returns their number. */
 export async function settleDue(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }
 
-/** As `settleDue`, but skips locked accounts: whoever holds the lock settles them. */
+/** Like `settleDue`, but skips locked accounts: the holder of the lock settles them. */
 export async function settleUnlocked(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-unlocked-accounts', 'for no key update skip locked');
 }

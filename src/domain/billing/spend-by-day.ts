@@ -19,36 +19,36 @@ import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
-/** How many instances are named by default. */
+/** Default number of instances listed. */
 export const DEFAULT_NAMED = 10;
-/** Most charges that are read of one instance on one day. */
+/** Maximum charges read, one per instance and day. */
 const MAX_CHARGES = 50_000;
 
-/** What an account spent in a period of UTC days, by day and by instance. */
+/** Spend of an account in a period of UTC days, by day and by instance. */
 export interface SpendByDay {
-  /** First and last day, YYYY-MM-DD. Days that have not come yet are left out. */
+  /** First and last day, YYYY-MM-DD. Future days are omitted. */
   from: string;
   to: string;
-  /** The second up to which it is counted. */
+  /** The second up to which spend is counted. */
   asOf: Instant;
   total: Micro;
   days: SpendDay[];
-  /** The instances with the greatest spend, greatest first. */
+  /** Instances with the highest spend, in descending order. */
   instances: InstanceSpend[];
-  /** Spent on all other instances, and on volumes. */
+  /** Spend on all other instances and on volumes. */
   others: Micro;
-  /** Of that: on volumes. */
+  /** Part of others spent on volumes. */
   volumes: Micro;
-  /** Of all instances: what each model cost, greatest first. With `volumes` they add up to the total. */
+  /** Spend of all instances by model, in descending order. Together with `volumes` they add up to the total. */
   models: { gpu: string; amount: Micro }[];
-  /** The names with the greatest spend, greatest first; as many as instances are named. */
+  /** Names with the highest spend, in descending order; as many as the instances listed. */
   names: NameSpend[];
 }
 
 export interface NameSpend {
-  /** That its launch gave; the id of an instance without one. */
+  /** Name given by launches; the id of an instance without one. */
   name: string;
-  /** How many instances had it. */
+  /** Number of instances with the name. */
   instances: number;
   amount: Micro;
 }
@@ -56,7 +56,7 @@ export interface NameSpend {
 export interface SpendDay {
   date: string;
   total: Micro;
-  /** Spend of that day on the named instances, in their order; instances without spend are left out. */
+  /** Spend of that day on the listed instances, in their order. Instances without spend are omitted. */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;
   volumes: Micro;
@@ -71,16 +71,16 @@ export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'regio
 interface Charge {
   /** Days since `from`. */
   day: number;
-  /** Null: all volumes together. */
+  /** Null for all volumes together. */
   instanceId: string | null;
   units: Units;
 }
 
 /**
- * Every amount is the rounded total after it less the rounded total before it, day by day and within a day in the
- * order of the instances: so all of them add up, by row and by column, and a month's days to its spend. Names the
- * `limit` instances with the greatest spend. Refuses with invalid_request a period that is too long or begins in the
- * future.
+ * Returns spend by day and by instance. Every amount is the difference between the rounded totals after and before it,
+ * day by day and, within a day, in the order of instances. All amounts therefore add up by row and by column, and the
+ * days of a month add up to its spend. Lists the `limit` instances with the highest spend. Refuses with invalid_request
+ * a period that is too long or starts in the future.
  */
 export async function spendByDay(
   deps: Deps,
@@ -105,7 +105,7 @@ export async function spendByDay(
       accountId,
       formatInstant(first),
       formatInstant(usedTo),
-      // What is booked within this second counts.
+      // Charges booked within this second count.
       formatInstant(end > asOf ? asOf + 1n : end),
       MAX_CHARGES + 1,
       checkpoint.openInstances,
@@ -113,7 +113,7 @@ export async function spendByDay(
       checkpoint.lastSequence,
     ]);
     if (charges.length > MAX_CHARGES) {
-      throw new DomainError('invalid_request', 'too much was rented in this period; choose a shorter one', {
+      throw new DomainError('invalid_request', 'the period has too many charges; choose a shorter one', {
         field: 'from',
       });
     }
@@ -146,12 +146,12 @@ export async function spendByDay(
   });
 }
 
-/** Sorting is stable: of equal amounts the older comes first. */
+/** Sorts in descending order. Sorting is stable, so the older of equal amounts comes first. */
 function greatestFirst<Spent extends { amount: Micro }>(all: readonly Spent[]): Spent[] {
   return all.toSorted(({ amount: one }, { amount: other }) => (one < other ? 1 : one > other ? -1 : 0));
 }
 
-/** The sums of those that have a key in common, in the order in which the keys were first met. */
+/** Sums instances by key, in the order in which the keys first occur. */
 function grouped(all: readonly InstanceSpend[], keyOf: (instance: InstanceSpend) => string) {
   const groups = new Map<string, { key: string; count: number; amount: Micro }>();
   for (const instance of all) {
@@ -170,7 +170,7 @@ function checkPeriod(from: string, to: string, first: Instant, last: Instant, to
   if (from > today) refuse('from', 'from must not be in the future');
   if (last < first) refuse('to', 'to must not be before from');
   if (last - first >= BigInt(MAX_SPEND_DAYS) * SECONDS_PER_DAY) {
-    refuse('from', `from ${from} to ${to} are more than ${MAX_SPEND_DAYS} days`);
+    refuse('from', `the period ${from} to ${to} must have at most ${MAX_SPEND_DAYS} days`);
   }
 }
 
@@ -180,7 +180,7 @@ interface Amount {
   amount: Micro;
 }
 
-/** Rounding is cumulative, in the order of the charges. */
+/** Rounds cumulatively, in the order of the charges. */
 function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
   let spent = spentBefore;
   return charges.map(({ day, instanceId, units }) => {
@@ -190,7 +190,7 @@ function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
   });
 }
 
-/** Every day of the period, those without spend too. */
+/** Returns every day of the period, including those without spend. */
 function daysOf(
   first: Instant,
   last: Instant,
@@ -217,7 +217,7 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** The days that an interval touches, each with its begin and its end. */
+/** The days that an interval touches, each with its start and end. */
 const CUT = `
       cross join lateral (
         select day, $2::timestamptz + day * interval '24 hours' as day_start,
@@ -230,8 +230,8 @@ const CUT = `
 const UNITS_OF_DAY = `rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')})`;
 
 /**
- * What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; after them
- * all volumes together. In a fixed order.
+ * Charges of each instance on each day, from intervals cut at midnight UTC, early exits and minimums, followed by all
+ * volumes together. In a fixed order.
  */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (

@@ -15,45 +15,45 @@ import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 /**
- * What one instance was charged within the period, for GPUs, disk, an early exit or sending others away; or one volume,
+ * Charges of one instance within the period for GPUs, disk, an early exit or a preemption minimum, or of one volume
  * while it had one size.
  */
 export interface StatementLine {
-  /** Null of a volume. */
+  /** Null for a volume. */
   instanceId: string | null;
-  /** Null of an instance. */
+  /** Null for an instance. */
   volumeId: string | null;
   kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM' | 'VOLUME';
   /**
-   * Seconds billed within the period; for an early exit, those the discount is returned for; for the minimum of
-   * starts that sent another instance away, those that were left to it.
+   * Seconds billed within the period. For an early exit: the seconds whose discount is repaid. For a preemption
+   * minimum: the seconds remaining of it.
    */
   seconds: bigint;
-  /** Locked rate, micro-USD per hour; for an early exit, the discount. */
+  /** Locked rate in micro-USD per hour; for an early exit, the discount. */
   rate: Rate;
-  /** The first of these seconds, and the end of the last; for an early exit or a minimum, when it was booked. */
+  /** Start of the first of these seconds and end of the last; for an early exit or a minimum, when it was booked. */
   from: Instant;
   to: Instant;
-  /** Exact: rate × seconds. */
+  /** Exact charge: rate × seconds. */
   units: Units;
-  /** The rounded total after this line less the rounded total before it. */
+  /** Rounded total after this line minus the rounded total before it. */
   amount: Micro;
 }
 
-/** Money that moved within the period, other than charges. */
+/** A balance change within the period other than a charge. */
 export interface StatementMovement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
   at: Instant;
-  /** The rounded total after it less the rounded total before it. */
+  /** Rounded total after it minus the rounded total before it. */
   amount: Micro;
-  /** The instance whose charges a service credit gives back. */
+  /** The instance whose charges a service credit refunds. */
   instanceId: string | null;
   reference: string | null;
   note: string | null;
 }
 
-/** The period [from, to): opening + movements − lines = closing, to the last micro-USD. */
+/** A statement for the period [from, to): opening + movements − lines = closing, to the last micro-USD. */
 export interface Statement {
   accountId: string;
   from: Instant;
@@ -65,9 +65,8 @@ export interface Statement {
 }
 
 /**
- * The account's statement, made from ledger and usage intervals on one snapshot of the database. `to` null or in the
- * future means up to and including this second. Refuses a period that ends before it begins, or has more than
- * `maxLines`.
+ * Returns the account's statement from ledger and usage intervals, on one snapshot of the database. If `to` is null or
+ * in the future, it includes this second. Refuses a period that ends before it starts or has more than `maxLines`.
  */
 export async function statement(
   deps: Deps,
@@ -82,7 +81,7 @@ export async function statement(
   const account = await settledAccount(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
-  // Usage of future seconds is left out; what was booked within this second is included.
+  // Usage of future seconds is omitted; entries booked within this second are included.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);
@@ -116,7 +115,7 @@ export async function statement(
   });
 }
 
-/** Rounding is cumulative, so that the lines add up to the change of the shown spend. */
+/** Rounds cumulatively, so that the lines add up to the change of the shown spend. */
 function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefore: Units) {
   let spent = spentBefore;
   const lines = usage.map((line): StatementLine => {
@@ -127,7 +126,7 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-/** Rounded cumulatively too: a service credit need not be whole micro-USD. */
+/** Also rounded cumulatively, because a service credit may not be whole micro-USD. */
 async function movementsWithin(
   transaction: Transaction,
   accountId: string,

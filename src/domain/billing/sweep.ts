@@ -1,7 +1,7 @@
 import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
 import type { Instant } from '../rules/time.js';
-import { forgetOldAnswers } from './idempotency.js';
+import { pruneIdempotencyRecords } from './idempotency.js';
 import { nextDueAt, settleDue } from './settlement.js';
 
 /** What ends by itself shows within a second, though gateways die. */
@@ -12,7 +12,7 @@ const FORGET_EVERY_MS = 600_000;
 export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const sweeps = [
     whenDue(deps, SETTLE_EVERY_MS, () => settleWhatIsDue(deps), onFault),
-    every(FORGET_EVERY_MS, () => forgetOldAnswers(deps), onFault),
+    every(FORGET_EVERY_MS, () => pruneIdempotencyRecords(deps), onFault),
   ];
   return { stop: async () => void (await Promise.all(sweeps.map(({ stop }) => stop()))) };
 }

@@ -4,8 +4,9 @@ import { seenAt } from '../rules/usage.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
 
 /**
- * Up to when the account of a row was settled when the row was read. A stop takes the whole of its second, so the account
- * may be a second ahead of the clock: the figures of its other instances are then of that second too.
+ * Second up to which a row's account was settled when the row was read. A stop takes the whole second in which it
+ * happens, so the account can be a second ahead of the clock. The figures of its other instances then refer to that
+ * second too.
  */
 const settledAtOf = new WeakMap<InstanceRow, Instant>();
 
@@ -14,7 +15,10 @@ export function readWith<Row extends InstanceRow>({ settledAt }: Pick<Account, '
   return row;
 }
 
-/** The second that its figures are of at `now`: never before its last change, and of a destroyed one its end. */
+/**
+ * Returns the second to which the row's figures refer at `now`: never before its last change, and its end if it is
+ * destroyed.
+ */
 export function asOfNow(row: InstanceRow, now: Instant): Instant {
   return seenAt(fromRow(row), latest(now, settledAtOf.get(row) ?? now));
 }

@@ -18,17 +18,17 @@ import { machineForPreview } from './machine-for-preview.js';
 
 /** Whether a stopped instance can be started, as `start` would decide now. */
 export interface StartCheck {
-  /** Null: it can. */
+  /** Null if it can be started. */
   refusal: Refused | null;
   preempts: boolean;
-  /** Minimum GPU seconds that a start is billed for. */
+  /** Minimum GPU seconds billed for the start. */
   minimumGpuSeconds: bigint;
-  /** What the balance must hold. */
+  /** Required balance. */
   coverNeeded: Micro;
   asOf: Instant;
 }
 
-/** Null for one that is not stopped. */
+/** Previews a start; null for an instance that is not stopped. */
 export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | null): Promise<StartCheck | null> {
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;

@@ -4,13 +4,13 @@ import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/** Has the machine's agent run a container for a new instance, made from its template as it is now. */
+/** Has the machine's agent run a container for a new instance, based on the current state of its template. */
 export function beginContainer(current: Write, instance: Instance, launch: Launch = {}): void {
   // The container refers to the instance.
   current.flush();
   const { id, hostId, template } = instance;
   const { env = {}, ports = [], entrypoint, command } = launch;
-  // With an entrypoint of one's own, a command that belongs to another is left out.
+  // With a custom entrypoint, the default command is omitted.
   const hasCommand = command !== undefined || entrypoint !== undefined;
   current.transaction.later({
     name: 'begin-container',
@@ -28,19 +28,19 @@ export function beginContainer(current: Write, instance: Instance, launch: Launc
   });
 }
 
-/** Notes another start of an instance; one that ran before its machine had an agent has no container. */
+/** Records another start of an instance. An instance deployed before its machine had an agent has no container. */
 export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>, { id, gpuIntervals }: Instance): void {
   transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
 }
 
-/** Begins to note what is known of an instance that is to stop when it is idle. */
+/** Starts tracking the idleness of an instance that is to stop when idle. */
 export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, { id }: Instance): void {
   // The row refers to the instance.
   current.flush();
   current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
 }
 
-/** A container of the instance's account, of any of its instances, is not known to have ended on its GPUs. */
+/** Whether a container of any of the account's instances is not known to have ended on the instance's GPUs. */
 const OWN_IS_THERE = `exists (
   select from container other join instance mine on mine.id = other.instance_id
   where other.machine_id = coalesce(instance.host_id, instance.machine_id) and ${overlapping('mine', 'instance')}
@@ -48,13 +48,13 @@ const OWN_IS_THERE = `exists (
     and other.told_start > 0
     and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED', 'EXITED')))`;
 
-/** Nothing of the renter's own decides whether it starts. */
+/** Whether no input of the renter can prevent the start. */
 const IS_AS_TEMPLATE_SAYS = `not exists (
   select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin}')`;
 
 /**
- * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images
- * that have a server for SSH of their own.
+ * A template that is not a known slug is an image. The renter's newest ten public keys are passed to images that have
+ * their own SSH server.
  */
 const BEGIN_CONTAINER = `
   with keys as (

@@ -1,10 +1,10 @@
 import { checkOptional, fields } from '../fields.js';
 import type { DeadlineTexts } from '../rules/deadline.js';
 
-/** As the caller gives them; each may be left out or null. */
+/** Deadlines as given by the caller; each can be omitted or null. */
 export type DeadlinesInput = Partial<DeadlineTexts>;
 
-/** Undefined for none at all. Refuses with invalid_request. */
+/** Reads deadlines; undefined if there are none. Refuses with invalid_request. */
 export function readDeadlines({ stopAt, destroyAt }: DeadlinesInput): DeadlineTexts | undefined {
   const checked = {
     stopAt: checkOptional('stopAt', fields.stopAt, stopAt) ?? null,

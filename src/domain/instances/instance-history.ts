@@ -8,10 +8,10 @@ import type { Instant } from '../rules/time.js';
 import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** Most instances that one page scans for matches: this limits its cost, however rare they are. */
+/** Maximum instances that one page scans for matches. This bounds its cost, however rare matches are. */
 export const MAX_ROWS_SCANNED = 10_000;
 
-/** Conditions for instances of the history. Null, left out and an empty list mean no condition. */
+/** Conditions for instances of the history. Null, omitted and empty lists mean no condition. */
 export interface InstanceFilter {
   statuses?: readonly InstanceStatus[] | null;
   stopReasons?: readonly StopReason[] | null;
@@ -24,20 +24,20 @@ export interface InstanceFilter {
 }
 
 export interface HistoryRange extends Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> {
-  /** Sequence number that the page begins beyond; null for the newest, or backwards for the oldest. */
+  /** Sequence number beyond which the page starts; null for the newest, or backwards for the oldest. */
   position: number | null;
-  /** Size of the page; negative for a page of those that are newer. */
+  /** Size of the page; negative for a page of newer instances. */
   take: number;
 }
 
 export interface HistoryPage {
   /** Newest first. */
   instances: InstanceRow[];
-  /** The last sequence number scanned if the limit ended the search, so that more may follow; else null. */
+  /** Last sequence number scanned if the limit ended the scan, so that more may follow; otherwise null. */
   scannedTo: number | null;
 }
 
-/** Every instance of the account that matches, newest first, one page of it. Refuses a filter out of bounds. */
+/** Returns one page of the account's matching instances, newest first. Refuses a filter out of bounds. */
 export async function instanceHistory(
   deps: Deps,
   accountId: string,
@@ -48,7 +48,7 @@ export async function instanceHistory(
   const account = await settledAccount(deps, accountId);
   const orderBy = { sequence: 'desc' } as const;
   if (wanted === null) {
-    // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
+    // With its own cursor, Prisma would read everything beyond it and cut the page out of that.
     const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
     const where = { accountId, ...beyond };
     const rows = await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take });
@@ -64,7 +64,7 @@ export async function instanceHistory(
   return { instances: instances.map((row) => readWith(account, row)), scannedTo: isCutShort ? span.furthest : null };
 }
 
-/** Null when it asks for nothing. */
+/** Checks a filter; null if it has no condition. */
 function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
   const some = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
   const checked = {
@@ -80,15 +80,15 @@ function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdT
 
 interface Span {
   isBackwards: boolean;
-  /** The first and the last sequence number to scan. */
+  /** First and last sequence number to scan. */
   nearest: number;
   furthest: number;
-  /** Where the history ends. */
+  /** Sequence number at which the history ends. */
   end: number;
   limit: number;
 }
 
-/** Sequence numbers have no gaps: a range of N numbers holds N instances. */
+/** Returns the range to scan. Sequence numbers have no gaps: a range of N numbers has N instances. */
 function spanOf(position: number | null, take: number, newest: number): Span {
   const limit = Math.abs(take);
   if (take < 0) {
@@ -105,7 +105,7 @@ function spanOf(position: number | null, take: number, newest: number): Span {
   return { isBackwards: false, nearest, furthest: Math.max(nearest - MAX_ROWS_SCANNED + 1, 1), end: 1, limit };
 }
 
-/** Read from an index alone, which holds all that a filter may ask for. */
+/** Finds sequences with an index-only scan: the index has all columns that a filter can use. */
 async function findSequences(
   { db }: Deps,
   accountId: string,

@@ -7,7 +7,7 @@ export type { InstanceRow };
 const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
 const instant = (value: Date | null) => (value === null ? null : instantOf(value));
 
-/** An instance of the rules as a Prisma row. */
+/** Converts an instance of the rules to a Prisma row. */
 export function toRow(instance: Instance): InstanceRow {
   return {
     ...instance,
@@ -23,7 +23,7 @@ export function toRow(instance: Instance): InstanceRow {
   };
 }
 
-/** A Prisma row as an instance of the rules. */
+/** Converts a Prisma row to an instance of the rules. */
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
@@ -59,7 +59,7 @@ const BIGINT_FIELDS: ReadonlySet<string> = new Set([
   'minimumUnits',
 ] satisfies (keyof Instance)[]);
 
-/** An instance as JSON to be stored: bigints as text. */
+/** Converts an instance to JSON for storage, with bigints as text. */
 export function toJson(instance: Instance): Record<string, unknown> {
   const entries = Object.entries(instance);
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]));
@@ -73,7 +73,7 @@ export function fromJson(json: unknown): Instance {
   ) as unknown as Instance;
 }
 
-/** Fields that answers stored by an earlier version lack. */
+/** Fields missing from answers stored by an earlier version. */
 const NEW_FIELDS = {
   firstGpu: 0,
   minimumUntil: null,

@@ -4,10 +4,10 @@ import { StaleReadError, type Transaction } from '../../database/transaction.js'
 import {
   type IdempotentRequest,
   idempotentRequest,
-  keptAnswer,
   onceFree,
   recall,
   remember,
+  storedAnswer,
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
@@ -65,9 +65,9 @@ import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
-import { checkLaunchOfStart, type LaunchInput, noteLaunch, readLaunch } from './launch.js';
-import { noteTcpPorts, takeTcpPorts } from './tcp-ports.js';
-import { checkTemplate, makeTokensOf, type TemplateInUse, templateInUse } from './template-terms.js';
+import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
+import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
+import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 
 export type { InstanceRow, Usage };
 
@@ -76,13 +76,13 @@ const INSTANCE_ID_BYTES = 4;
 const LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
 
-/** The terms of a rental, as the caller gives them. */
+/** Terms of a rental, as given by the caller. */
 export interface TermsInput extends DeadlinesInput {
   template?: string | null;
   diskGb?: number | null;
   mode?: PricingMode | null;
   launch?: LaunchInput | null;
-  /** USD that the instance may cost in all. */
+  /** Maximum total cost of the instance in USD. */
   spendLimit?: number | null;
   /** Idle minutes after which it stops. */
   stopWhenIdle?: number | null;
@@ -92,31 +92,31 @@ export interface TermsInput extends DeadlinesInput {
 
 export interface DeployInput extends TermsInput {
   machineId: string;
-  /** USD per hour of the whole machine in the mode; a higher price is refused. */
+  /** Maximum USD per hour of the whole machine in the mode. A higher price is refused. */
   maxPricePerHour?: number | null;
 }
 
-/** The terms within their bounds. */
+/** Checked terms of a rental. */
 export interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** Left out: what the template says. */
+  /** If omitted, the template applies. */
   launch?: Launch | undefined;
   deadlines?: DeadlineTexts | undefined;
-  /** Left out: no limit. */
+  /** If omitted, there is no limit. */
   spendLimit?: Micro | undefined;
-  /** Left out: never because of that. */
+  /** If omitted, it never stops for idleness. */
   stopWhenIdle?: number | undefined;
-  /** Left out: none. */
+  /** If omitted, there are none. */
   volumes?: readonly VolumeAtPath[] | undefined;
-  /** The API key that asks for it; null for the operator. */
+  /** API key used for the request; null for the operator. */
   keyId: string | null;
-  /** The highest acceptable rate of the whole machine in the mode. */
+  /** Maximum acceptable rate of the whole machine in the mode. */
   maxRate: Rate | null;
-  /** The machine was picked because it fits: if it no longer does, another may. */
+  /** Whether the machine was picked because it matched: if it no longer does, another one may. */
   isPicked?: boolean;
-  /** An instance that is stopped in the same write: what it holds is free for this one. */
+  /** An instance stopped in the same write, whose volumes this one can take. */
   stopping?: string | undefined;
   inUse: TemplateInUse;
 }
@@ -127,20 +127,20 @@ export interface ActionInput {
   idempotencyKey?: string | null;
 }
 
-/** The instance after the change; `replayed` when it is the stored answer of the same request sent earlier. */
+/** The instance after the change. `replayed` if it is the stored answer of an earlier, identical request. */
 export interface Outcome {
   instance: InstanceRow;
   replayed: boolean;
 }
 
-/** The account's running and stopped instances, newest first. */
+/** Returns the account's running and stopped instances, newest first. */
 export async function activeInstances(
   deps: Deps,
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
   const account = await settledAccount(deps, accountId);
-  // Clients poll the plain list: read without Prisma it costs half.
+  // Clients poll the plain list. Reading it without Prisma costs half.
   if (!('include' in query) && !('select' in query))
     return (await deps.accountLoader.liveInstances(accountId)).map((each) => readWith(account, toRow(each)));
   const rows = await deps.db.prisma.instance.findMany({
@@ -152,7 +152,7 @@ export async function activeInstances(
   return rows.map((row) => readWith(account, row));
 }
 
-/** For the operator: undestroyed instances of one account or of all, settled, newest first; at most 10,000. */
+/** Returns undestroyed instances of one account or of all, settled, newest first, for the operator; at most 10,000. */
 export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
@@ -163,14 +163,17 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
   });
 }
 
-/** Null when the account has no such instance: another account's looks exactly like one that does not exist. */
+/**
+ * Returns an instance; null if the account has no such instance. Another account's instance looks exactly like a
+ * missing one.
+ */
 export async function findInstance(
   deps: Deps,
   accountId: string,
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
-  // Used even when it will not be needed: Pothos warns of a query that was never read.
+  // Read even if it won't be needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
   const account = await settledAccount(deps, accountId);
@@ -179,23 +182,25 @@ export async function findInstance(
 }
 
 /**
- * The instance that a request with this idempotency key rented or acted on within 24 hours, as it is now; null when no such
- * request was carried out. For whoever lost the answer. Refuses with invalid_request and idempotency_in_progress.
+ * Returns the current state of the instance that a request with this idempotency key rented or acted on within the last
+ * 24 hours; null if no such request was carried out. Lets a client recover a lost answer. Refuses with invalid_request
+ * and idempotency_in_progress.
  */
-export async function instanceOfRequest(
+export async function instanceByIdempotencyKey(
   deps: Deps,
   accountId: string,
   idempotencyKey: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
-  const answer = (await keptAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
-  // Answers of other operations are kept too: their ids are not those of instances.
+  const answer = (await storedAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
+  // Answers of other operations are also stored, but their ids are not those of instances.
   return findInstance(deps, accountId, String(answer?.id), query);
 }
 
 /**
- * Rents a machine, by an API key whose limit counts it. Refuses with missing_machine, invalid_request and deploy_failed.
+ * Rents a machine. `keyId` is the API key whose limit counts the rental. Refuses with missing_machine, invalid_request
+ * and deploy_failed.
  */
 export function deploy(
   deps: Deps,
@@ -215,7 +220,7 @@ async function deployMachine(
   const wanted = { ...checkDeploy(input), keyId };
   const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // Unchanged for requests without these, because answers to them are stored.
+  // The fingerprint of requests without these inputs must not change, because their answers are stored.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
   const attached = volumes === undefined ? undefined : { volumes };
   const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
@@ -230,7 +235,7 @@ async function deployMachine(
   });
 }
 
-/** Refuses deadlines that are over before anything is looked for: what is wrong with the input comes first. */
+/** Refuses past deadlines before searching for a machine, because invalid input is reported first. */
 export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | 'mode'>, at: Instant): void {
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
@@ -256,29 +261,29 @@ export async function rent(
   const volumes = await lockVolumes(current, deps, asked, 'deploy_failed');
   const volumeGb = totalGb(volumes);
   const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
-  // A new price was published since the machine was picked.
+  // A new price was published after the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
   admitAccount(account, current.at, claimed, coverSeconds);
   checkSpendLimits(account, current.at, { ...claimed, keyId, spendLimit });
   if (launch !== undefined) await checkSecrets(current.transaction, account.id, launch, template, 'deploy_failed');
-  const tcpPorts = machine.hasHost ? await takeTcpPorts(current, deps, account.id, launch ?? {}) : [];
+  const tcpPorts = machine.hasHost ? await reserveTcpPorts(current, deps, account.id, launch ?? {}) : [];
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
   const own = { template, diskGb, volumeGb, mode, spendLimit, stopWhenIdle, keyId };
   const terms = { id, machine, takeover, ...own, ...ends, ...rates };
   const instance = lifecycle.deploy(current.step(account), terms);
-  if (launch !== undefined) noteLaunch(current, instance, launch);
-  if (launch !== undefined) noteTcpPorts(current, instance, launch, tcpPorts);
-  makeTokensOf(current, machine, instance, inUse, launch);
+  if (launch !== undefined) storeLaunch(current, instance, launch);
+  if (launch !== undefined) storeTcpPorts(current, instance, launch, tcpPorts);
+  generateTokensFor(current, machine, instance, inUse, launch);
   if (machine.hasHost) beginContainer(current, instance, launch);
   if (stopWhenIdle !== null) watchIdle(current, instance);
   takeLeases(current, instance, machine.hasHost, volumes);
   return instance;
 }
 
-/** Refuses with deploy_failed a rental that its own limit, its key's or the account's leaves no room for. */
+/** Refuses with deploy_failed a rental that would exceed its own limit, its key's or the account's. */
 export function checkSpendLimits(
   account: Account,
   at: Instant,
@@ -314,8 +319,8 @@ export async function act(
 }
 
 /**
- * Sets when an instance stops or is destroyed by itself: a member that is left out stays as it is, null takes it away.
- * Refuses with invalid_request, not_found, and with action_failed for a destroyed one.
+ * Sets when an instance stops or is destroyed automatically. Omitted deadlines stay unchanged; null removes one.
+ * Refuses with invalid_request, not_found, and with action_failed for a destroyed instance.
  */
 export async function changeDeadlines(
   deps: Deps,
@@ -340,7 +345,9 @@ export async function changeDeadlines(
   });
 }
 
-/** The operator's stop or destroy, whatever the balance. Refuses with not_found and action_failed. */
+/**
+ * Stops or destroys an instance for the operator, regardless of the balance. Refuses with not_found and action_failed.
+ */
 export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
@@ -360,7 +367,7 @@ function actOn(
     action: InstanceActionKind;
     reason: StopReason;
     keyId: string | null;
-    /** Of a start. */
+    /** Volumes of a start. */
     volumes: readonly LockedVolume[];
   },
 ): Instance {
@@ -374,7 +381,7 @@ function actOn(
       stop(step, instance, reason);
       break;
     case 'DESTROY':
-      // The operator's destroy is not refused when the balance can't pay the early exit.
+      // The operator's destroy is not refused if the balance can't pay the early exit.
       if (reason === 'USER')
         checkEarlyExit(
           account,
@@ -397,7 +404,10 @@ function actOn(
   return instance;
 }
 
-/** The volumes of a start, locked. Refuses with action_failed where one is gone or held, or can't be had on this host. */
+/**
+ * Locks and returns the volumes of a start. Refuses with action_failed if one is deleted, in use or unavailable on this
+ * host.
+ */
 async function volumesOfStart(
   deps: Deps,
   current: Write,
@@ -409,7 +419,7 @@ async function volumesOfStart(
   return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 
-/** Refuses with action_failed a start that a limit of the instance, the key or the account leaves no room for. */
+/** Refuses with action_failed a start that would exceed a limit of the instance, the key or the account. */
 export function checkStartLimits(
   account: Account,
   instance: Instance,
@@ -423,17 +433,17 @@ export function checkStartLimits(
   checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
 }
 
-/** What it has used and cost up to now. */
+/** Returns usage and cost up to now. */
 export function usageOf(row: InstanceRow, now: Instant): Usage {
   return usageAt(fromRow(row), now);
 }
 
-/** The end of the reserved term as it stands now; null for other modes. */
+/** Returns the current end of the reserved term; null for other modes. */
 export function reservedUntilOf(row: InstanceRow, now: Instant): Instant | null {
   return termEndAt(fromRow(row), now);
 }
 
-/** What destroying it now would cost beyond usage. */
+/** Returns the cost of destroying it now, in addition to usage. */
 export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
   return earlyExitCostAt(fromRow(row), now);
 }
@@ -463,7 +473,8 @@ export function checkTerms(input: TermsInput) {
 }
 
 /**
- * Stops what is in the way in the same second. Written before the next instance: the database allows one running per GPU.
+ * Stops preempted instances in the same second. Their stops are written before the next instance, because the database
+ * allows one running instance per GPU.
  */
 function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: readonly Instance[]): Takeover {
   for (const holder of preempted) stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
@@ -497,7 +508,7 @@ function outcomeOf(current: Write, instance: Instance): Outcome {
   return { instance: readWith(current.account(instance.accountId)!, toRow(instance)), replayed: false };
 }
 
-/** Counts how a deploy ends. */
+/** Counts the outcome of a deploy. */
 export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
   try {
     const outcome = await deploy();
@@ -518,7 +529,7 @@ export function unknownMachine(id: string): DomainError {
   return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
 }
 
-/** The machine of an instance never changes, so it may be read before the locks. */
+/** Returns the machine of an instance. It never changes, so it can be read before the locks. */
 async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();

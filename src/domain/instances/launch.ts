@@ -6,24 +6,24 @@ import type { Instance } from '../rules/lifecycle.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
 
-/** A launch as the caller gives it: each member may be left out or null. */
+/** A launch as given by the caller; each member can be omitted or null. */
 export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
   restart?: RestartPolicy | null;
   onExit?: ExitAction | null;
 };
 
-/** Undefined for a launch that asks for nothing of its own. Refuses with invalid_request. */
+/** Reads a launch; undefined if it has no settings. Refuses with invalid_request. */
 export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
   if (input === null || input === undefined) return undefined;
   const restart = checkOptional('restart', fields.restart, input.restart);
   const onExit = checkOptional('onExit', fields.onExit, input.onExit);
-  const launch = withoutNothing({
+  const launch = withoutEmpty({
     name: checkOptional('name', fields.launchName, input.name),
     env: checkOptional('env', fields.env, input.env),
-    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutNothing),
+    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutEmpty),
     entrypoint: checkOptional('entrypoint', fields.entrypoint, input.entrypoint),
     command: checkOptional('command', fields.command, input.command),
-    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutNothing),
+    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutEmpty),
     tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
     registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
     restart: restart === 'ALWAYS' ? undefined : restart,
@@ -33,8 +33,8 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
   return Object.keys(launch).length === 0 ? undefined : launch;
 }
 
-/** Written with the instance, which it refers to. */
-export function noteLaunch(current: Write, { id }: Instance, launch: Launch): void {
+/** Stores a launch. It is written together with the instance, to which it refers. */
+export function storeLaunch(current: Write, { id }: Instance, launch: Launch): void {
   current.flush();
   current.transaction.later({
     name: 'note-launch',
@@ -44,8 +44,8 @@ export function noteLaunch(current: Write, { id }: Instance, launch: Launch): vo
 }
 
 /**
- * Refuses with action_failed a start that would fail on the machine: its host agent is too old for the launch, or a
- * secret is gone.
+ * Refuses with action_failed a start that would fail on the machine because its host agent is too old for the launch or
+ * a secret is missing.
  */
 export async function checkLaunchOfStart(
   reader: Pick<Transaction, 'query'>,
@@ -62,15 +62,15 @@ export async function checkLaunchOfStart(
     values: [id],
   });
   const [found] = rows;
-  // Tokens reach a container as secrets do.
+  // Tokens are passed to a container like secrets.
   if (found?.hasTokens) checkAgent(machine, { secrets: [] }, 'action_failed');
   if (found === undefined || found.launch === null) return;
   checkAgent(machine, found.launch, 'action_failed');
   await checkSecrets(reader, accountId, found.launch, found.image, 'action_failed');
 }
 
-/** Members that say nothing are left out, so that equal launches are equal texts. */
-function withoutNothing<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
+/** Omits empty members, so that equal launches have equal JSON. */
+function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
   const said = Object.entries(members).filter(
     ([, value]) =>
       value !== null && value !== undefined && (typeof value !== 'object' || Object.keys(value).length > 0),
@@ -78,7 +78,7 @@ function withoutNothing<T extends object>(members: T): { [Member in keyof T]: No
   return Object.fromEntries(said) as { [Member in keyof T]: NonNullable<T[Member]> };
 }
 
-/** As it was noted. */
+/** Returns the stored launch. */
 export function launchOf(row: { launch: unknown } | null): Launch | null {
   return row === null ? null : (row.launch as Launch);
 }

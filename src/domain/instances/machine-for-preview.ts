@@ -4,7 +4,7 @@ import { runningOn } from '../rules/free-machine.js';
 import { isDue } from '../rules/lifecycle.js';
 import type { MachineAsRead } from './machine-loader.js';
 
-/** The machine, read after the accounts that hold it were settled; null when there is none. */
+/** Returns the machine, read after the accounts holding it were settled; null if it doesn't exist. */
 export async function machineForPreview(deps: Deps, machineId: string): Promise<MachineAsRead | null> {
   const machine = await deps.machineLoader.machine(machineId);
   if (machine === null) return null;

@@ -5,7 +5,7 @@ import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../machine-con
 import type { MachineForAdmission } from '../rules/admission.js';
 import type { Instance } from '../rules/lifecycle.js';
 
-/** Most machines that one statement reads. */
+/** Maximum machines read by one statement. */
 const MAX_BATCH = 200;
 
 const MACHINES = {
@@ -23,8 +23,8 @@ const LIVE_INSTANCES = {
 export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>> & Pick<Instance, 'hostId'>>;
 
 /**
- * Reads machines to preview what the rules would decide; the decision itself reads them again, under lock. All loads of
- * one turn of the event loop share two statements, and nothing is cached.
+ * Reads machines to preview a decision of the rules. The decision itself reads them again, under lock. All loads in one
+ * turn of the event loop share two statements, and nothing is cached.
  */
 export class MachineLoader {
   readonly #machines: DataLoader<string, MachineAsRead | null>;
@@ -47,7 +47,7 @@ export class MachineLoader {
     });
   }
 
-  /** The machine as stored, with the undestroyed instances on its host; null when there is none. */
+  /** Returns the machine as stored, with the undestroyed instances on its host; null if it doesn't exist. */
   machine(id: string): Promise<MachineAsRead | null> {
     return this.#machines.load(id);
   }

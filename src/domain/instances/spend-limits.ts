@@ -12,8 +12,9 @@ import { fromRow, type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets what an instance may cost, in USD; null takes the limit away. A limit that is passed already stops it with this
- * second; a higher one starts nothing. Refuses with invalid_request, not_found, and with action_failed for a destroyed one.
+ * Sets the maximum cost of an instance, in USD; null removes the limit. If its cost has already passed the limit, the
+ * instance stops immediately. Raising the limit doesn't start it. Refuses with invalid_request, not_found, and with
+ * action_failed for a destroyed instance.
  */
 export async function changeSpendLimit(
   deps: Deps,
@@ -34,7 +35,7 @@ export async function changeSpendLimit(
   });
 }
 
-/** When the instance's own limit was reached, or will be at its present rates; null when never. */
+/** Returns when the instance's own limit was reached, or will be at its current rates; null if it won't be. */
 export function limitReachedAtOf(row: InstanceRow): Instant | null {
   const instance = fromRow(row);
   return instance.limitReachedAt ?? instanceLimitAt(instance);

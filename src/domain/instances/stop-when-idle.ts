@@ -11,8 +11,8 @@ import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets after how many idle minutes an instance stops; null takes that away. The time is counted from the change. Refuses
- * with invalid_request, not_found, and with action_failed for a destroyed one.
+ * Sets the idle minutes after which an instance stops; null removes the setting. Idle time counts from the change.
+ * Refuses with invalid_request, not_found, and with action_failed for a destroyed instance.
  */
 export async function changeStopWhenIdle(
   deps: Deps,
@@ -27,7 +27,7 @@ export async function changeStopWhenIdle(
     const instance = current.instance(id);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')
-      throw new DomainError('action_failed', 'a destroyed instance is never stopped because it is idle');
+      throw new DomainError('action_failed', "a destroyed instance can't be stopped for idleness");
     if (minutes !== null) await checkMachine(current, instance, minutes);
     setStopWhenIdle(current.step(account), instance, minutes);
     if (minutes !== null) watchIdle(current, instance);
@@ -35,12 +35,14 @@ export async function changeStopWhenIdle(
   });
 }
 
-/** An agent's version only grows: it is read without a lock. */
+/**
+ * Refuses a machine whose agent doesn't report load. Read without a lock, because an agent's version only increases.
+ */
 async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
   const { rows } = await transaction.query(WATCHED_SQL, [id]);
   checkIdleWatch({ id: machineId, watchesLoad: rows.length > 0 }, minutes);
 }
 
-/** It has a container, and an agent that watches it. */
+/** Selects the instance if it has a container and an agent that reports its load. */
 const WATCHED_SQL = `
   select from container join machine_host using (machine_id) where instance_id = $1 and loads and revoked_at is null`;

@@ -7,18 +7,18 @@ import type { Instance } from '../rules/lifecycle.js';
 import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from '../rules/tcp-ports.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Of the lock under which ports are given out, one deploy after the other. */
+/** Advisory lock under which ports are assigned, one deploy at a time. */
 const LOCK = 7_302_411;
 
-/** A port of the gateways, and where it leads. */
+/** A port of the gateways and its target. */
 export interface TcpPort {
-  /** In the container. */
+  /** Port in the container. */
   port: number;
   host: string;
   publicPort: number;
 }
 
-/** Where connections to a port of the gateways go. */
+/** Target of connections to a port of the gateways. */
 export interface TcpTarget {
   accountId: string;
   instanceId: string;
@@ -27,7 +27,7 @@ export interface TcpTarget {
 
 type Place = Pick<Deps, 'settings'> & { accountId: string; at: Instant };
 
-/** Refuses with deploy_failed, before anything is rented, ports that can't be given. */
+/** Refuses with deploy_failed, before anything is rented, a launch whose ports can't be assigned. */
 export async function checkTcpPorts(
   reader: Pick<Transaction, 'query'>,
   { settings, accountId, at }: Place,
@@ -36,8 +36,11 @@ export async function checkTcpPorts(
   if (tcpPorts.length > 0) await freePorts(reader, { settings, accountId, at }, tcpPorts.length);
 }
 
-/** The ports of the gateways for those of a launch, in its order; nobody else is given them until the transaction ends. */
-export async function takeTcpPorts(
+/**
+ * Reserves gateway ports for those of a launch, in its order. No other instance can get them until the transaction
+ * ends.
+ */
+export async function reserveTcpPorts(
   { transaction, at }: Write,
   { settings }: Pick<Deps, 'settings'>,
   accountId: string,
@@ -48,14 +51,19 @@ export async function takeTcpPorts(
   return freePorts(transaction, { settings, accountId, at }, tcpPorts.length);
 }
 
-/** Written with the instance, which it refers to. */
-export function noteTcpPorts({ transaction }: Write, { id }: Instance, launch: Launch, taken: readonly number[]): void {
+/** Stores the ports. They are written together with the instance, to which they refer. */
+export function storeTcpPorts(
+  { transaction }: Write,
+  { id }: Instance,
+  launch: Launch,
+  taken: readonly number[],
+): void {
   if (taken.length === 0) return;
   const values = [id, taken.map(String), (launch.tcpPorts ?? []).map(String)];
   transaction.later({ name: 'note-tcp-ports', text: NOTE_PORTS, values });
 }
 
-/** Of an instance that is not destroyed, in the order of the container's ports. */
+/** Returns the ports of an undestroyed instance, in the order of the container's ports. */
 export function tcpPortsOf(
   { serviceDomain }: Deps['settings'],
   { status, tcpPorts }: { status: string; tcpPorts: readonly { port: number; publicPort: number }[] },
@@ -64,7 +72,7 @@ export function tcpPortsOf(
   return tcpPorts.map(({ port, publicPort }) => ({ port, publicPort, host: serviceDomain }));
 }
 
-/** Where each port of the gateways leads that leads anywhere. */
+/** Returns the target of every assigned port of the gateways. */
 export async function readTcpPorts({ db }: Pick<Deps, 'db'>): Promise<Map<number, TcpTarget>> {
   const { rows } = await db.pool.query<TcpTarget & { publicPort: number }>({ name: 'tcp-ports', text: READ_PORTS });
   return new Map(rows.map(({ publicPort, ...target }) => [publicPort, target]));
@@ -85,9 +93,10 @@ async function freePorts(
   const { free, held } = rows[0]!;
   if (held + count > MAX_TCP_PORTS_OF_ACCOUNT)
     throw refusal(
-      `an account holds at most ${MAX_TCP_PORTS_OF_ACCOUNT} TCP ports; one that is given back counts for an hour`,
+      `the account can have at most ${MAX_TCP_PORTS_OF_ACCOUNT} TCP ports; a released one counts for another hour`,
     );
-  if (free.length < count) throw refusal('the TCP ports of this service are used up; try again later, or without them');
+  if (free.length < count)
+    throw refusal('all TCP ports of this service are in use; try again later, or deploy without them');
   return free;
 }
 
@@ -95,7 +104,7 @@ function refusal(message: string): DomainError {
   return new DomainError('deploy_failed', message, { reason: 'tcp_ports' });
 }
 
-/** Those that nobody ever had come first, then those that are free for longest. */
+/** Prefers ports that were never used, then those that have been free the longest. */
 const FREE_PORTS = `
   with taken as (
     select public_port, account_id, destroyed_at,

@@ -5,17 +5,17 @@ import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { SealingKey } from '../rules/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToMake } from '../rules/template.js';
-import { makeTokens, tokenKeyOf } from '../secrets/made-tokens.js';
+import { generateTokens, tokenKeyOf } from '../secrets/made-tokens.js';
 
-/** What a rental needs of its template, read before its transaction. */
+/** Data of a template for a rental, read before its transaction. */
 export interface TemplateInUse {
   /** Null for an image. */
   terms: TemplateTerms | null;
-  /** Seals what is made for the renter; null where nothing is. */
+  /** Key that seals generated tokens; null if none are generated. */
   tokenKey: SealingKey | null;
 }
 
-/** The template with this slug; null for an image. */
+/** Returns the template with this slug; null for an image. */
 export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
   const found = await deps.inventory.template(slug);
   if (found === null) return null;
@@ -32,16 +32,16 @@ export async function templateInUse(deps: Deps, slug: string, launch: Launch = {
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };
 }
 
-/** Refuses with invalid_request a launch that lacks what the template needs. */
+/** Refuses with invalid_request a launch that lacks a variable required by the template. */
 export function checkTemplate({ terms }: TemplateInUse, launch: Launch = {}): void {
   if (terms !== null) checkVariables(terms, launch);
 }
 
 /**
- * Makes what the template wants made for each renter, where the machine's agent can be handed it: an older one starts the
- * container without, as it always did.
+ * Generates the template's tokens for the renter if the machine's agent supports them. An older agent starts the
+ * container without them.
  */
-export function makeTokensOf(
+export function generateTokensFor(
   current: Write,
   { hasHost, hasOldAgent }: MachineUnderLock,
   instance: Instance,
@@ -49,7 +49,7 @@ export function makeTokensOf(
   launch: Launch = {},
 ): void {
   if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
-  // They refer to the instance.
+  // The tokens refer to the instance.
   current.flush();
-  makeTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
+  generateTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
 }

@@ -5,8 +5,8 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** What a key asked for, as `activity` has it. */
-export interface Asked {
+/** A request made with a key, as stored in `activity`. */
+export interface CausingRequest {
   id: bigint;
   at: Instant;
   keyId: string;
@@ -14,44 +14,45 @@ export interface Asked {
   address: string;
   operation: string;
   targets: string[];
-  /** Why it was refused; null when it was done. */
+  /** Code of the refusal; null if it succeeded. */
   code: string | null;
   times: number;
 }
 
-/** One thing that happened to an instance. What its kind says nothing of is null. */
+/** One event in an instance's timeline. Fields that don't apply to its kind are null. */
 export interface TimelineEntry {
   at: Instant;
   kind: TimelineKind;
   about: string;
-  /** Of a start: what it costs an hour from then on, the disk included. */
+  /** For a start: the rate afterwards, including the disk. */
   rate: Rate | null;
-  /** Of an end: what its GPUs cost since the start; of what was given back: that. */
+  /** For a stop: cost of its GPUs since the start. For a service credit: the amount. */
   amount: Micro | null;
-  /** Of an end: seconds since the start. */
+  /** For a stop: seconds since the start. For a service credit: the seconds credited. */
   seconds: bigint | null;
   reason: StopReason | null;
-  /** Of a start that failed: whether the machine was at fault. */
+  /** For a failed start: whether the machine was at fault. */
   hostFault: boolean | null;
   volumeId: string | null;
   volumeName: string | null;
   sizeBytes: bigint | null;
-  /** Who asked for it; null where nobody did, or that is no longer kept. */
-  asked: Asked | null;
+  /** The request that caused it; null if there was none or it is no longer stored. */
+  asked: CausingRequest | null;
 }
 
 export interface TimelinePage {
-  /** Cursors of entries: it has older ones than the first, and newer ones than the second. */
+  /** Cursors of entries: the page has entries older than `after` and newer than `before`. */
   after?: string | null | undefined;
   before?: string | null | undefined;
   limit: number;
-  /** From the oldest on. */
+  /** Whether the order starts with the oldest entry. */
   inverted: boolean;
 }
 
 /**
- * All that is known to have happened to an instance: what is billed of it, what its host agent reported, its volumes, and what keys
- * asked for. Newest first, or oldest first where the page is inverted. The caller knows that the instance may be shown.
+ * Returns everything known to have happened to an instance: its billing, reports of its host agent, its volumes, and
+ * requests with the account's keys. Newest first, or oldest first if the page is inverted. The caller must have checked
+ * that the instance may be shown.
  */
 export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
   const { after, before, limit, inverted } = page;
@@ -81,7 +82,7 @@ const NOWHERE = [null, null, null] as const;
 
 const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
 
-/** Operations whose effect is an entry of its own: they are shown as who asked for that. */
+/** Operations whose effect is an entry of its own. They are shown as the cause of that entry. */
 const OPERATIONS: Partial<Record<TimelineKind, string>> = {
   RENTED: "'deploy', 'deployBest', 'moveInstance'",
   STARTED: "'start'",
@@ -90,7 +91,7 @@ const OPERATIONS: Partial<Record<TimelineKind, string>> = {
 };
 const EFFECTS = "'deploy', 'deployBest', 'start', 'stop', 'destroy'";
 
-/** One source: its kind, when, about what, and the columns that this kind has. */
+/** Returns the SELECT of one source: its kind, time, subject, and the columns of this kind. */
 function source(
   kind: TimelineKind,
   given: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
@@ -111,7 +112,7 @@ const NULLS: Record<(typeof MEMBERS)[number], string> = {
   note: '::bigint',
 };
 
-/** Where an outage of the host counts: while the instance is there. */
+/** SQL condition for outages of the host while the instance exists. */
 const DURING = (at: string) => `${at} >= created_at and ${at} < coalesce(destroyed_at, 'infinity')`;
 const OUTAGES = 'one join machine_outage outage on outage.machine_id = one.host';
 
@@ -134,7 +135,7 @@ const SOURCES = [
     host_fault: 'host_fault',
     from: 'container_start where instance_id = $2 and failed_at is not null',
   }),
-  // Whoever destroys a running one stops it: that is one thing to its renter.
+  // Destroying a running instance also stops it. That is one event for its renter.
   source('STOPPED', {
     at: 'ended_at',
     about: 'ordinal::text',
@@ -169,7 +170,7 @@ const SOURCES = [
     about: 'extract(epoch from started_at)::bigint::text',
     from: 'gpu_loss where instance_id = $2',
   }),
-  // A loss also ends with the instance: that brings no GPU back.
+  // A loss also ends with the instance, but that doesn't restore a GPU.
   source('GPU_BACK', {
     at: 'ended_at',
     about: 'extract(epoch from started_at)::bigint::text',
@@ -212,9 +213,10 @@ const SOURCES = [
 ];
 
 /**
- * Parameters: account, instance, now, how many, and the places that all entries are older and newer than: second, rank and about.
- * The notes of the account can be a great many: those of a page are read in the order of their index until it is full, and who asked
- * for an entry within its seconds. A key that opens all instances of an account is a change of each.
+ * Builds the statement. Parameters: account, instance, now, limit, and the positions that all entries are older and
+ * newer than: second, rank and subject. An account can have a large amount of activity. Entries of a page are read in
+ * index order until it is full, and the request that caused an entry is searched within its seconds. A key that opens
+ * all instances of an account is a change of each.
  */
 function statement(direction: 'asc' | 'desc'): string {
   const beyond = (place: number, sign: '<' | '>', entry = '(at, rank, about)') =>

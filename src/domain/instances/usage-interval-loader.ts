@@ -4,22 +4,24 @@ import type { UsageInterval as UsageIntervalRow } from '../../database/generated
 import type { UsageInterval } from '../rules/lifecycle.js';
 import { dateOf, type Instant } from '../rules/time.js';
 
-/** Most pages that one statement reads. */
+/** Maximum pages read by one statement. */
 const MAX_BATCH = 100;
 const RESOURCES = ['GPU', 'DISK'] as const;
 
-/** A page of an instance's usage intervals in order of start, resource and ordinal. */
+/** A page of an instance's usage intervals, ordered by start, resource and ordinal. */
 export interface IntervalPage {
   instanceId: string;
-  /** Most intervals to return; negative: the last ones. */
+  /** Maximum intervals to return; negative for the last ones. */
   take: number;
-  /** The page begins after this interval, or with a negative `take` ends before it; null: at the first, at the last. */
+  /**
+   * The page starts after this interval or, with a negative `take`, ends before it. Null for the first or last page.
+   */
   position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
 }
 
 /**
- * Reads pages of usage intervals. All loads of one turn of the event loop share one statement for each direction,
- * which reads of each instance what its page holds, however many intervals the instance has.
+ * Reads pages of usage intervals. All loads in one turn of the event loop share one statement per direction, which
+ * reads only the intervals of each page, however many an instance has.
  */
 export class UsageIntervalLoader {
   readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;
@@ -29,7 +31,7 @@ export class UsageIntervalLoader {
     this.#pages = new DataLoader((pages) => readPages(pool, pages), options);
   }
 
-  /** Empty after an interval that is not, or is another instance's. */
+  /** Returns a page; empty if the position is of another instance or doesn't exist. */
   async page(page: IntervalPage): Promise<UsageIntervalRow[]> {
     if (page.position !== null && page.position.instanceId !== page.instanceId) return [];
     return this.#pages.load(page);
@@ -55,7 +57,7 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
   return pages.map((page) => found.get(page)!);
 }
 
-/** As Prisma would read it. */
+/** Converts an interval to the form in which Prisma reads it. */
 function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
   return {
     ...interval,
@@ -73,8 +75,8 @@ const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', directio
 const BACKWARDS = pagesInOrder('usage-pages-from-end', { beyond: '<', start: '2147483647', direction: 'desc' });
 
 /**
- * Of each resource the intervals follow each other in time as in number, so that the primary key gives its part of a
- * page; the page is the first of both parts together.
+ * Builds the statement for one direction. The intervals of each resource are ordered by time as well as by number, so
+ * the primary key yields each resource's part of a page, and the page is the start of both parts merged.
  */
 function pagesInOrder(
   name: string,

@@ -9,9 +9,9 @@ import { parseUsd } from '../rules/money.js';
 import { onDemandRate } from '../rules/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-/** Rows of a file: they are all read before the first is written. */
+/** Maximum rows of a file. All are read before the first is written. */
 const MAX_ROWS = 100_000;
-/** Statements of one message. */
+/** Statements per message. */
 const SENT_AT_ONCE = 1_000;
 
 const modelRow = z.object({
@@ -40,7 +40,7 @@ const regionRow = z.object({
 export const MODEL_COLUMNS = Object.keys(modelRow.shape);
 export const REGION_COLUMNS = Object.keys(regionRow.shape);
 
-/** Creates or updates models by slug, all or none. A new one is priced from its reference until a snapshot knows it. */
+/** Creates or updates models by slug, all or none. A new model gets its reference price until a snapshot has it. */
 export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
   return importRows(deps, records, dryRun, {
     table: 'gpu_model',
@@ -55,7 +55,7 @@ export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dry
   });
 }
 
-/** A model has a price from its creation on. */
+/** Prices a new model, because every model must have a price. */
 const PRICE_NEW_MODEL = {
   name: 'price-new-model',
   text: `insert into gpu_price (snapshot_date, gpu, on_demand_rate, listings)
@@ -68,18 +68,18 @@ export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dr
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
-/** How a file is read, and how its rows are stored. */
+/** Describes how a file is read and how its rows are stored. */
 interface Import<T> {
   table: 'gpu_model' | 'region' | 'template';
-  /** The property and column that names a row. */
+  /** Property and column that identifies a row. */
   key: string;
   schema: z.ZodType<T>;
   dataOf(row: T): Row;
-  /** What is written after a row. */
+  /** Returns statements to run after a row is written. */
   afterwards?(row: T): readonly PreparedStatement[];
 }
 
-/** New rows come after all known ones in the catalogue's order. */
+/** Imports rows. New rows follow all existing ones in catalogue order. */
 export async function importRows<T>(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
@@ -113,7 +113,7 @@ const LAST_POSITION: PreparedStatement = {
   values: [],
 };
 
-/** Throws, with every fault of the file. */
+/** Reads all rows. Throws with every fault of the file. */
 async function readAll<T>(records: AsyncIterable<FileRecord>, schema: z.ZodType<T>): Promise<T[]> {
   const faults = new FileFaults();
   const rows: T[] = [];

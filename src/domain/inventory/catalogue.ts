@@ -2,17 +2,17 @@ import type { GpuModel, Region, Template } from '../../database/generated/client
 import type { Deps } from '../deps.js';
 import { modelsNamed } from '../rules/gpu-names.js';
 
-/** The catalogue's lists in their own order; each is small and whole. */
+/** Returns all GPU models in catalogue order. */
 export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {
   return (await deps.inventory.current()).catalogue.gpuModels;
 }
 
-/** Those that a name stands for: a slug, a name for people, or one that several share. */
+/** Returns the models that match a name: a slug, a display name, or a name shared by several models. */
 export async function gpuModelsNamed(deps: Deps, name: string): Promise<readonly GpuModel[]> {
   return modelsNamed(await gpuModels(deps), name);
 }
 
-/** Null for an unknown slug. */
+/** Returns a model; null for an unknown slug. */
 export async function findGpuModel(deps: Deps, slug: string): Promise<GpuModel | null> {
   return (await gpuModels(deps)).find((model) => model.slug === slug) ?? null;
 }
@@ -21,12 +21,12 @@ export async function regions(deps: Deps): Promise<readonly Region[]> {
   return (await deps.inventory.current()).catalogue.regions;
 }
 
-/** Null for an unknown code. */
+/** Returns a region; null for an unknown code. */
 export async function findRegion(deps: Deps, code: string): Promise<Region | null> {
   return (await regions(deps)).find((region) => region.code === code) ?? null;
 }
 
-/** Null for an unknown slug. */
+/** Returns a template; null for an unknown slug. */
 export async function findTemplate(deps: Deps, slug: string): Promise<Template | null> {
   return (await templates(deps)).find((template) => template.slug === slug) ?? null;
 }

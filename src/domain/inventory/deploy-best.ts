@@ -31,21 +31,21 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
-/** How often a request waits for machines that others have locked before it gives up; each time another got one. */
+/** Maximum times a request waits for machines locked by others, losing one to another request each time. */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
-/** Machines checked by one statement: the first is nearly always free, unless others want the same ones. */
+/** Machines checked by one statement. The first is nearly always free, unless other requests want the same ones. */
 const CANDIDATES_AT_ONCE = 50;
-/** Entries of a list that a refusal names. */
+/** Maximum list entries named in a refusal. */
 const NAMED_ENTRIES = 5;
 
-/** How the machine is chosen. */
+/** Criteria for choosing the machine. */
 export interface Preferences {
   filter?: OfferSearchFilter | null;
-  /** The only models and regions to take, most preferred first. */
+  /** The only acceptable models and regions, most preferred first. */
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
-  /** USD per hour of the whole machine in the mode. */
+  /** Maximum USD per hour of the whole machine in the mode. */
   maxPricePerHour?: number | null;
 }
 
@@ -54,8 +54,8 @@ export interface DeployBestInput extends TermsInput, Preferences {}
 type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
 /**
- * Rents the best machine that fits; a machine that another request has locked is waited for only when no other fits.
- * Refuses with invalid_request, deploy_failed (also when nothing that fits is free) and unavailable.
+ * Rents the best matching machine. It waits for a machine locked by another request only if no other matches. Refuses
+ * with invalid_request, deploy_failed (also if no matching machine is free) and unavailable.
  */
 export function deployBest(
   deps: Deps,
@@ -103,16 +103,22 @@ async function deployBestMachine(
   });
 }
 
-/** A rental of the best machine that fits. */
+/** A rental of the best matching machine. */
 export interface BestRental {
   best: Search;
-  /** What is rented, decided with the rows locked, before it is known whether any machine is free; refuses. */
+  /**
+   * Returns the terms of the rental, decided with the rows locked, before it is known whether a machine is free. May
+   * refuse.
+   */
   prepare(current: Write, account: Account): Promise<RentalTerms>;
-  /** That nothing fits. */
+  /** Returns the refusal for when no machine matches. */
   refusal(): DomainError;
 }
 
-/** Rents it for the first account of the scope, once for a request. Refuses with unavailable, and as its parts do. */
+/**
+ * Rents the machine for the first account of the scope, once per request. Refuses with unavailable, and as its parts
+ * do.
+ */
 export async function rentBest(
   deps: Deps,
   scope: Scope & { accountIds: readonly [string] },
@@ -122,7 +128,7 @@ export async function rentBest(
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
-    // Before the transaction: a reading needs a connection, and transactions may hold all of them.
+    // Before the transaction: reading needs a connection, and transactions may hold all of them.
     await deps.inventory.current();
     const { version } = deps.inventory;
     const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
@@ -136,7 +142,7 @@ export async function rentBest(
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
-        // Once: where machines come and go all the time, a refusal would never be certain.
+        // Retried only once: if machines come and go all the time, a refusal would otherwise never be certain.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
         throw refusal();
       });
@@ -145,12 +151,13 @@ export async function rentBest(
       else if (!(error instanceof OffersChanged)) throw error;
     }
   }
-  const message = 'others were quicker at every machine that fits; try again';
+  const message = 'other requests took every matching machine first; try again';
   throw new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 /**
- * Every machine that fits is locked by another request. The best of them is waited for, with nothing held meanwhile.
+ * Thrown if every matching machine is locked by other requests. The best one is then waited for, with nothing held in
+ * the meantime.
  */
 class LockedByOthers extends Error {
   readonly machineId: string;
@@ -161,22 +168,22 @@ class LockedByOthers extends Error {
   }
 }
 
-/** Nothing fits by what was in memory, which has changed meanwhile, as by a new price. */
+/** Thrown if nothing matches in memory, but the data in memory has changed in the meantime, e.g. by a new price. */
 class OffersChanged extends Error {}
 
-/** What the machine must have, and in which order machines are tried. */
+/** Requirements for the machine, and the order in which machines are tried. */
 export interface Search extends BestOffer {
-  /** It can't run on a host agent of a version before launches. */
+  /** Whether its host agent must support launches. */
   needsAgent: boolean;
-  /** Its host agent has to say how busy instances are. */
+  /** Whether its host agent must report the load of instances. */
   needsLoad: boolean;
-  /** Its host has to mount volumes. */
+  /** Whether its host must be able to mount volumes. */
   needsVolumes: boolean;
-  /** A host that it must not be on; null: any will do. */
+  /** A host to exclude; null for none. */
   notOn: string | null;
 }
 
-/** Picks the best machine: the offers in memory say which to try, locked rows decide. */
+/** Creates a picker for the best machine. Offers in memory suggest candidates; locked rows decide. */
 function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
@@ -194,8 +201,8 @@ function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePick
 }
 
 /**
- * Returns the result of `find` for the first batch of candidates where it finds anything. Batches come best first, from
- * memory.
+ * Returns the result of `find` for the first batch of candidates in which it finds anything. Batches come from memory,
+ * best first.
  */
 async function firstCandidate<T>(
   { inventory }: Deps,
@@ -204,7 +211,7 @@ async function firstCandidate<T>(
 ): Promise<T | undefined> {
   const excluded = new Set<string>();
   for (;;) {
-    // Asked for each batch: the offers may have changed meanwhile.
+    // Read for each batch, because the offers may have changed in the meantime.
     const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, excluded);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
@@ -215,7 +222,8 @@ async function firstCandidate<T>(
 }
 
 /**
- * Those of the machines that fit as the tables stand, best first, whether or not another transaction has locked them.
+ * Returns the machines that match according to the tables, best first, whether or not another transaction has locked
+ * them.
  */
 async function fittingOf(
   transaction: Transaction,
@@ -236,7 +244,7 @@ async function fittingOf(
     .map(({ machineId }) => machineId);
 }
 
-/** The machine's offer, with the traits of its group; empty when it is not offered. */
+/** Returns the machine's offer, with the traits of its group; empty if it is not offered. */
 function pricedOffers({ machineId, ...row }: CandidateRow) {
   const host = offeredHost(row);
   const block = host?.layout.blocks.find(({ suffix }) => host.hostId + suffix === machineId);
@@ -260,7 +268,7 @@ export function checkPreferences(input: Preferences) {
   };
 }
 
-/** The preferences with the slugs that names of models stand for. */
+/** Returns the preferences with names of models replaced by slugs. */
 export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -268,7 +276,7 @@ export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   return { ...withModels(models, wanted), filter: withModels(models, wanted.filter) };
 }
 
-/** Names the first model that the catalogue does not have, and what may be meant. */
+/** Describes the first model that is not in the catalogue, with a suggestion. */
 function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnType<typeof checkPreferences>): string {
   const unknown = [...(gpus ?? []), ...(filter.gpus ?? [])].find((name) => modelsNamed(models, name).length === 0);
   if (unknown === undefined) return '';
@@ -279,7 +287,7 @@ function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnTyp
   return `; there is no GPU model ${unknown}${near === null ? '' : `: did you mean ${near}?`}`;
 }
 
-/** Names every requirement, so that the caller sees what to relax. */
+/** Describes all requirements, so that the caller sees what to relax. */
 export function nothingFits({
   filter,
   gpus,
@@ -295,7 +303,7 @@ export function nothingFits({
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
     .map(([name, value]) => `, ${name} ${typeof value === 'bigint' ? formatUsd(value) : brief(value)}`);
-  return `no machine that fits is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${asked.join('')}`;
+  return `no matching machine is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${asked.join('')}`;
 }
 
 function brief(value: unknown): string {
@@ -311,7 +319,7 @@ interface CandidateRow extends HostRow, PricedModel {
   takesVolumes: boolean;
 }
 
-/** The machines as the tables stand, each with its host and the price of its model. */
+/** The machines according to the tables, each with its host and the price of its model. */
 const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
@@ -322,7 +330,7 @@ const PRICED_MACHINES_SQL = `
     ) machine on true
   where candidate.id = any($1)`;
 
-/** The GPUs of a running instance are in sold_gpu: the database itself sees to that. */
+/** The GPUs of a running instance are in sold_gpu: the database itself ensures that. */
 const LOCK_BEST_SQL = `
   select machine.id as "machineId", holder.ids as "holderIds"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id

@@ -2,21 +2,21 @@ import { LRUCache } from 'lru-cache';
 import type { LaidBlock } from '../rules/layout.js';
 import { type GroupTraits, type Offer, type OfferedHost, offerOf } from '../rules/offer.js';
 
-/** A block of a kept host as one number: 100,000 hosts of eight have 1.5 million of them. */
+/** A block of a stored host as one number: 100,000 hosts with eight GPUs have 1.5 million blocks. */
 export type Entry = number;
 
-/** More than a host of eight GPUs has blocks. */
+/** Bits for more blocks than a host with eight GPUs has. */
 const BLOCKS_BITS = 5;
 const BLOCK = (1 << BLOCKS_BITS) - 1;
 
-/** Offers that are kept: they are made again where there are more. */
+/** Maximum cached offers. Others are built again when needed. */
 const MAX_OFFERS = 5_000;
 
-/** Hosts by id, each with a number that is its own while it is kept. */
+/** Hosts by id, each with a number that is unique while the host is stored. */
 export class HostTable {
   readonly #hosts: OfferedHost[] = [];
   readonly #numbers = new Map<string, number>();
-  /** Numbers of hosts that are gone. */
+  /** Numbers of removed hosts. */
   readonly #free: number[] = [];
   readonly #offers = new LRUCache<Entry, Offer>({ max: MAX_OFFERS });
 
@@ -29,7 +29,7 @@ export class HostTable {
     return this.#numbers.keys();
   }
 
-  /** Returns the entry of the host's first block; those of the others follow. */
+  /** Adds a host. Returns the entry of its first block; those of the others follow. */
   add(host: OfferedHost): Entry {
     const number = this.#free.pop() ?? this.#hosts.length;
     this.#hosts[number] = host;
@@ -37,13 +37,13 @@ export class HostTable {
     return number << BLOCKS_BITS;
   }
 
-  /** The entry of its first block; null when it is not kept. */
+  /** Returns the entry of a host's first block; null if the host is not stored. */
   entryOf(hostId: string): Entry | null {
     const number = this.#numbers.get(hostId);
     return number === undefined ? null : number << BLOCKS_BITS;
   }
 
-  /** Its number may be another's from now on. */
+  /** Removes a host. Its number may be reused. */
   remove(hostId: string): void {
     const first = this.entryOf(hostId)!;
     this.hostAt(first).layout.blocks.forEach((_block, place) => {
@@ -61,7 +61,7 @@ export class HostTable {
     return this.hostAt(entry).layout.blocks[entry & BLOCK]!;
   }
 
-  /** The same object again while neither its host nor its price has changed: what is made of it can be kept with it. */
+  /** Returns the same object until its host or price changes, so that derived data can be cached with it. */
   offerAt(entry: Entry, { preemptible, pricePerHour }: GroupTraits): Offer {
     const known = this.#offers.get(entry);
     if (known?.pricePerHour === pricePerHour && known.preemptible === preemptible) return known;

@@ -1,9 +1,9 @@
 const FIRST_ROOM = 8;
 const GROWTH = 1.5;
 
-/** Whole numbers in a row, 4 bytes each. */
+/** A growable list of integers, 4 bytes each. */
 export class IntColumn {
-  /** Longer than the column is. */
+  /** Can be longer than the column. */
   values = new Int32Array(FIRST_ROOM);
   length = 0;
 

@@ -12,13 +12,13 @@ import { isAnyOffered, type OfferedHost, type PricedModel } from '../rules/offer
 import { WHOLE } from '../rules/slices.js';
 import { OfferIndex } from './offer-index.js';
 
-/** SQL: the GPUs of an instance as bits, by place on its host. */
+/** SQL for the GPUs of an instance as bits, by place on its host. */
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
 
 /**
- * SQL for all hosts with what the rules decide by: `condition`, `used_disk_gb`, what runs as bits of GPUs (`taken` by
- * instances that stay, `yielding` by each of the others), and `layout`, the arguments of `layoutOf` as a JSON list; null
- * where the host is rented whole.
+ * SQL for all hosts with the data for decisions: `condition`, `used_disk_gb`, running instances as bits of GPUs
+ * (`taken` for all that can't be preempted, `yielding` for each of the others), and `layout`, the arguments of
+ * `layoutOf` as a JSON list; null if the host is rented as a whole.
  */
 export const HOSTS = `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
@@ -43,7 +43,7 @@ export const CURRENT_PRICES = `
   select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
   where snapshot_date = (select max(date) from market_snapshot)`;
 
-/** A model's price in the newest snapshot. */
+/** Price of a model in the newest snapshot. */
 interface CurrentPrice {
   gpu: string;
   onDemandRate: Rate;
@@ -54,37 +54,35 @@ interface CurrentPrice {
 }
 
 interface Catalogue {
-  /** In catalogue order, as are regions and templates. */
+  /** In catalogue order, like regions and templates. */
   gpuModels: readonly GpuModel[];
   regions: readonly Region[];
   templates: readonly Template[];
-  /** By model. */
+  /** Prices by model. */
   prices: ReadonlyMap<string, CurrentPrice>;
-  /** The newest snapshot's date, YYYY-MM-DD. */
+  /** Date of the newest snapshot, YYYY-MM-DD. */
   marketSnapshot: string;
 }
 
-/** The public data as of one moment. */
+/** The public data at one moment. */
 export interface PublicData {
   catalogue: Catalogue;
   offers: OfferIndex;
 }
 
-/** Hosts of one reading: small enough for requests to be answered in between. */
+/** Hosts per query: few enough for requests to be answered in between. */
 const HOSTS_AT_ONCE = 1_000;
-/** Running instances of one reading. */
+/** Running instances per query. */
 const RUNNING_AT_ONCE = 5_000;
-/**
- * Pause from the start of one reading to the next, so that changes are read together; a request doesn't wait for it.
- */
+/** Minimum time between the starts of two reloads, so that changes are read together. Requests don't wait for it. */
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * The public data, kept in memory: catalogue, prices and hosts. A change notice, or a write of this process, marks
- * what it names as stale; that is read again before the next answer. Where any host may have changed, all are read
- * again in the background, and answers are made meanwhile from what was true before; what runs is looked up first, so
- * that a machine that was taken leaves the offers at once. While notices don't come, and until all is read again
- * afterwards, nothing kept is an answer.
+ * Caches the public data: catalogue, prices and hosts. A change notice, or a write of this process, marks the named
+ * rows as stale, and they are read again before the next answer. If any host may have changed, all are read again in
+ * the background, and answers use the previous data in the meantime. Running instances are checked first, so that a
+ * taken machine leaves the offers immediately. While notices are not received, and until everything has been read again
+ * afterwards, no cached data is used.
  */
 export class Inventory {
   readonly #db: Database;
@@ -98,38 +96,40 @@ export class Inventory {
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** When the last reading began, as performance.now() counts. */
+  /** Start of the last reload, by performance.now(). */
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** Hosts that are being read by name; while all are read page by page, also those that were since that began. */
+  /** Hosts being read by id. During a paged read of all hosts, also those read by id since it started. */
   #readByName = new Set<string>();
   #isPageRead = false;
   #background: Promise<void> | null = null;
-  /** Any host may have changed since the background's reading began. */
+  /** Whether any host may have changed since the background read started. */
   #isBehind = false;
-  /** Readers wait for all hosts: the background leaves them to that reading. */
+  /** Whether readers are waiting for all hosts, in which case the background leaves reading to them. */
   #isUrgent = false;
 
   constructor(db: Database) {
     this.#db = db;
     db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: (loss) => (loss === 'peer' ? this.#readAnew() : this.#markAllStale()),
+      onLost: (loss) => (loss === 'peer' ? this.#rereadAll() : this.#markAllStale()),
     });
   }
 
-  /** Differs after every change; what was made from the data is valid while this is unchanged and `isCurrent` holds. */
+  /**
+   * Differs after every change. Data derived from the inventory is valid while this is unchanged and `isCurrent` holds.
+   */
   get version(): number {
     return this.#version;
   }
 
-  /** False while there is, or may be, a change that has to be read before the next answer. */
+  /** Whether no change has to be read before the next answer. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
 
   /**
-   * Includes everything that this process committed, or that another's notice named, before the call; what is read
-   * again in the background it includes once `readInFull` resolves.
+   * Returns data that includes everything this process committed, or another's notice named, before the call. Changes
+   * being read in the background are included once `readInFull` resolves.
    */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
@@ -141,27 +141,30 @@ export class Inventory {
   }
 
   /**
-   * As it was last read, for use within a transaction, which must not wait for a reading that may need its connection.
-   * Only after the first `current`.
+   * The data as last read, for use within a transaction, which must not wait for a read that may need its connection.
+   * Available only after the first `current`.
    */
   get latest(): PublicData {
     return this.#data!;
   }
 
-  /** As of `current`, but what is stale of hosts is not waited for. */
+  /** Like `current`, but doesn't wait for stale hosts. */
   async catalogue(): Promise<Catalogue> {
     const isStale = this.#isCatalogueStale || this.#isAllStale || this.#isCatalogueRead;
     if (this.#data !== null && !isStale && this.#db.notices.isListening) return this.#data.catalogue;
     return (await this.current()).catalogue;
   }
 
-  /** Null when there is none. A rental needs it and does not depend on notices: without them it is read here. */
+  /**
+   * Returns a template; null if it doesn't exist. Rentals depend on this, so without notices it is read from the
+   * database.
+   */
   async template(slug: string): Promise<Template | null> {
     if (!this.#db.notices.isListening) return this.#db.prisma.template.findUnique({ where: { slug } });
     return (await this.catalogue()).templates.find((template) => template.slug === slug) ?? null;
   }
 
-  /** Resolves when nothing is read in the background. */
+  /** Resolves when no background read is in progress. */
   async readInFull(): Promise<void> {
     while (this.#background !== null) await this.#background;
   }
@@ -173,7 +176,7 @@ export class Inventory {
   #note(notice: Notice): void {
     if (notice.table === 'instance') this.#markStale([notice.machine]);
     else if (notice.table === 'machine' && notice.ids !== undefined) this.#markStale(notice.ids);
-    else if (notice.table === 'machine') this.#readAnew();
+    else if (notice.table === 'machine') this.#rereadAll();
     else if (notice.table === 'catalogue') {
       this.#isCatalogueStale = true;
       this.#version += 1;
@@ -197,7 +200,7 @@ export class Inventory {
     this.#reloadSoon();
   }
 
-  /** Reads ahead, so that the next request need not wait. Does nothing before the first reading. */
+  /** Reads ahead, so that the next request doesn't have to wait. Has no effect before the first load. */
   #reloadSoon(): void {
     if (this.#data === null || this.#soon !== null) return;
     const reload = () => {
@@ -210,7 +213,7 @@ export class Inventory {
     else this.#soon = setTimeout(reload, pause).unref();
   }
 
-  /** Reads what is stale by now: a reading in progress may have begun before the change. */
+  /** Reads data that is stale now. A read in progress may have started before the change. */
   #reload(): Promise<void> {
     if (this.#running === null) return this.#start();
     this.#queued ??= this.#running
@@ -236,7 +239,7 @@ export class Inventory {
     this.#stale = new Set();
     this.#isCatalogueStale = false;
     this.#isCatalogueRead = isCatalogue || isAll;
-    // Without notices a change after this reading would go unnoticed.
+    // Without notices, a change after this read would be missed.
     this.#isAllStale = !this.#db.notices.isListening;
     try {
       if (this.#data === null) this.#data = await readData(this.#db);
@@ -279,8 +282,8 @@ export class Inventory {
     else this.#data!.offers.put(host);
   }
 
-  /** Any host may have changed; it is not known which. */
-  #readAnew(): void {
+  /** Reads all hosts again, because any of them may have changed. */
+  #rereadAll(): void {
     if (this.#data === null) {
       this.#markAllStale();
       return;
@@ -291,7 +294,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // If the background can't read it, it is read before the next answer, which then reports the fault.
+    // If the background can't read them, they are read before the next answer, which then reports the fault.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {
@@ -303,7 +306,7 @@ export class Inventory {
     while (this.#isBehind) {
       this.#isBehind = false;
       this.#markStale(await this.#readAllHosts(() => this.#isUrgent));
-      // What a gateway that died had sent to the database may have been committed after the first look.
+      // Statements that a crashed gateway had sent may have been committed after the first check.
       await this.#findTaken();
     }
   }
@@ -311,7 +314,7 @@ export class Inventory {
   async #readAllAtOnce(): Promise<string[]> {
     this.#isUrgent = true;
     try {
-      // It stops after the page that it is reading, which must not come after a newer one.
+      // It stops after the current page, which must not be applied after a newer one.
       await this.#background;
       this.#isBehind = false;
       return await this.#readAllHosts(() => false);
@@ -320,7 +323,7 @@ export class Inventory {
     }
   }
 
-  /** Of hosts that have machines offered though something runs on these, reads again before the next answer. */
+  /** Marks as stale the hosts with an offered machine on which an instance is running. */
   async #findTaken(): Promise<void> {
     for (let last = ''; ; ) {
       const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
@@ -337,12 +340,12 @@ export class Inventory {
   }
 
   /**
-   * Page by page, until `isLeft`. Returns the hosts in doubt, to be read by name: those that were so meanwhile, of
-   * which the page may be the older reading, and those offered that no page held: they are gone, or came since.
+   * Reads all hosts in pages, until `isLeft`. Returns hosts to be read by id: those read by id in the meantime, whose
+   * page may be older, and those offered but on no page, which were removed or added since.
    */
   async #readAllHosts(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();
-    const once = keepingOne();
+    const once = deduplicator();
     const doubtful: string[] = [];
     this.#isPageRead = true;
     try {
@@ -372,11 +375,11 @@ export class Inventory {
 export interface HostRow extends Omit<OfferedHost, 'layout' | 'diskLeftGb' | 'taken' | 'yielding'> {
   gpu: string;
   numGpus: number;
-  /** As HOSTS has it. */
+  /** As in HOSTS. */
   layout: string | null;
   state: MachineCondition;
   usedDiskGb: number;
-  /** Null where nothing runs that stays, or that yields. */
+  /** Null if no such instance is running. */
   taken: GpuBits | null;
   yielding: GpuBits[] | null;
 }
@@ -390,7 +393,7 @@ export const HOST_COLUMNS = `
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
 const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_AT_ONCE}`;
 
-/** An instance that runs. */
+/** A running instance. */
 interface RunningRow {
   machineId: string;
   hostId: string;
@@ -398,7 +401,7 @@ interface RunningRow {
   yields: boolean;
 }
 
-/** At most one runs on each machine. */
+/** At most one instance is running on each machine. */
 const RUNNING_SQL = `
   select machine_id as "machineId", coalesce(host_id, machine_id) as "hostId", ${GPU_BITS} as bits, mode = 'INTERRUPTIBLE' as yields
   from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
@@ -437,10 +440,13 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
   return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
 }
 
-/** In pages, so that requests are answered in between; what changes meanwhile is noticed and read again. */
+/**
+ * Reads all hosts in pages, so that requests are answered in between. Changes in the meantime are noticed and read
+ * again.
+ */
 async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   const hosts: OfferedHost[] = [];
-  const once = keepingOne();
+  const once = deduplicator();
   for (let last = ''; ; ) {
     const { rows } = await pool.query<HostRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
     for (const row of rows) {
@@ -452,8 +458,8 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   }
 }
 
-/** Hosts have few different regions and processors: one string is kept for each. */
-function keepingOne(): (text: string) => string {
+/** Returns a function that deduplicates strings: hosts have few distinct regions and CPUs. */
+function deduplicator(): (text: string) => string {
   const texts = new Map<string, string>();
   return (text) => {
     const known = texts.get(text);
@@ -462,7 +468,7 @@ function keepingOne(): (text: string) => string {
   };
 }
 
-/** Null: nothing of it is offered. */
+/** Whether two hosts are equal. Null means that nothing of the host is offered. */
 function isSameHost(one: OfferedHost | null, other: OfferedHost | null): boolean {
   if (one === null || other === null) return one === other;
   const fields = Object.keys(one) as (keyof OfferedHost)[];
@@ -476,7 +482,7 @@ function isSameList(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((value, place) => value === other[place]);
 }
 
-/** By what they are made of; where there are more than these at a time, some are made again. */
+/** Cached layouts by their definition. Beyond this number, some are built again. */
 const layouts = new LRUCache<string, Layout>({ max: 10_000 });
 
 function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
@@ -490,8 +496,8 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 }
 
 /**
- * The host as it is offered; null when nothing of it is. Made field by field: 100,000 objects of one shape take a third
- * of the memory of as many made by spreading.
+ * Returns the host as offered; null if nothing of it is offered. Built field by field: 100,000 objects of one shape
+ * take a third of the memory of the same number built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
   if (row.state !== 'LISTED') return null;

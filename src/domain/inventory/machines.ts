@@ -15,9 +15,9 @@ import { formatInstant } from '../rules/time.js';
 
 export type { Machine, MachineChange, MachineState };
 
-/** A machine and what its instances use. */
+/** A machine with the resources that its instances use. */
 export interface MachineView extends Machine {
-  /** Id of the instance that runs on it. */
+  /** Id of the instance running on it. */
   runs: string | null;
   /** GB of the disks and volumes of undestroyed instances. */
   usedDiskGb: number;
@@ -25,19 +25,19 @@ export interface MachineView extends Machine {
   reachable: boolean | null;
   lastSeenAt: Date | null;
   /**
-   * Instances whose containers its agent found though no document names them: stopped and kept until the operator
-   * decides.
+   * Instances whose containers the agent found although the desired state doesn't name them. They are stopped and kept
+   * until the operator decides.
    */
   unknown: string[];
 }
 
-/** Characters of a value that a message repeats. */
-const MAX_TOLD = 100;
+/** Maximum characters of a value that a message repeats. */
+const MAX_SHOWN = 100;
 const LISTED_MACHINES = 10_000;
-/** Of each statement that takes machines over. */
+/** Timeout of each statement that applies an import. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
-/** Bounds of a machine's fields, for text of a CSV and for JSON values. */
+/** Bounds of a machine's fields, for text in CSV and values in JSON. */
 const machineRow = z.object({
   id: z
     .string()
@@ -67,18 +67,18 @@ const machineRow = z.object({
           .regex(/^\d(\.\d{1,6})?$/)
           .transform(Number),
       ],
-      'must be from 0 to 1',
+      'must be 0 to 1',
     )
-    .pipe(z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1')),
+    .pipe(z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1')),
 });
 
 export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
 const COLUMNS = MACHINE_COLUMNS.join(', ');
 
 /**
- * Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. The file is read
- * into a table of its own first, however long that takes; one short transaction then takes over what differs, so that a
- * rental waits for that alone, and only on a machine that changes.
+ * Creates or updates machines by id, all or none. New ones are listed; existing ones keep their state. The file is
+ * first read into a temporary table, however long that takes. One short transaction then applies the differences, so
+ * that rentals wait only for that, and only on machines that change.
  */
 export async function importMachines(
   deps: Deps,
@@ -95,7 +95,7 @@ export async function importMachines(
   try {
     const lines = await stage(client, records, { faults, createdAt: formatInstant(deps.clock.now()), onProgress });
     faults.throwIfAny();
-    if (lines.size === 0) throw new DomainError('invalid_request', 'the file holds no machine');
+    if (lines.size === 0) throw new DomainError('invalid_request', 'the file has no machine');
     await client.query(`begin; set local statement_timeout = ${SWITCH_TIMEOUT_MS}`);
     await checkHosts(client, lines, faults);
     faults.throwIfAny();
@@ -114,7 +114,7 @@ export async function importMachines(
   }
 }
 
-/** Reads the file into a table that nobody else sees. Returns the line of each machine. */
+/** Reads the file into a temporary table. Returns the line of each machine. */
 async function stage(
   client: pg.PoolClient,
   records: AsyncIterable<FileRecord>,
@@ -129,11 +129,11 @@ async function stage(
   const known = await knownSlugs(client);
   const checkNames = ({ line, fields: { id, gpu, region } }: FileRecord) => {
     if (isText(id) && lines.has(id))
-      faults.add(line, `id ${shortened(id)} stands in the file twice`, 'id stands in the file twice');
+      faults.add(line, `id ${shortened(id)} is in the file twice`, 'id is in the file twice');
     if (isText(gpu) && !known.gpus.has(gpu))
-      faults.add(line, `gpu ${shortened(gpu)} is no known model`, 'gpu is no known model');
+      faults.add(line, `gpu ${shortened(gpu)} is not a known model`, 'gpu is not a known model');
     if (isText(region) && !known.regions.has(region)) {
-      faults.add(line, `region ${shortened(region)} is no known region`, 'region is no known region');
+      faults.add(line, `region ${shortened(region)} is not a known region`, 'region is not a known region');
     }
     if (isText(id)) lines.set(id, line);
   };
@@ -149,7 +149,7 @@ async function stage(
   return lines;
 }
 
-/** What a host with an agent has is known by the agent, and its parts are machines by it. */
+/** Refuses changes to hosts with an agent: the agent reports the hardware and defines the parts. */
 async function checkHosts(
   client: pg.PoolClient,
   lines: ReadonlyMap<string, number>,
@@ -162,7 +162,11 @@ async function checkHosts(
   );
   const hostIds = new Set(hosts.map(({ id }) => id));
   for (const id of parts.filter((part) => hostIds.has(hostIdOf(part)!)))
-    faults.add(lines.get(id)!, `${id} is a part of host ${hostIdOf(id)}: name the host`, 'id is a part of a host');
+    faults.add(
+      lines.get(id)!,
+      `${id} is a part of host ${hostIdOf(id)}: name the host instead`,
+      'id is a part of a host',
+    );
   const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
     `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
      from machine join machine_import given using (id) join machine_host on machine_id = machine.id
@@ -170,13 +174,13 @@ async function checkHosts(
   );
   for (const { id, gpu, numGpus } of rows) {
     const reason = `the agent of ${id} found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
-    faults.add(lines.get(id)!, reason, 'gpu or num_gpus is not what its agent found');
+    faults.add(lines.get(id)!, reason, 'gpu or num_gpus differs from what its agent found');
   }
 }
 
 /**
- * Returns how many machines were new. They come first: that takes longest, and locks nothing that is rented. Locks
- * machines in order of id, as all writers do, and only those that differ.
+ * Applies the import. Returns the number of new machines. They are inserted first, because that takes the longest and
+ * locks nothing that is rented. Machines are locked in order of id, like by all writers, and only those that differ.
  */
 async function takeOver(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
@@ -204,9 +208,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** A damaged file may have anything in a column. */
+/** Shortens a value, because a damaged file can have anything in a column. */
 function shortened(text: string): string {
-  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
 async function knownSlugs(client: pg.PoolClient) {
@@ -233,7 +237,7 @@ async function checkDisks(
   }
 }
 
-/** Machines that are sold, or have something on them, in order of id, at most 10,000. */
+/** Returns machines that are offered for sale or in use, in order of id; at most 10,000. */
 export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
   return readMachines(deps, {
     where: {
@@ -257,7 +261,7 @@ async function readMachines(
   query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
 ): Promise<MachineView[]> {
   const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
-  // Of a machine that is a part of a host, its host's.
+  // A part of a host shares its host's agent.
   const ids = [...new Set(rows.map(({ hostId }) => hostId))];
   const agents = await db.prisma.machineHost.findMany({
     where: { machineId: { in: ids } },
@@ -268,7 +272,7 @@ async function readMachines(
 }
 
 /**
- * Drains, takes offline, brings back or retires a machine. What runs on it continues; a machine in use can't be
+ * Drains a machine, takes it offline, relists it or retires it. Running instances continue; a machine in use can't be
  * retired.
  */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
@@ -280,7 +284,10 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
     const machine = rows[0];
     if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
     if (machine.hostId !== id)
-      throw new DomainError('action_failed', `machine ${id} is GPUs of host ${machine.hostId}: name the host`);
+      throw new DomainError(
+        'action_failed',
+        `machine ${id} is a part of host ${machine.hostId}: name the host instead`,
+      );
     // After the lock: a deploy that locked the machine first has committed by now.
     const { rowCount } = await transaction.query(
       `select from instance where ${onHostOf('= $1')} and status <> 'DESTROYED' limit 1`,

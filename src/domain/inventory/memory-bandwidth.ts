@@ -1,6 +1,7 @@
 /**
- * GB/s (10^9 bytes) of one GPU by model, as its maker publishes it. It bounds what most training and inference comes to, and is one
- * figure for every generation, unlike operations a second, which differ by precision. Nothing here was measured on a machine.
+ * Memory bandwidth of one GPU by model in GB/s (10^9 bytes), as published by the manufacturer. It limits most training
+ * and inference, and is comparable across generations, unlike operations per second, which depend on precision. Nothing
+ * is measured on a machine.
  */
 const BY_MODEL: Readonly<Record<string, number>> = {
   gb200: 8_000,
@@ -88,5 +89,5 @@ const BY_MODEL: Readonly<Record<string, number>> = {
   'rx-7900-xtx': 960,
 };
 
-/** Null for a model that is none of the catalogue's own. */
+/** Returns a model's memory bandwidth; null for a model that is not in the built-in catalogue. */
 export const memoryBandwidth = (slug: string): number | null => BY_MODEL[slug] ?? null;

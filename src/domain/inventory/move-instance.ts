@@ -17,17 +17,17 @@ import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { lockVolumes } from '../volumes/leases.js';
 import { checkPreferences, rentBest, type Search } from './deploy-best.js';
 
-/** Days after its end in which a destroyed instance can go on elsewhere. */
+/** Days after its destruction in which an instance can be moved. */
 const MOVES_WITHIN_DAYS = 7n;
 
 interface MoveInput {
   id: string;
   idempotencyKey?: string | null | undefined;
-  /** USD per hour of the whole machine; a higher price is refused. */
+  /** Maximum USD per hour of the whole machine. A higher price is refused. */
   maxPricePerHour?: number | null | undefined;
 }
 
-/** What goes on elsewhere. What of it may change is read again under lock. */
+/** The instance to move. Data that can change is read again under lock. */
 interface Moved {
   instance: Instance;
   launch: Launch | null;
@@ -36,10 +36,10 @@ interface Moved {
 }
 
 /**
- * Rents the best machine on another host for what an instance ran, with its volumes, at the price of now: one that is
- * stopped, destroyed within a week, or on a host that is silent for so long that it has lost its volumes, which is then
- * stopped. Refuses with invalid_request, not_found, with action_failed what can't move or is still being saved, and as
- * deployBest does.
+ * Relaunches an instance's workload, with its volumes, on the best machine of another host at the current price. The
+ * instance must be stopped, destroyed within a week, or on a host that has been unreachable for so long that it lost
+ * its leases; in that case it is stopped. Refuses with invalid_request and not_found, with action_failed if it can't be
+ * moved or is still being saved, and like deployBest.
  */
 export function moveInstance(
   deps: Deps,
@@ -80,8 +80,8 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
     },
     refusal: () => {
       const what = `${instance.numGpus} x ${instance.gpu}, ${diskGb} GB of disk and ${volumeGb} GB of volumes`;
-      const within = maxPricePerHour == null ? '' : `, for ${maxPricePerHour} USD per hour at most`;
-      const message = `no other host that takes volumes has ${what} free now, ${mode.toLowerCase()}${within}`;
+      const within = maxPricePerHour == null ? '' : `, for at most ${maxPricePerHour} USD per hour`;
+      const message = `no other host that supports volumes has ${what} free now, ${mode.toLowerCase()}${within}`;
       return new DomainError('deploy_failed', message, { reason: 'nothing_fits' });
     },
   });
@@ -96,7 +96,7 @@ async function movedOf(deps: Deps, accountId: string, id: string): Promise<Moved
   const instance = fromRow(columns);
   const volumes = await attachedTo(deps.db.pool, instance);
   if (volumes.length === 0)
-    throw new DomainError('action_failed', `instance ${id} has no volume: nothing of its work could go along`);
+    throw new DomainError('action_failed', `instance ${id} has no volume, so none of its data could be moved`);
   return { instance, launch: launchOf(launch), volumes, hasAgent: container !== null };
 }
 
@@ -106,7 +106,7 @@ function preferencesOf({ instance, hasAgent }: Moved, maxPricePerHour: MoveInput
   return checkPreferences({ filter, gpus: [gpu], ...(maxPricePerHour !== undefined && { maxPricePerHour }) });
 }
 
-/** Refuses with action_failed what runs, what ended too long ago, and what is not saved yet. */
+/** Refuses with action_failed an instance that is running, was destroyed too long ago, or is not saved yet. */
 async function checkMoves(
   deps: Deps,
   current: Write,
@@ -115,13 +115,15 @@ async function checkMoves(
   volumes: readonly VolumeAtPath[],
 ): Promise<void> {
   if (status === 'RUNNING' && !(await isSilent(deps, current, hostId)))
-    throw new DomainError('action_failed', `instance ${id} runs: stop it first`);
+    throw new DomainError('action_failed', `instance ${id} is running; stop it first`);
   if (destroyedAt !== null && destroyedAt < current.at - MOVES_WITHIN_DAYS * SECONDS_PER_DAY)
     throw new DomainError('action_failed', `instance ${id} was destroyed more than ${MOVES_WITHIN_DAYS} days ago`);
   await lockVolumes(current, deps, { accountId: account.id, volumes, stopping: id }, 'action_failed');
 }
 
-/** A host without an agent is never silent: nothing is known of it. */
+/**
+ * Whether the host is unreachable for too long. A host without an agent never is, because nothing is known about it.
+ */
 async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string): Promise<boolean> {
   const { rows } = await transaction.query<{ silent: boolean }>(
     `select revoked_at is not null or seen_at is null or seen_at < $2 as silent
@@ -131,13 +133,16 @@ async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string):
   return rows[0]?.silent ?? false;
 }
 
-/** It can't be heard: what it still does is not paid from now. Written with the rental, once nothing refuses that. */
+/**
+ * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written with the rental, once
+ * nothing refuses that.
+ */
 function stopped(current: Write, account: Account, instance: Instance): Pick<RentalTerms, 'stopping'> {
   stop(current.step(account), instance, 'USER');
   return { stopping: instance.id };
 }
 
-/** When the new one ends by itself: as the old one would have, where that is to come. */
+/** Returns limits and deadlines of the new instance: those of the old one, except for past deadlines. */
 function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
   const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);
   return {

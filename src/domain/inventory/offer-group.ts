@@ -14,12 +14,12 @@ import { compareRanked, type Ranked } from '../rules/offer-order.js';
 import type { Entry, HostTable } from './host-table.js';
 import { IntColumn } from './int-column.js';
 
-/** With more shapes than this, machines are counted one by one. */
+/** Maximum shapes. With more, machines are counted individually. */
 const MAX_SHAPES = 32;
 
-/** How many machines are such blocks of hosts with as many GPUs, vCPUs and memory. */
+/** Number of machines that are equal blocks of hosts with equal GPUs, vCPUs and memory. */
 interface Shape {
-  /** One of them. */
+  /** One of these hosts. */
   host: OfferedHost;
   nested: Nested;
   vcpus: number;
@@ -30,10 +30,10 @@ interface Shape {
 /** Machines with the same traits, in order. */
 export class RankedGroup {
   readonly key: GroupKey;
-  /** Null while the model has no price: then none of them is an offer. */
+  /** Null while the model has no price, in which case no machine is an offer. */
   traits: GroupTraits | null;
   protected readonly hosts: HostTable;
-  /** More reliable first, then by machine id. */
+  /** Most reliable first, then by machine id. */
   protected readonly entries = new IntColumn();
   /** Null once there were too many. */
   protected shapes: Shape[] | null = [];
@@ -52,7 +52,7 @@ export class RankedGroup {
     this.putAt(this.#placeOf(entry), entry);
   }
 
-  /** Entries in any order, into an empty group. */
+  /** Adds entries in any order to an empty group. */
   fill(entries: Entry[]): void {
     const ranked = entries.map((entry) => ({ entry, ...this.#ranked(entry) }));
     ranked.sort((one, other) => compareRanked(one, other));
@@ -81,7 +81,7 @@ export class RankedGroup {
     return isOfSize(sizeOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry)), min);
   }
 
-  /** False when no machine has the vCPUs and the memory. */
+  /** Whether any machine may have the vCPUs and memory. */
   mayFit(min: MachineSize | null): boolean {
     return this.shapes === null || this.shapes.some((shape) => shape.machines > 0 && isShapeOf(shape, min));
   }
@@ -117,16 +117,16 @@ export class RankedGroup {
     return { reliability: host.reliability, machineId: blockIdOf(host, this.hosts.blockAt(entry)) };
   }
 
-  /** Where a machine stands, or would stand. */
+  /** Returns the position of a machine, or where it would be inserted. */
   #placeOf(entry: Entry): number {
     const ranked = this.#ranked(entry);
     return countLeading(this.length, (place) => compareRanked(this.rankedAt(place), ranked) < 0);
   }
 }
 
-/** Machines with the same traits, which are counted by size. */
+/** Machines with the same traits, counted by size. */
 export class OfferGroup extends RankedGroup {
-  /** Sizes by place: scanned ten times as fast as hosts are. */
+  /** Sizes by position, which are scanned ten times as fast as hosts. */
   readonly #vcpus = new IntColumn();
   readonly #ramGb = new IntColumn();
   readonly #diskGb = new IntColumn();
@@ -142,7 +142,7 @@ export class OfferGroup extends RankedGroup {
     );
   }
 
-  /** How many of the machines [from, to) are of the size. */
+  /** Counts the machines in [from, to) that have the size. */
   countFitting(min: MachineSize | null, from: number, to: number): number {
     if (min === null) return to - from;
     if (this.shapes !== null && !isByMachine(min) && from === 0 && to === this.length) {
@@ -152,7 +152,7 @@ export class OfferGroup extends RankedGroup {
     const [diskGb, cuda] = [this.#diskGb.values, this.#cuda.values];
     let smaller = 0;
     for (let place = from; place < to; place += 1) {
-      // The sign of what is missing, without a branch that the processor can't predict: three times as fast.
+      // The sign of the lacking amount. Without a branch that the processor can't predict, this is three times as fast.
       const lacking = (vcpus[place]! - min.vcpus) | (ramGb[place]! - min.ramGb) | (diskGb[place]! - min.diskGb);
       smaller += (lacking | (cuda[place]! - min.cuda)) >>> 31;
     }
@@ -160,8 +160,8 @@ export class OfferGroup extends RankedGroup {
   }
 
   /**
-   * GPUs of the first `to` machines that are of the size, without those that a smaller machine has which is of the size
-   * too and of a number of GPUs that `isWanted`.
+   * Counts GPUs of the first `to` machines that have the size, except GPUs of a smaller machine that also has it and
+   * whose number of GPUs `isWanted`.
    */
   countGpus(min: MachineSize | null, to: number, isWanted: (numGpus: number) => boolean): number {
     const fitting = { min, isWanted };
@@ -191,7 +191,7 @@ export class OfferGroup extends RankedGroup {
   }
 }
 
-/** Smaller blocks that are not offered for want of disk hold no GPU. */
+/** Excludes smaller blocks that are not offered for lack of disk: no GPU is counted with them. */
 function offeredNested(host: OfferedHost, nested: Nested): Nested {
   let least = 0;
   for (const { within } of nested)
@@ -199,7 +199,7 @@ function offeredNested(host: OfferedHost, nested: Nested): Nested {
   return nestedFrom(nested, least);
 }
 
-/** Shapes don't tell disk and CUDA version. */
+/** Whether machines must be compared individually, because shapes have no disk and CUDA version. */
 function isByMachine({ diskGb, cuda }: MachineSize): boolean {
   return diskGb > 0 || cuda > 0;
 }
@@ -218,12 +218,15 @@ function countShapes(shapes: readonly Shape[], min: MachineSize): number {
   return count;
 }
 
-/** GPUs of an offered block that are in no smaller one: every offered GPU is counted with one of its blocks. */
-export function gpusOfOwn(host: OfferedHost, { nested }: LaidBlock): number {
+/**
+ * Returns the GPUs of an offered block that are in no smaller one. Every offered GPU is counted with exactly one of its
+ * blocks.
+ */
+export function ownGpusOf(host: OfferedHost, { nested }: LaidBlock): number {
   return gpusOutside({ host, nested: offeredNested(host, nested) }, { min: null, isWanted: () => true });
 }
 
-/** GPUs of a block that are in no smaller one which fits as well. */
+/** Counts the GPUs of a block that are in no smaller matching block. */
 function gpusOutside(
   { host, nested }: { host: OfferedHost; nested: Nested },
   { min, isWanted }: { min: MachineSize | null; isWanted: (numGpus: number) => boolean },
@@ -237,7 +240,7 @@ function gpusOutside(
   return gpus;
 }
 
-/** How many places at the start, of the first `end`, satisfy `holds`; all that do stand before all that don't. */
+/** Counts the leading positions, of the first `end`, that satisfy `holds`. All that do must precede all that don't. */
 export function countLeading(end: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, end];
   while (low < high) {

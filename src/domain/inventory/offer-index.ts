@@ -24,25 +24,25 @@ import {
 import { hostIdOf } from '../rules/slices.js';
 import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
-import { countLeading, gpusOfOwn, OfferGroup, RankedGroup } from './offer-group.js';
+import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 
-/** At most `limit` of the offers between two positions, neither included; null: from the beginning, to the end. */
+/** Selects at most `limit` offers between two positions, both excluded; null for the start or end. */
 export interface OfferRange {
   after: OfferPosition | null;
   before: OfferPosition | null;
   limit: number;
-  /** The last `limit` of them rather than the first. */
+  /** Whether to take the last `limit` offers instead of the first. */
   fromEnd: boolean;
 }
 
-/** A slice [from, to) of a group's offers, of which those that fit count; taking offers from it narrows it. */
+/** A slice [from, to) of a group's offers, of which the matching ones count. Taking offers narrows it. */
 interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   group: Priced<Group>;
   from: number;
   to: number;
 }
 
-/** Kept lists of the cheapest, and the offers in all of them; a list of none counts as one. */
+/** Maximum cached lists of the cheapest offers, and maximum offers in all of them. An empty list counts as one. */
 const MAX_LISTS = 2_000;
 const MAX_LISTED = 20_000;
 
@@ -53,17 +53,18 @@ interface Place {
 }
 
 /**
- * Machines in groups, which have the prices. The cost of a search depends on the number of groups (models × sizes ×
- * regions): about a thousand for a hundred thousand machines. Hosts are kept, and their blocks as numbers: an offer is
- * made when it is asked for, and never changes.
+ * Index of machines in groups, which have the prices. The cost of a search depends on the number of groups (models ×
+ * sizes × regions): about a thousand for a hundred thousand machines. Hosts are stored as objects and their blocks as
+ * numbers. An offer is built when needed and never changes.
  */
 export class OfferIndex {
   #models: ReadonlyMap<string, PricedModel>;
   readonly #hosts = new HostTable();
   readonly #groups = new GroupSet<OfferGroup>();
   /**
-   * The same machines in groups by what a rental breaks: `best` alone orders by that, and other searches have a third
-   * of the groups without. Groups of hosts that are rented whole, which break nothing, are those above.
+   * The same machines, also grouped by the blocks that a rental breaks. Only `best` sorts by that; other searches have
+   * a third of the groups without it. Groups of hosts rented as a whole, which break nothing, are shared with
+   * `#groups`.
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
   readonly #cheapest = new LRUCache<string, readonly Offer[]>({
@@ -74,10 +75,10 @@ export class OfferIndex {
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
-  /** `models` by slug; a machine of any other model is no offer. */
+  /** `models` by slug. A machine of any other model is not an offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, hosts: Iterable<OfferedHost> = []) {
     this.#models = models;
-    // Sorted first: machines that are inserted one by one move those behind them.
+    // Sorted first: inserting machines one at a time would move those after them.
     const members = new Map<RankedGroup, Entry[]>();
     for (const host of hosts) {
       for (const { group, entry } of this.#add(host)) {
@@ -89,34 +90,34 @@ export class OfferIndex {
     for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** GPUs of the model in offers where nothing runs, each once. */
+  /** Returns the number of GPUs of the model in offers without a running instance, each counted once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
 
-  /** Offers of the model where nothing runs. */
+  /** Returns the number of offers of the model without a running instance. */
   offersOf(gpu: string): number {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
-  /** The host as it was added; null when it is not here. */
+  /** Returns the host as added; null if it is not in the index. */
   host(hostId: string): OfferedHost | null {
     return this.#hosts.get(hostId);
   }
 
-  /** The ids of all hosts, those of models without a price too. */
+  /** Returns the ids of all hosts, including those of models without a price. */
   hostIds(): Iterable<string> {
     return this.#hosts.ids();
   }
 
-  /** The same machines at the prices of other models. */
+  /** Applies new prices to the same machines. */
   reprice(models: ReadonlyMap<string, PricedModel>): void {
     this.#models = models;
     this.#forgetLists();
     for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
-  /** The offer of a machine; null when it is not offered. */
+  /** Returns the offer of a machine; null if it is not offered. */
   offerOf(machineId: string): Offer | null {
     const found = this.#find(machineId);
     if (found === null) return null;
@@ -126,7 +127,7 @@ export class OfferIndex {
     return traits === null ? null : offerOf(found, block!, traits.preemptible, traits.pricePerHour);
   }
 
-  /** Adds the machines of a host, or moves them to their new places. */
+  /** Adds the machines of a host, or moves them to their new positions. */
   put(host: OfferedHost): void {
     this.remove(host.hostId);
     for (const { group, entry } of this.#add(host)) group.put(entry);
@@ -141,8 +142,9 @@ export class OfferIndex {
   }
 
   /**
-   * The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. What fits is kept until the
-   * next change by `name`, which stands for the criteria: the dearest come last, so each price ends the same list.
+   * Returns the cheapest matching offers with an on-demand price of at most `priceMax` for the whole machine. Results
+   * are cached until the next change by `name`, which identifies the criteria. The most expensive come last, so each
+   * price cuts the same list.
    */
   cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
     const key = `${limit} ${name}`;
@@ -156,7 +158,7 @@ export class OfferIndex {
     );
   }
 
-  /** The first offers that fit, in any order, leaving out `excluded` machines. */
+  /** Returns the first matching offers in any order, except `excluded` machines. */
   best(criteria: OfferCriteria, order: OfferOrder, limit: number, excluded: ReadonlySet<string>): Offer[] {
     const slices = [...slicesOf(this.#byBreaks.by(BY_PRICE, criteria), criteria)];
     slices.sort((one, other) => order.first(one.group.traits, other.group.traits));
@@ -164,8 +166,8 @@ export class OfferIndex {
   }
 
   /**
-   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. A sorting
-   * is kept for each `order`, so callers use a few constant ones.
+   * Returns a page of the matching offers, with the number of all of them (`total`) and of those before the page. A
+   * sorting is cached per `order`, so callers use a few constant ones.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: GroupSlice<OfferGroup>[] = [];
@@ -184,7 +186,7 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
-  /** GPUs of the offers that fit, each once, by model or by region; those without any are left out. */
+  /** Counts GPUs of the matching offers, each once, by model or by region. Entries without any are omitted. */
   gpusBy(kind: 'gpu' | 'region', criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { group, to } of slicesOf(this.#groups.by(BY_PRICE, criteria), criteria)) {
@@ -196,7 +198,7 @@ export class OfferIndex {
     return counts;
   }
 
-  /** Clearing takes as long as the most that there may be, however few there are: hosts are put in by the thousand. */
+  /** Skips clearing empty lists: it costs as much as for the maximum size, and hosts are added by the thousand. */
   #forgetLists(): void {
     if (this.#cheapest.size > 0) this.#cheapest.clear();
   }
@@ -210,7 +212,7 @@ export class OfferIndex {
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
-  /** The offered blocks of a host, with the groups they belong to; counts them. */
+  /** Returns the offered blocks of a host with their groups, and counts them. */
   #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): Place[] {
     const places: Place[] = [];
     host.layout.blocks.forEach((block, place) => {
@@ -219,7 +221,7 @@ export class OfferIndex {
       const entry = first + place;
       places.push({ group: this.#groupOf(host, key), entry });
       if (isSliced(host)) places.push({ group: this.#groupByBreaks(key), entry });
-      if (!key.preemptible) this.#count(block.gpu, by * gpusOfOwn(host, block), by);
+      if (!key.preemptible) this.#count(block.gpu, by * ownGpusOf(host, block), by);
     });
     return places;
   }
@@ -244,7 +246,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** The host that has the machine, if any has it. */
+  /** Returns the host that has the machine; null if none has it. */
   #find(machineId: string): OfferedHost | null {
     const whole = this.#hosts.get(machineId);
     if (whole !== null) return whole;
@@ -263,17 +265,17 @@ export class OfferIndex {
   }
 }
 
-/** The fields hold no line break. */
+/** Returns the key's text. No field has a line break. */
 function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
   return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent}`;
 }
 
-/** One that is rented whole breaks no block. */
+/** Whether a rental can break a block, which is impossible on a host rented as a whole. */
 function isSliced({ layout: { blocks, numGpus } }: OfferedHost): boolean {
   return blocks.length > 1 || blocks[0]?.count !== numGpus;
 }
 
-/** Of each group that fits, the offers that are reliable enough: the first of the group. */
+/** Yields a slice of each matching group with the offers that are reliable enough, which come first. */
 function* slicesOf<Group extends RankedGroup>(
   groups: Iterable<Priced<Group>>,
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
@@ -287,7 +289,7 @@ function* slicesOf<Group extends RankedGroup>(
   }
 }
 
-/** How many of the first `end` offers of a group come before a position, or at it if that `isIncluded`. */
+/** Counts the first `end` offers of a group that come before a position, or at it if `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
   group: Priced<RankedGroup>,
@@ -306,23 +308,23 @@ function countUpTo(
 
 interface Taking {
   limit: number;
-  /** Machines to leave out. */
+  /** Machines to exclude. */
   excluded?: ReadonlySet<string>;
   isBackwards?: boolean;
 }
 
-/** A slice with its next offer to take. */
+/** A slice with its next offer. */
 interface Head {
   slice: GroupSlice;
   ranked: Ranked;
 }
 
-/** For each offer that is wanted: with fewer, looking for those that matter costs more than it saves. */
+/** Minimum slices per wanted offer. With fewer, filtering costs more than it saves. */
 const MANY_SLICES = 20;
 
 /**
- * Of many slices that are alike, those that can have one of the first `limit` offers, where all their offers count: as
- * many others have one that is more reliable than all of a slice that is left out.
+ * Filters many equal slices for those that can contribute to the first `limit` offers, if all their offers count. At
+ * least `limit` others have an offer that is more reliable than any of an excluded slice.
  */
 function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean): GroupSlice[] {
   const some = slices.filter(({ from, to }) => from < to);
@@ -335,7 +337,7 @@ function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean)
 }
 
 /**
- * The first offers that fit, from slices in order, without looking at more than needed; backwards, the last ones from
+ * Returns the first matching offers from sorted slices without reading more than needed; backwards, the last ones from
  * slices in reverse order. Narrows the slices.
  */
 function firstOf(
@@ -351,7 +353,7 @@ function firstOf(
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  /** Moves to the next offer to take; false at the end. */
+  /** Moves to the next offer. Returns false at the end. */
   const hasMore = (slice: GroupSlice) => {
     for (; slice.from < slice.to; dropHead(slice)) {
       const place = headPlace(slice);
@@ -364,7 +366,7 @@ function firstOf(
     const thenBy = order.thenBy(one.slice.group.traits, other.slice.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
   };
-  /** Merges slices of groups that `first` puts at the same place. */
+  /** Merges slices of groups that `first` ranks equally. */
   const takeFrom = (all: GroupSlice[]) => {
     const alike = areAllTaken ? contendersOf(all, limit - taken.length, isBackwards) : all;
     const heads = new TinyQueue(alike.filter(hasMore).map(headOf), compareHeads);

@@ -15,12 +15,12 @@ import {
 } from '../rules/offer-order.js';
 import type { OfferIndex, OfferRange } from './offer-index.js';
 
-/** Requirements for a machine. Null, left out and an empty list mean no requirement. */
+/** Requirements for a machine. Null, omitted and empty lists mean no requirement. */
 export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
   tiers?: readonly GpuTier[] | null;
-  /** Of one GPU. */
+  /** GB of one GPU. */
   vramGbMin?: number | null;
   nvlink?: boolean | null;
   reliabilityMin?: number | null;
@@ -29,9 +29,9 @@ export interface OfferSearchFilter {
   diskGbMin?: number | null;
   numMin?: number | null;
   numMax?: number | null;
-  /** USD per GPU-hour on demand, whatever the mode. */
+  /** USD per GPU-hour on demand, in any mode. */
   pricePerGpuMax?: number | null;
-  /** Also machines that only an interruptible instance holds. */
+  /** Whether to include machines used only by interruptible instances. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
   /** Such as 12.4. */
@@ -47,7 +47,7 @@ export interface OfferSearch extends OfferRange {
 
 export interface OfferPage {
   offers: Offer[];
-  /** Offers that fit, on all pages. */
+  /** Matching offers on all pages. */
   total: number;
   hasPrevious: boolean;
   hasNext: boolean;
@@ -59,7 +59,7 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
   RELIABILITY: BY_RELIABILITY,
 };
 
-/** One page of the offers that fit, and how many fit in all. */
+/** Returns one page of the matching offers, and their total number. */
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
   const wanted = checkFilter(search.filter);
   const { offers, catalogue } = await deps.inventory.current();
@@ -67,26 +67,26 @@ export async function searchOffers(deps: Deps, search: OfferSearch): Promise<Off
   return pageOf(offers, criteria, search);
 }
 
-/** A GPU model among the offers that fit. */
+/** A GPU model among the matching offers. */
 export interface OfferedModel {
   gpu: string;
-  /** GPUs of all its offers that fit. */
+  /** Total GPUs of its matching offers. */
   gpus: number;
 }
 
-/** A region with offers that fit. */
+/** A region with matching offers. */
 export interface OfferedRegion {
   region: string;
-  /** GPUs of all its offers that fit. */
+  /** Total GPUs of its matching offers. */
   gpus: number;
 }
 
-/** The models of the offers that fit, by slug. */
+/** Returns the models of the matching offers, by slug. */
 export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
   return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
 }
 
-/** The regions of the offers that fit, by code. */
+/** Returns the regions of the matching offers, by code. */
 export async function offeredRegions(
   deps: Deps,
   filter: OfferSearchFilter | null | undefined,
@@ -101,7 +101,7 @@ async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFil
   return [...offers.gpusBy(kind, criteria)].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** A page of an index. */
+/** Returns a page of an index. */
 export function pageOf(
   index: OfferIndex,
   criteria: OfferCriteria,
@@ -121,7 +121,7 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
   return { pricePerGpu: pricePerHour.onDemand / BigInt(numGpus), pricePerHour, reliability, machineId };
 }
 
-/** Checks the bounds. Filters that mean the same give equal values, however they are written. */
+/** Checks the bounds. Equivalent filters give equal values, however they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const given = filter ?? {};
   const cudaMin = checkOptional('cudaMin', fields.cudaMin, given.cudaMin);
@@ -144,7 +144,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
   };
 }
 
-/** The requirements with the slugs that their names of models stand for. */
+/** Returns the requirements with names of models replaced by slugs. */
 export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -152,7 +152,7 @@ export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   return wanted.gpus === null ? wanted : { ...wanted, gpus: slugsOf(models, wanted.gpus) };
 }
 
-/** The list in its order, each entry once; null when it is empty. */
+/** Returns the list in its order without duplicates; null if it is empty. */
 export function checkList<T>(name: string, field: Field<T[]>, value: readonly T[] | null | undefined): T[] | null {
   const list = [...new Set(checkOptional(name, field, value) ?? [])];
   return list.length === 0 ? null : list;

@@ -12,23 +12,23 @@ export interface OfferFilter {
   gpu?: string | null;
   region?: string | null;
   numMin?: number | null;
-  /** USD per hour of the whole machine on demand. */
+  /** Maximum USD per hour of the whole machine on demand. */
   priceMax?: number | null;
   /** Such as 12.4. */
   cudaMin?: string | null;
   limit?: number | null;
-  /** Also machines that only an interruptible instance holds. */
+  /** Whether to include machines used only by interruptible instances. */
   includePreemptible?: boolean | null;
 }
 
 const ANY_OFFER = checkFilter(null);
 
-/** The machine's offer, preemptible or not; null when it is not offered. */
+/** Returns the machine's offer, preemptible or not; null if it is not offered. */
 export async function findOffer(deps: Deps, machineId: string): Promise<Offer | null> {
   return (await deps.inventory.current()).offers.offerOf(machineId);
 }
 
-/** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
+/** Returns offers, cheapest first, then most reliable, then by machine id. An unknown model or region returns none. */
 export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);

@@ -30,36 +30,36 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
 import { checkPreferences, inSlugs, nothingFits, type Preferences } from './deploy-best.js';
 
-/** Machines tried before a quote of the best gives up: each time another account had rented the one before. */
+/** Maximum machines tried for a quote of the best. Each time, another account had just rented the previous one. */
 const MAX_TRIES = 5;
 
 export interface QuoteInput extends TermsInput, Preferences {
-  /** Left out: the best machine that fits, as `deployBest` chooses it. */
+  /** If omitted, the best matching machine, as `deployBest` would choose it. */
   machineId?: string | null;
 }
 
-/** What a rental would cost and need, as `deploy` would decide in this second. */
+/** Cost and requirements of a rental, as `deploy` would decide in this second. */
 export interface Quote {
   machineId: string;
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** GB left for a new disk. */
+  /** Free GB for a new disk. */
   freeDiskGb: number;
   gpuRate: Rate;
   diskRate: Rate;
   onDemandRate: Rate;
   preempts: boolean;
-  /** Instances that would have to leave. */
+  /** Number of instances that would be preempted. */
   preemptedInstances: number;
-  /** Seconds of GPU that it is billed for at least. */
+  /** Minimum GPU seconds billed. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
-  /** What a balance must hold for this rental alone. */
+  /** Required balance for this rental only. */
   coverNeeded: Micro;
-  /** The end of a reserved term that begins now and never pauses; null in other modes. */
+  /** End of a reserved term that starts now and is never paused; null in other modes. */
   reservedUntil: Instant | null;
-  /** Null: it can be deployed; without an account, by whoever has the cover. */
+  /** Null if it can be deployed; without an account, by any account with enough balance. */
   refusal: Refused | null;
   account: QuoteForAccount | null;
   asOf: Instant;
@@ -67,16 +67,16 @@ export interface Quote {
 
 export interface QuoteForAccount {
   balance: Micro;
-  /** All rates with this rental. */
+  /** All rates including this rental. */
   burnPerHour: Rate;
-  /** What the balance must hold, for all instances. */
+  /** Required balance for all instances. */
   coverNeeded: Micro;
-  /** With this rental deployed now; null when never. */
+  /** When credit would run out if this rental were deployed now; null for never. */
   exhaustsAt: Instant | null;
   hoursLeft: number | null;
 }
 
-/** Refuses with invalid_request, and with deploy_failed where there is no machine to quote. */
+/** Quotes a rental. Refuses with invalid_request, and with deploy_failed if there is no machine to quote. */
 export async function quote(
   deps: Deps,
   accountId: string | null,
@@ -110,7 +110,9 @@ async function quoteOfMachine(
 ): Promise<Quote> {
   if (input.machineId !== null && input.machineId !== undefined) {
     if (input.filter || input.gpus || input.regions) {
-      throw new DomainError('invalid_request', 'give machineId, or what to choose by', { field: 'machineId' });
+      throw new DomainError('invalid_request', "machineId can't be combined with filter, gpus or regions", {
+        field: 'machineId',
+      });
     }
     const machineId = check('machineId', fields.machineId, input.machineId);
     const machine = await machineForPreview(deps, machineId);
@@ -131,7 +133,7 @@ async function quoteOfMachine(
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
 
-/** The machine of a quote. */
+/** Returns the machine of a quote. */
 export function quotedMachine(
   deps: Deps,
   { machineId }: Pick<Quote, 'machineId'>,

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Inventory } from './inventory.js';
 
-/** Above this number of different answers, each reader gets its own. */
+/** Maximum shared answers. Beyond it, each reader gets its own. */
 const MAX_ANSWERS = 500;
 
-/** An answer, and the different one that it took the place of. */
+/** An answer, and the different one that it replaced. */
 interface Shared<Answer> {
   version: number;
   answer: Answer;
@@ -13,33 +13,33 @@ interface Shared<Answer> {
 }
 
 /**
- * Public answers that many streams follow: made once for each change of the inventory, and the same object while
- * nothing in it changes, so that values derived from it can be cached with it.
+ * Public answers that many streams follow. Each is built once per change of the inventory and stays the same object
+ * while its content is unchanged, so that derived values can be cached with it.
  */
 export class SharedAnswers<Answer extends object> {
   readonly #inventory: Inventory;
-  /** Answers being made now, by key. */
-  readonly #underWay = new Map<string, { version: number; answer: Promise<Answer> }>();
+  /** Answers being built now, by key. */
+  readonly #inProgress = new Map<string, { version: number; answer: Promise<Answer> }>();
   readonly #answers = new LRUCache<string, Shared<Answer>>({ max: MAX_ANSWERS });
 
   constructor(inventory: Inventory) {
     this.#inventory = inventory;
   }
 
-  /** The current result of `find`; `key` names it. */
+  /** Returns the current result of `find`, which `key` identifies. */
   async get(key: string, find: () => Promise<Answer>): Promise<Answer> {
     await this.#inventory.current();
     const { version } = this.#inventory;
     const known = this.#answers.get(key);
     if (known?.version === version) return known.answer;
-    const underWay = this.#underWay.get(key);
+    const underWay = this.#inProgress.get(key);
     if (underWay?.version === version) return underWay.answer;
     const answer = this.#make(key, version, find);
-    this.#underWay.set(key, { version, answer });
+    this.#inProgress.set(key, { version, answer });
     try {
       return await answer;
     } finally {
-      if (this.#underWay.get(key)?.answer === answer) this.#underWay.delete(key);
+      if (this.#inProgress.get(key)?.answer === answer) this.#inProgress.delete(key);
     }
   }
 

@@ -11,15 +11,16 @@ const MAX_WORD = 4_000;
 const MAX_ENV = 100;
 const MAX_PATH = 500;
 const MAX_VRAM_GB = 10_000;
-const PORTS_MUST = `must be up to ${MAX_TEMPLATE_PORTS} ports, such as 8888:JupyterLab 22, or a JSON list of such texts where a name has spaces`;
+const PORTS_MUST = `must be up to ${MAX_TEMPLATE_PORTS} ports, such as 8888:JupyterLab 22, or a JSON list of them if a name has spaces`;
 const VRAM_MUST = `must be a whole number of GB from 1 to ${MAX_VRAM_GB}, or empty`;
-const PATH_MUST = `must be a path of 1 to ${MAX_PATH} visible characters that begins with one slash`;
-const ENV_MUST = 'must be a JSON object of texts by name, such as {"MODE":"fast"}';
-const COMMAND_MUST = 'must be a JSON list of words, such as ["python","-m","http.server"]; empty: the image\'s own';
+const PATH_MUST = `must be a path of 1 to ${MAX_PATH} visible characters that starts with a single slash`;
+const ENV_MUST = 'must be a JSON object of strings by name, such as {"MODE":"fast"}';
+const COMMAND_MUST =
+  'must be a JSON list of arguments, such as ["python","-m","http.server"], or empty for the image\'s own';
 const VARIABLES_MUST = `must be a JSON list of up to ${MAX_TEMPLATE_VARIABLES} variables, such as [{"name":"MODEL","description":"What it serves","default":"a/b","required":true}]`;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const PORT = /^(\d{1,5})(?::(.{1,40}))?$/;
-/** Made values are handed over as secrets are, and no variable of the service's own can be. */
+/** Names that variables can't have. Generated values are passed like secrets, so they can't be set by the service. */
 const TAKEN = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS|__proto__)$/;
 
 const word = z
@@ -32,7 +33,7 @@ const line = (most: number) =>
     .min(1, 'is missing')
     .max(most, `is longer than ${most} characters`)
     .regex(/^\P{Cc}*$/u, 'must be one line');
-/** A CSV has empty cells. */
+/** Makes a field optional; a CSV has empty cells. */
 const optional = <T>(schema: z.ZodType<T>) => z.preprocess((value) => (value === '' ? undefined : value), schema);
 
 const port = z.string(PORTS_MUST).transform((text, context) => {
@@ -54,9 +55,9 @@ const variable = z
   })
   .refine(({ name }) => !TAKEN.test(name), 'must not name a variable that the service sets')
   .refine((each) => !(each.secret || each.made) || each.default === undefined, 'must not give a secret a default')
-  .refine(({ secret, made }) => !made || secret !== false, 'must have made variables secret');
+  .refine(({ secret, made }) => !made || secret !== false, 'must not have generated variables with secret false');
 
-/** A row of an operator's file, or of the catalogue's own. */
+/** A row of an operator's file or of the built-in catalogue. */
 export const templateRow = z
   .object({
     slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
@@ -78,7 +79,7 @@ export const templateRow = z
       (value) => fromText(value) ?? {},
       z
         .record(z.string().regex(ENV_NAME), word, ENV_MUST)
-        .refine((env) => Object.keys(env).length <= MAX_ENV, `has at most ${MAX_ENV} names`),
+        .refine((env) => Object.keys(env).length <= MAX_ENV, `must have at most ${MAX_ENV} names`),
     ),
     command: z.preprocess(
       (value) => fromText(value) ?? null,
@@ -95,16 +96,18 @@ export const templateRow = z
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
     if (repeated !== undefined) fault(`must not name ${repeated} twice`);
     const both = variables.find((each) => each.name in env && (each.default !== undefined || each.secret || each.made));
-    if (both !== undefined) fault(`must leave ${both.name} to env, or env leave it out`);
+    if (both !== undefined) fault(`must not give ${both.name} a default or mark it secret or made, because env has it`);
     const unknown = namesIn(path).find((name) => !names.includes(name) && !(name in env));
     if (unknown !== undefined)
-      context.addIssue({ code: 'custom', path: ['path'], message: `names no variable ${unknown}` });
+      context.addIssue({ code: 'custom', path: ['path'], message: `names an unknown variable ${unknown}` });
   });
 
 export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
 export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
-/** Creates or updates templates by slug, all or none. Deployed instances keep the values they were deployed with. */
+/**
+ * Creates or updates templates by slug, all or none. Deployed instances keep the values with which they were deployed.
+ */
 export function importTemplates(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
@@ -118,7 +121,7 @@ export function importTemplates(
   });
 }
 
-/** A row of a file as the table has it: the defaults of variables are the template's environment. */
+/** Converts a row of a file to a row of the table. Defaults of variables become the template's environment. */
 export function templateData({ vram_gb, ports, env, command, variables, ...rest }: z.output<typeof templateRow>) {
   const defaults = variables.flatMap((each) => (each.default === undefined ? [] : [[each.name, each.default]]));
   return {
@@ -132,7 +135,7 @@ export function templateData({ vram_gb, ports, env, command, variables, ...rest 
   };
 }
 
-/** Of a CSV's cell, or of a list that may hold numbers and objects with a port and a name. */
+/** Returns the ports as text, from a CSV cell or from a list of numbers and objects with a port and a name. */
 function portTexts(value: unknown): unknown {
   const given = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
   if (typeof given === 'string') return given.split(/[\s,]+/).filter((text) => text !== '');
@@ -144,7 +147,7 @@ function portTexts(value: unknown): unknown {
   });
 }
 
-/** A CSV holds JSON as text; what can't be read is left for the shape to refuse. */
+/** Parses JSON in a CSV cell. Invalid JSON is returned as text for the schema to reject. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value === '') return null;

@@ -16,19 +16,19 @@ export interface ListingRow {
   priceUsdHour: string;
 }
 
-/** What the rows of a market file say. Plain values: a thread hands it to another. */
+/** Contents of a market file. Plain values only, because they are passed between threads. */
 export interface MarketReading {
   listings: number;
-  /** One for each slug of the catalogue. */
+  /** One per slug of the catalogue. */
   models: Map<string, { medianMicro: Micro | null; listings: number }>;
-  /** Slugs that are not in the catalogue, each with the number of its rows; the first 20 of them. */
+  /** Slugs that are not in the catalogue, each with its number of rows; only the first 20. */
   unknownSlugs: Map<string, number>;
-  /** Rows of all slugs that are not in the catalogue. */
+  /** Number of rows with slugs that are not in the catalogue. */
   unknownCount: number;
-  /** Rows that could not be read; the first 20 of them. */
+  /** Unreadable rows; only the first 20. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
-  /** Rows with the id of a listing that counts already; the first 20 of them. */
+  /** Rows that repeat the id of a counted listing; only the first 20. */
   repeated: { line: number; listingId: string }[];
   repeatedCount: number;
 }
@@ -37,19 +37,19 @@ export interface MarketReading {
 export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
 
 const PROGRESS_EVERY_ROWS = 1_000;
-/** A damaged file has a fault in each of its many rows. */
+/** Maximum rows listed per kind. A damaged file can have a fault in every row. */
 const MAX_LISTED = 20;
 const MAX_ID_SHOWN = 100;
-/** A listing with more GPUs or a higher price than this is a fault of the file. */
+/** Maximum GPUs of a listing. More GPUs, or a higher price, is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 
-/** Programs write whole numbers with decimals that are zero. */
+/** Matches whole numbers, also with zero decimals, as some programs write them. */
 const WHOLE = /^\d{1,4}(?:\.0{1,6})?$/;
-/** Names that are kept with the slug that they stand for. */
+/** Maximum names cached with their slug. */
 const MAX_NAMES = 2_000;
 
-/** The rows of a market file as text. */
+/** Yields the rows of a market file as text. */
 export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
   for await (const { line, fields } of records) {
     const { listing_id, gpu_slug, num_gpus, price_usd_hour } = fields;
@@ -58,14 +58,15 @@ export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGen
   }
 }
 
-/** A JSON file may have numbers; any other value counts as empty. */
+/** Returns a field as text. A JSON file may have numbers; any other value counts as empty. */
 function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 /**
- * Reads listings one by one and computes the median of each model by the rule. Refuses, with invalid_request, no listing
- * of these models and too many. A name that stands for one model counts for it. `onProgress` receives the number of rows read so far, every 1,000 rows.
+ * Reads listings sequentially and computes the median of each model by the rule. A name that matches exactly one model
+ * counts for it. Refuses with invalid_request a file without listings of these models, or with too many. `onProgress`
+ * receives the number of rows read so far, every 1,000 rows.
  */
 export async function readListings(
   models: readonly NamedModel[],
@@ -99,7 +100,10 @@ export async function readListings(
   return reading;
 }
 
-/** Finds the slug of a model by any of its names; the name itself where it is of none, or of several models. */
+/**
+ * Returns a function that finds a model's slug by any of its names. It returns the name itself if no model or several
+ * models match.
+ */
 function createSlugs(models: readonly NamedModel[]): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
@@ -112,13 +116,13 @@ function createSlugs(models: readonly NamedModel[]): (name: string) => string {
   };
 }
 
-/** The listing, or the reason why the row is rejected. */
+/** Returns the listing, or the reason why the row is rejected. */
 function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
   if (listingId === '') return 'listing_id is empty';
   if (gpuSlug === '') return 'gpu_slug is empty';
   const gpus = WHOLE.test(numGpus) ? Number(numGpus) : 0;
   if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
-  // Programs write what a division gives, such as 0.3505555555555556; finer than a micro-USD is cut.
+  // Prices may have excess decimals from a division, such as 0.3505555555555556. They are truncated to a micro-USD.
   const priceMicro = microOf(priceUsdHour);
   if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
     return 'price_usd_hour must be a number of at least 0.000001 and at most 1000000';

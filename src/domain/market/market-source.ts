@@ -7,9 +7,9 @@ import { deadline } from '../../deadline.js';
 export class SourceFault extends Error {}
 
 export interface SourceLimits {
-  /** For the whole transfer, from the first connection to the last byte. */
+  /** Limit of the whole transfer, from the first connection to the last byte. */
   timeoutMs: number;
-  /** Of the content, decompressed. */
+  /** Maximum size of the content, decompressed. */
   maxBytes: number;
 }
 
@@ -19,12 +19,12 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WEB = ['http:', 'https:'];
 
-/** True for an http address, false for a file path. */
+/** Whether the source is an http or https URL and not a file path. */
 export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
 
-/** The content of a file or of an http address, within limits, until `signal` ends it. Throws SourceFault. */
+/** Yields the content of a file or URL within the limits, until `signal` aborts. Throws SourceFault. */
 export async function* readSource(
   source: string,
   signal: AbortSignal,
@@ -64,15 +64,15 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
       throw new SourceFault(`the source answered ${response.status}`);
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
-      throw new SourceFault('the source redirects to no http address');
-    // Credentials are sent only to the origin they were given for.
+      throw new SourceFault("the source redirects to an address that isn't http or https");
+    // Credentials are sent only to the origin for which they were given.
     if (target.origin !== url.origin) authorization = null;
     url = target;
   }
   throw new SourceFault(`the source redirects more than ${MAX_REDIRECTS} times`);
 }
 
-/** `fetch` refuses credentials in a URL: they are sent in a header. */
+/** Moves credentials from the URL to a header, because `fetch` refuses them in a URL. */
 function withoutCredentials(address: URL): [url: URL, authorization: string | null] {
   const { username, password } = address;
   if (username === '' && password === '') return [address, null];
@@ -83,7 +83,7 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
-/** The message "fetch failed" says nothing; its cause does. */
+/** Returns the reason of a fault. The message "fetch failed" has none, but its cause does. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;

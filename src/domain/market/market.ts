@@ -14,14 +14,14 @@ export interface MarketFigure {
   gpu: string;
   medianMicro: Micro | null;
   listings: number;
-  /** Prices a model that has no median and was never published. */
+  /** Price of a model that has no median and was never published. */
   referencePriceMicro: Micro;
 }
 
-/** What a market file would change. */
+/** Changes that a market file would make. */
 export interface MarketPlan extends Omit<MarketReading, 'models'> {
   date: string;
-  /** One for each model, in catalogue order. */
+  /** One per model, in catalogue order. */
   models: ModelPlan[];
 }
 
@@ -29,13 +29,16 @@ export interface ModelPlan extends MarketFigure, PriceMove {
   oldMedianMicro: Micro | null;
 }
 
-/** Serialises publications, so that each sees the last one. */
+/** Serializes publications, so that each sees the previous one. */
 const PUBLISH_LOCK = 4_207_002;
 
 /** Reads the listings of a market file, given the models of the catalogue. */
 export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketReading>;
 
-/** Reads a market and computes prices by the rule. Changes nothing. Refuses a date that isn't newer, before it reads. */
+/**
+ * Reads a market and computes prices by the rule, without changing anything. Refuses a date that isn't newer before it
+ * reads.
+ */
 export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
   checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
@@ -52,8 +55,8 @@ export async function planSnapshot(deps: Deps, date: string, read: MarketReader)
 }
 
 /**
- * Publishes a plan and, in the same transaction, `alongside`. Refuses prices that move by more than `maxJumpPercent`
- * (null: no limit), medians that are lost by more of the models, and a date that is no longer newer.
+ * Publishes a plan together with `alongside` in one transaction. Refuses prices that change by more than
+ * `maxJumpPercent` (null: no limit), too many models losing their median, and a date that is no longer newer.
  */
 export async function publishPlan(
   deps: Deps,
@@ -90,13 +93,13 @@ export function publication(
   return prices.length === 0 ? [snapshot] : [snapshot, insertRows('gpu_price', prices)];
 }
 
-/** What the newest snapshot that has a model says of it. */
+/** The latest published price of a model. */
 interface LastPrice {
   onDemandRate: Micro;
   medianMicro: Micro | null;
 }
 
-/** Both the pool and a transaction. */
+/** A pool or a transaction. */
 interface Reader {
   query<T extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<T>>;
 }
@@ -113,7 +116,7 @@ function tomorrowOf(clock: Clock): string {
   return formatDay(dateOf(clock.now() + SECONDS_PER_DAY));
 }
 
-/** Of the newest snapshot; null: there is none. */
+/** Returns the date of the newest snapshot; null if there is none. */
 async function currentDay(db: Reader): Promise<string | null> {
   const { rows } = await db.query<{ day: string | null }>('select max(date)::text as day from market_snapshot');
   return rows[0]!.day;

@@ -9,11 +9,11 @@ export interface GpuPrice {
   tier: GpuTier;
   pricePerGpuHour: ModeRates;
   marketMedian: Micro | null;
-  /** Listings that the median was computed from. */
+  /** Number of listings from which the median was computed. */
   listings: number;
-  /** The snapshot's date, YYYY-MM-DD. */
+  /** Date of the snapshot, YYYY-MM-DD. */
   snapshot: string;
-  /** GPUs in the offers of the model. */
+  /** Number of GPUs in the model's offers. */
   availableGpus: number;
   url: string;
 }

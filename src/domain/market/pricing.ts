@@ -3,7 +3,7 @@ import type { Micro, Rate } from '../rules/money.js';
 import { modeRates } from '../rules/price-rule.js';
 import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
-/** The newest snapshot's prices in catalogue order, with the GPUs that can be deployed now. */
+/** Returns the newest snapshot's prices in catalogue order, with the number of GPUs that can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   const { catalogue, offers } = await deps.inventory.current();
   const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
@@ -28,7 +28,7 @@ export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
-/** The price of a model from one snapshot on. */
+/** Price of a model as of one snapshot. */
 export interface PastPrice {
   snapshot: string;
   onDemand: Rate;
@@ -36,7 +36,7 @@ export interface PastPrice {
   listings: number;
 }
 
-/** The model's prices in the snapshots of the days from `from` to `to`, oldest first; the newest 1,000 of them. */
+/** Returns the model's prices in the snapshots from day `from` to day `to`, oldest first; the newest 1,000 of them. */
 export async function priceHistory(
   deps: Deps,
   gpu: string,
@@ -55,14 +55,17 @@ export async function priceHistory(
   return rows;
 }
 
-/** The newest prices of a model. */
+/** Recent prices of a model. */
 export interface PriceTrend {
   gpu: string;
-  /** Oldest first, the newest is that of the sheet. */
+  /** Oldest first. The last is the price in the sheet. */
   onDemand: Rate[];
 }
 
-/** On-demand prices of each model in the newest snapshots, 26 of them: half a year of weeks. Models without any are left out. */
+/**
+ * Returns on-demand prices of each model in the newest 26 snapshots, half a year if they are weekly. Models without
+ * prices are omitted.
+ */
 export async function priceTrends(deps: Deps): Promise<PriceTrend[]> {
   const { rows } = await deps.db.pool.query<{ gpu: string; onDemand: Rate }>({
     name: 'price-trends',

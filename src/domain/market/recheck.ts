@@ -16,13 +16,13 @@ import {
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
-import { readSourceApart } from './source-reader.js';
+import { readSourceInWorker } from './source-reader.js';
 
-/** What a re-check did, for the log. */
+/** Progress of a re-check, for the log. */
 export type RecheckEvent =
   | { kind: 'started'; attempt: number; attempts: number }
   | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }
-  /** Nothing to do: the current sheet is as new already. */
+  /** Nothing to do: the current sheet is already this new. */
   | { kind: 'current'; sheet: string }
   /** `fault` is set for an error of the gateway itself. `nextAttemptAt` is null after the last attempt. */
   | {
@@ -41,13 +41,13 @@ export interface RecheckOptions {
   limits?: SourceLimits;
 }
 
-/** Held by the process that makes an attempt. */
+/** Lock held by the process that makes an attempt. */
 const RECHECK_LOCK = 4_207_003;
-/** While a re-check is in progress, every process checks this often, because the one that tries may die. */
+/** Interval at which every process checks during a re-check, because the process making the attempt may crash. */
 const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 
-/** Fetches the market on schedule, and at once if a scheduled time was missed; never without MARKET_SOURCE. */
+/** Fetches the market on schedule, and immediately if a scheduled time was missed; never without MARKET_SOURCE. */
 export function startRecheck(
   deps: Deps,
   onEvent: (event: RecheckEvent) => void,
@@ -65,7 +65,7 @@ export function startRecheck(
     });
     if (again === null || ending.signal.aborted) return;
     const seconds = again - deps.clock.now();
-    // Not later, because the clock may be set and another process may die.
+    // No later, because the clock may be set and another process may crash.
     const bounded = seconds < POLL_SECONDS ? seconds : POLL_SECONDS;
     timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
   };
@@ -95,7 +95,7 @@ export function startRecheck(
 }
 
 /**
- * Attempts a re-check that is due, unless another process does. Returns when to check again; null when there is nothing
+ * Attempts a re-check that is due, unless another process does. Returns when to check again; null if there is nothing
  * to do until the next scheduled time.
  */
 export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
@@ -103,7 +103,7 @@ export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
   const done = await withAdvisoryLock(deps.db.pool, RECHECK_LOCK, async (lost) => {
-    // Read again: another process may have finished it since.
+    // Read again: another process may have finished it in the meantime.
     return { again: await takeStep(deps, await stepNow(deps), options, lost) };
   });
   return done === null ? deps.clock.now() + POLL_SECONDS : done.again;
@@ -148,7 +148,7 @@ async function takeStep(
       return fail(
         deps,
         { day: step.day, attempt: RECHECK_ATTEMPTS },
-        new SourceFault('the process that tried died'),
+        new SourceFault('the process making the attempt crashed'),
         options,
       );
     case 'attempt':
@@ -157,7 +157,7 @@ async function takeStep(
 }
 
 interface Attempt {
-  /** The day on which the re-check began. */
+  /** Day on which the re-check started. */
   day: string;
   /** Counted from 1. */
   attempt: number;
@@ -176,13 +176,14 @@ async function attempt(
   try {
     const plan = await planFromSource(deps, abort, limits);
     abort.throwIfAborted();
-    // One transaction: a process that dies here has written both or neither.
+    // One transaction: a process that crashes here has written both or neither.
     await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, [finish(deps, day, 'PUBLISHED')]);
     onEvent(successOf(plan));
     return null;
   } catch (error) {
     if (abort.aborted) {
-      // An attempt cut short by this gateway's shutdown doesn't count. Without the lock, another process may be trying.
+      // An attempt aborted by this gateway's shutdown doesn't count. Without the lock, another process may be
+      // attempting it.
       if (!lost.aborted) await uncountAttempt(deps, { day, attempt });
       return deps.clock.now() + POLL_SECONDS;
     }
@@ -194,7 +195,7 @@ async function attempt(
   }
 }
 
-/** Counts the attempt before it is made: if this process dies, the next holder of the lock continues from here. */
+/** Counts the attempt before it starts: if this process crashes, the next holder of the lock continues from here. */
 async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
   const now = dateOf(clock.now());
   await db.prisma.marketRecheck.upsert({
@@ -204,11 +205,11 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
   });
 }
 
-/** The sheet is dated the day it is fetched: today, in UTC. */
+/** Plans a sheet dated the day of the fetch: today, in UTC. */
 async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
-  const plan = await planSnapshot(deps, today, (models) => readSourceApart({ source, models, limits }, signal));
+  const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
   const [first] = plan.rejected;
   if (first !== undefined && isMostlyUnreadable(plan)) {
     throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
@@ -234,7 +235,7 @@ async function fail(
   { onEvent }: RecheckOptions,
 ): Promise<Instant | null> {
   const expected = error instanceof SourceFault || error instanceof DomainError;
-  const reason = (expected ? error.message : 'a fault of the gateway').slice(0, MAX_REASON);
+  const reason = (expected ? error.message : 'internal error of the gateway').slice(0, MAX_REASON);
   const now = deps.clock.now();
   const nextAttemptAt = retryAt(attempt, now);
   const failure = { failedAt: dateOf(now), error: reason };
@@ -245,7 +246,7 @@ async function fail(
         ? { ...failure, status: 'FAILED', finishedAt: dateOf(now), nextAttemptAt: null }
         : { ...failure, nextAttemptAt: dateOf(nextAttemptAt) },
   });
-  // No row: another process has continued meanwhile.
+  // No row: another process has continued in the meantime.
   if (count === 0) return null;
   onEvent({
     kind: 'failed',
@@ -286,25 +287,25 @@ function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
   };
 }
 
-/** When the market was and will be fetched. */
+/** Times of past and future fetches. */
 export interface RecheckTimes {
   schedule: string;
   lastSucceededAt: Instant | null;
   lastFailedAt: Instant | null;
-  /** The next scheduled time on a day without a re-check, or the next attempt of the present one. */
+  /** The next scheduled time on a day without a re-check, or the next attempt of the current one. */
   nextAt: Instant | null;
 }
 
-/** Null without MARKET_SOURCE. */
+/** Returns the times; null without MARKET_SOURCE. */
 export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
   return deps.settings.marketSource === null ? null : timesOf(deps);
 }
 
-/** For the operator only. */
+/** Status for the operator. */
 export interface RecheckStatus extends RecheckTimes {
-  /** Without credentials; null when there is no source. */
+  /** Without credentials; null if there is no source. */
   source: string | null;
-  /** Day of the current sheet; null when there is none. */
+  /** Day of the current sheet; null if there is none. */
   sheet: string | null;
   lastError: string | null;
 }
@@ -338,7 +339,7 @@ async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
   };
 }
 
-/** The second after which another re-check may be due: now, or the end of the day that already had one. */
+/** Returns the second after which another re-check can be due: now, or the end of the day that already had one. */
 function earliest(now: Instant, lastDay: Date | undefined): Instant {
   return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);
 }

@@ -3,7 +3,7 @@ import { dateOf, type Instant, instantOf } from '../rules/time.js';
 
 const FIELDS = /^\S+(\s+\S+){4,5}$/;
 
-/** True for a cron pattern of five fields, or six with seconds first, that is due at some time in the future. */
+/** Whether it is a cron pattern of five fields, or six with seconds first, that is due at some time in the future. */
 export function isSchedule(pattern: string): boolean {
   try {
     return FIELDS.test(pattern) && cronOf(pattern).nextRun(new Date(0)) !== null;
@@ -12,13 +12,13 @@ export function isSchedule(pattern: string): boolean {
   }
 }
 
-/** The last time at or before `now` that the pattern was due, in UTC; null when there was none. */
+/** Returns the last time at or before `now` at which the pattern was due, in UTC; null if there was none. */
 export function lastDue(pattern: string, now: Instant): Instant | null {
   const [due] = cronOf(pattern).previousRuns(1, dateOf(now + 1n));
   return due === undefined ? null : instantOf(due);
 }
 
-/** The first time after `now` that the pattern is due, in UTC. */
+/** Returns the first time after `now` at which the pattern is due, in UTC. */
 export function nextDue(pattern: string, now: Instant): Instant | null {
   const due = cronOf(pattern).nextRun(dateOf(now));
   return due === null ? null : instantOf(due);

@@ -1,45 +1,46 @@
-/** Many small tables: one of millions would stand still while it grows. */
+/** Number of tables. There are many small ones because growing a single table of millions would block. */
 const TABLES = 512;
 const FIRST_SLOTS = 64;
 const ARENA_BYTES = 1_048_576;
-/** Before the bytes of an id: how many there are, in one byte, or this one and then in four. */
+/** Marks a long id. An id is preceded by its length in one byte, or by this byte and its length in four. */
 const LONG = 255;
 const SHORT_HEAD_BYTES = 1;
 const LONG_HEAD_BYTES = 5;
-/** Bytes of a UTF-16 unit in UTF-8 at most. */
+/** Maximum bytes of a UTF-16 unit in UTF-8. */
 const MAX_UTF8 = 3;
 const FIRST_BYTES = 1_024;
 
-/** Places are 32 bits: of two million ids, four bytes more for each would be the half of what they take. */
+/**
+ * Maximum arena pieces, so that places fit into 32 bits. With two million ids, four more bytes each would be half of
+ * their memory.
+ */
 const MAX_PIECES = 4_095;
 
-/** The places of the ids whose hash leads here; 0 for none. Of 2^k slots seven eighths are used at most. */
+/** Places of the ids with a given hash; 0 for a free slot. At most seven eighths of the 2^k slots are used. */
 interface Table {
   slots: Uint32Array<ArrayBuffer>;
   used: number;
 }
 
-/** Bytes of an id, within a buffer. */
+/** Bytes of an id within a buffer. */
 interface Span {
   buffer: Buffer;
   start: number;
   end: number;
 }
 
-/**
- * Ids of listings, exact, in buffers that are not looked through for garbage. Looking one up leaves none behind.
- */
+/** Set of listing ids, exact, in buffers that the garbage collector doesn't scan. Lookups allocate nothing. */
 export class SeenIds {
   readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Uint32Array(FIRST_SLOTS), used: 0 }));
-  /** The ids, one behind the other; an id is whole in one piece. */
+  /** The ids, one after the other. An id never spans two pieces. */
   readonly #arena: Buffer[] = [];
   #end = ARENA_BYTES;
-  /** The id that is looked up. */
+  /** The id being looked up. */
   readonly #wanted: Span = { buffer: Buffer.allocUnsafeSlow(FIRST_BYTES), start: 0, end: 0 };
-  /** One that is there. */
+  /** A stored id for comparison. */
   readonly #known: Span = { buffer: this.#wanted.buffer, start: 0, end: 0 };
 
-  /** False for an id that was added before. */
+  /** Adds an id. Returns false if it was added before. */
   add(id: string): boolean {
     const wanted = this.#wanted;
     if (id.length * MAX_UTF8 > wanted.buffer.length) wanted.buffer = Buffer.allocUnsafeSlow(id.length * MAX_UTF8);
@@ -54,7 +55,7 @@ export class SeenIds {
     return true;
   }
 
-  /** The slot that has the id, or the free one where it belongs. */
+  /** Returns the slot of the id, or the free slot for it. */
   #slotOf(slots: Uint32Array, { buffer, start, end }: Span, hash: number): number {
     const mask = slots.length - 1;
     for (let slot = Math.floor(hash / TABLES) & mask; ; slot = (slot + 1) & mask) {
@@ -71,14 +72,14 @@ export class SeenIds {
     for (const place of table.slots) {
       if (place === 0) continue;
       let slot = Math.floor(hashOf(this.#at(place)) / TABLES) & mask;
-      // All are different.
+      // No comparison needed, because all ids differ.
       while (grown[slot] !== 0) slot = (slot + 1) & mask;
       grown[slot] = place;
     }
     table.slots = grown;
   }
 
-  /** A place is 1 + piece × ARENA_BYTES + offset. */
+  /** Stores an id and returns its place: 1 + piece × ARENA_BYTES + offset. */
   #put({ buffer, end: length }: Span): number {
     const isLong = length >= LONG;
     const head = isLong ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
@@ -97,7 +98,7 @@ export class SeenIds {
     return place;
   }
 
-  /** Until the next call. */
+  /** Returns the id at a place. The result is valid until the next call. */
   #at(place: number): Span {
     const known = this.#known;
     known.buffer = this.#arena[Math.floor((place - 1) / ARENA_BYTES)]!;

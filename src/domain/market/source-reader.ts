@@ -6,28 +6,28 @@ import type { NamedModel } from '../rules/gpu-names.js';
 import type { MarketReading } from './listings.js';
 import { SourceFault, type SourceLimits } from './market-source.js';
 
-/** What the thread is given. */
+/** Input of the thread. */
 export interface SourceToRead {
   source: string;
   models: readonly NamedModel[];
   limits: SourceLimits;
 }
 
-/** What the thread says, once. Errors lose their class on the way. */
+/** Result of the thread, sent once. Errors lose their class in transfer. */
 export type SourceRead = { reading: MarketReading } | { fault: 'source' | 'listings' | 'bug'; message: string };
 
 const PROGRAM = join(PACKAGE_ROOT, 'dist', 'market-reader.mjs');
 /**
- * Mebibytes of the thread's heap. A source of 64 MB takes 20 of it; what it keeps of ids and prices lies beside it.
- * A small young generation is what keeps the process small: garbage of rows is never old.
+ * Heap of the thread in MiB. A 64 MB source takes 20 of it; ids and prices are stored outside. The small young
+ * generation keeps the process small, because garbage of rows never gets old.
  */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
 /**
- * Reads a source in a thread of its own: its millions of rows leave no garbage in the gateway's heap, and requests don't
- * wait for them. Throws SourceFault and, for what the listings are, DomainError. `signal` ends the thread.
+ * Reads a source in a dedicated thread: its millions of rows leave no garbage in the gateway's heap and don't block
+ * requests. Throws SourceFault, and DomainError for invalid listings. `signal` ends the thread.
  */
-export async function readSourceApart(what: SourceToRead, signal: AbortSignal): Promise<MarketReading> {
+export async function readSourceInWorker(what: SourceToRead, signal: AbortSignal): Promise<MarketReading> {
   signal.throwIfAborted();
   const worker = new Worker(PROGRAM, { workerData: what, resourceLimits: HEAP, execArgv: [] });
   const end = () => void worker.terminate();
@@ -36,7 +36,7 @@ export async function readSourceApart(what: SourceToRead, signal: AbortSignal): 
     const said = await new Promise<SourceRead>((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
-      worker.once('exit', () => reject(new SourceFault('the reading of the source was broken off')));
+      worker.once('exit', () => reject(new SourceFault('reading the source was aborted')));
     });
     if ('reading' in said) return said.reading;
     if (said.fault === 'bug') throw new Error(said.message);

@@ -7,7 +7,7 @@ import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
 import { readSource, SourceFault } from './market-source.js';
 import type { SourceRead, SourceToRead } from './source-reader.js';
 
-/** The thread of `readSourceApart`. It ends when the one that started it ends it. */
+/** Thread of `readSourceInWorker`, which also ends it. */
 const { source, models, limits } = workerData as SourceToRead;
 
 async function read(): Promise<SourceRead> {

@@ -40,6 +40,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.balance': 'read',
   'Query.instance': 'read',
   'Query.instanceHistory': 'read',
+  'Query.instanceByIdempotencyKey': 'read',
   'Query.instanceOfRequest': 'read',
   'Query.instances': 'read',
   'Query.myTemplates': 'read',
@@ -106,6 +107,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   // Events go on being sent when the key is gone.
   'Mutation.createWebhook': 'keys',
   'Mutation.changeWebhook': 'keys',
+  'Mutation.rotateWebhookSecret': 'keys',
   'Mutation.turnWebhookSecret': 'keys',
   'Mutation.deleteWebhook': 'keys',
   'Mutation.testWebhook': 'keys',
@@ -126,6 +128,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 export const BEYOND_A_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [
     ...['balance', 'burnPerHour', 'lifetimeSpend', 'monthSpend', 'exhaustsAt', 'diskDeleteAt', 'liveInstances'],
+    'pendingTopUps',
     'topUpsUnderWay',
   ],
   ApiKey: ['monthSpend'],

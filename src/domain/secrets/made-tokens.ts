@@ -16,8 +16,8 @@ interface MadeTokenRow {
 }
 
 /**
- * The key that seals tokens; null where this service keeps no secrets, and for now where it lacks a key that sealed some:
- * none are made then, and the image does what it does without.
+ * Returns the key that seals tokens; null if this service stores no secrets or lacks a key that sealed existing ones.
+ * No tokens are generated then, and the image uses its own default.
  */
 export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
   try {
@@ -28,8 +28,8 @@ export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
   }
 }
 
-/** Makes a value for each of the variables of a new instance. They are never in clear but in the answer of `tokensOf`. */
-export function makeTokens(
+/** Generates a value for each of the variables of a new instance. Only `tokensOf` returns them in plaintext. */
+export function generateTokens(
   transaction: Pick<Transaction, 'later'>,
   key: SealingKey,
   { accountId, id }: { accountId: string; id: string },
@@ -46,7 +46,7 @@ export function makeTokens(
   });
 }
 
-/** By variable, in clear. Refuses with action_failed where a key is missing. */
+/** Returns the tokens of an instance in plaintext, by variable. Refuses with action_failed if a key is missing. */
 export async function tokensOf(deps: Deps, accountId: string, instanceId: string): Promise<Record<string, string>> {
   const { rows } = await deps.db.pool.query<MadeTokenRow>({
     name: 'made-tokens',
@@ -59,7 +59,7 @@ export async function tokensOf(deps: Deps, accountId: string, instanceId: string
   return Object.fromEntries(rows.map((row) => [row.variable, openToken(keys, accountId, row)]));
 }
 
-/** Seals anew those that another key sealed, at most `limit`. Returns their number. */
+/** Reseals tokens that were sealed with another key, at most `limit`. Returns their number. */
 export async function resealTokens(
   transaction: Transaction,
   keys: readonly SealingKey[],

@@ -5,13 +5,12 @@ import { resealWebhooks } from '../webhooks/webhooks.js';
 import { resealTokens } from './made-tokens.js';
 import { resealSome } from './secrets.js';
 
-/** Secrets that one transaction seals anew. */
+/** Maximum secrets resealed in one transaction. */
 const RESEALED_AT_ONCE = 100;
 
 /**
- * Seals anew, with the first key, each secret, each made token, each volume's password and each webhook's secrets that another key
- * sealed. Returns their number; refuses
- * where a key is missing.
+ * Reseals with the first key every secret, generated token, volume password and webhook secret that was sealed with
+ * another key. Returns their number. Refuses if a key is missing.
  */
 export async function resealSecrets(deps: Deps): Promise<number> {
   const keys = await deps.sealingKeys();

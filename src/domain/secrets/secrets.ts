@@ -16,15 +16,15 @@ export type { Secret };
 export interface SecretInput {
   name: string;
   value: string;
-  /** Makes it a registry login, of which `value` is the password. */
+  /** Registry of a login, whose password is `value`. */
   registry?: string | null;
   username?: string | null;
 }
 
-/** The secrets of one start, in clear. Never stored, logged or put into an error. */
+/** Secrets of one start, in plaintext. They must never be stored, logged or put into an error. */
 export interface SecretsOfStart {
   variables: Record<string, string>;
-  /** By their names below /run/secrets. */
+  /** Contents by file name below /run/secrets. */
   files: Record<string, string>;
   registryLogin: { registry: string; username: string; password: string } | null;
 }
@@ -32,7 +32,7 @@ export interface SecretsOfStart {
 type NamedSecret = Pick<Secret, 'name' | 'kind' | 'registry'>;
 type Query = Pick<Prisma.SecretFindManyArgs, 'include' | 'select'>;
 
-/** By name; at most 100. */
+/** Returns secrets by name; at most 100. */
 export function listSecrets(deps: Deps, accountId: string, query: Query = {}): Promise<Secret[]> {
   return deps.db.prisma.secret.findMany({
     ...query,
@@ -42,7 +42,7 @@ export function listSecrets(deps: Deps, accountId: string, query: Query = {}): P
   });
 }
 
-/** Refuses with invalid_request, and with action_failed a name that is used and more than 100. */
+/** Stores a secret. Refuses with invalid_request, and with action_failed a name in use or more than 100 secrets. */
 export async function createSecret(deps: Deps, accountId: string, input: SecretInput): Promise<Secret> {
   const name = check('name', fields.secretName, input.name);
   const value = check('value', fields.secretValue, input.value);
@@ -53,7 +53,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   const key = await sealingKeyOf(deps);
   const id = randomId('sec', ID_BYTES);
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so two additions at once can't both be the hundredth.
+    // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     await checkRoom(transaction, accountId, name);
     await transaction.query(
@@ -77,9 +77,12 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   return deps.db.prisma.secret.findUniqueOrThrow({ where: { id } });
 }
 
-/** Containers that run keep its value; starts that need it are refused from now on. Refuses with not_found. */
+/**
+ * Deletes a secret. Running containers keep its value; starts that need it are refused from now on. Refuses with
+ * not_found.
+ */
 export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
-  // PostgreSQL can't look for every text: not for one with NUL.
+  // PostgreSQL can't search for a text with NUL.
   const isName = fields.secretName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.secret.findUnique({ where: { accountId_name: { accountId, name } } })
@@ -94,8 +97,8 @@ export async function deleteSecret(deps: Deps, accountId: string, name: string):
 }
 
 /**
- * Refuses a launch that names a secret which the account does not have, one of the other kind, or a login to another
- * registry than that of the image: slug of a template, or the image itself.
+ * Refuses a launch that names an unknown secret, one of the wrong kind, or a login for another registry than the
+ * image's. `template` is the slug of a template or an image.
  */
 export async function checkSecrets(
   reader: Pick<Transaction, 'query'>,
@@ -114,7 +117,10 @@ export async function checkSecrets(
   checkNamed(launch, rows, rows[0]?.image ?? template, code);
 }
 
-/** What a start of the instance gets. Refuses with action_failed where a secret is gone, or can't be opened. */
+/**
+ * Returns the secrets for a start of the instance. Refuses with action_failed if a secret is missing or can't be
+ * opened.
+ */
 export async function secretsOfStart(
   deps: Deps,
   accountId: string,
@@ -139,7 +145,10 @@ export async function secretsOfStart(
   return given;
 }
 
-/** Seals again those that another key sealed, at most `limit`. Returns their number; refuses where a key is missing. */
+/**
+ * Reseals secrets that were sealed with another key, at most `limit`. Returns their number. Refuses if a key is
+ * missing.
+ */
 export async function resealSome(
   transaction: Transaction,
   keys: readonly SealingKey[],
@@ -158,7 +167,10 @@ export async function resealSome(
   return rows.length;
 }
 
-/** The key for new secrets. Without the keys of those that are there, a gateway would split them between two keys. */
+/**
+ * Returns the key for new secrets. Refuses if the keys of existing secrets are missing: otherwise, secrets would be
+ * split between two keys.
+ */
 export async function sealingKeyOf({ db, sealingKeys }: Deps): Promise<SealingKey> {
   const keys = await sealingKeys();
   const { rowCount } = await db.pool.query(
@@ -178,7 +190,7 @@ function openSecret(
   return openSealed(keys, { context: contextOf(accountId, id), name, sealed, keyId });
 }
 
-/** Refuses with action_failed where the key is missing. */
+/** Opens a sealed secret. Refuses with action_failed if its key is missing. */
 export function openSealed(
   keys: readonly SealingKey[],
   { context, name, sealed, keyId }: { context: string; name: string; sealed: Uint8Array; keyId: string },
@@ -188,7 +200,7 @@ export function openSealed(
   return unseal(key, context, Buffer.from(sealed));
 }
 
-/** The renter can't mend it, and should not pay for starts that wait for it. */
+/** Returns a refusal, not a fault: the renter can't fix it and should not pay for starts that wait for it. */
 function lostKey(what: string): DomainError {
   return new DomainError('action_failed', `${what}: the operator's SECRETS_KEY lacks a key that sealed secrets`);
 }
@@ -203,8 +215,9 @@ async function checkRoom(transaction: Transaction, accountId: string, name: stri
     [accountId, name],
   );
   const [{ count, used } = { count: 0, used: false }] = rows;
-  if (used) throw new DomainError('action_failed', `there is a secret ${name} already; delete it first`);
-  if (count >= MAX_SECRETS) throw new DomainError('action_failed', `an account holds at most ${MAX_SECRETS} secrets`);
+  if (used) throw new DomainError('action_failed', `secret ${name} already exists; delete it first`);
+  if (count >= MAX_SECRETS)
+    throw new DomainError('action_failed', `the account has ${MAX_SECRETS} secrets, the maximum; delete one first`);
 }
 
 function checkNamed(
@@ -219,7 +232,7 @@ function checkNamed(
   const missing = wanted.find(({ name, kind }) => known.get(name)?.kind !== kind);
   if (missing !== undefined)
     throw new DomainError(code, `there is no ${missing.what} ${missing.name}`, { reason: 'unknown_secret' });
-  // The engine would send the password to whichever registry the image names.
+  // Without this check, the engine would send the password to any registry that the image names.
   const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)!.registry}/image`);
   if (registry === null || registry === registryOf(image)) return;
   throw new DomainError(code, `registry login ${registryLogin} is for ${registry}, not for ${registryOf(image)}`, {

@@ -10,7 +10,7 @@ import type { TemplateVariable } from '../rules/template.js';
 import { dateOf, formatInstant } from '../rules/time.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
-/** Of one launch that is kept, as JSON. */
+/** Maximum size of one saved launch, as JSON. */
 const MAX_SAVED_BYTES = 32_000;
 
 export type { SavedTemplate };
@@ -23,7 +23,7 @@ export interface SavedTemplateInput {
   launch?: LaunchInput | null;
 }
 
-/** By name; at most 100. */
+/** Returns saved templates by name; at most 100. */
 export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemplate[]> {
   return deps.db.prisma.savedTemplate.findMany({
     where: { accountId },
@@ -33,8 +33,8 @@ export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemp
 }
 
 /**
- * Keeps a launch under a name, instead of the one that was there. Nothing of it is looked up before it is deployed: its
- * template and secrets may come and go. Refuses with invalid_request, and with action_failed more than 100.
+ * Saves a launch under a name, replacing any previous one. Its template and secrets are not checked until it is
+ * deployed. Refuses with invalid_request, and with action_failed more than 100 templates.
  */
 export async function saveTemplate(deps: Deps, accountId: string, input: SavedTemplateInput): Promise<SavedTemplate> {
   const name = check('name', fields.savedTemplateName, input.name);
@@ -43,12 +43,12 @@ export async function saveTemplate(deps: Deps, accountId: string, input: SavedTe
   const diskGb = checkOptional('diskGb', fields.diskGb, input.diskGb)!;
   const launch = JSON.stringify(readLaunch(input.launch, 'ON_DEMAND') ?? {});
   if (Buffer.byteLength(launch) > MAX_SAVED_BYTES)
-    throw new DomainError('invalid_request', `launch must be of at most ${MAX_SAVED_BYTES} bytes to be saved`, {
+    throw new DomainError('invalid_request', `launch must have at most ${MAX_SAVED_BYTES} bytes to be saved`, {
       field: 'launch',
     });
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so two additions at once can't both be the hundredth.
+    // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     const { rowCount } = await transaction.query(
       `insert into saved_template (account_id, name, description, template, disk_gb, launch, created_at)
@@ -59,14 +59,17 @@ export async function saveTemplate(deps: Deps, accountId: string, input: SavedTe
       [accountId, name, description, template, diskGb, launch, formatInstant(now), MAX_SAVED_TEMPLATES],
     );
     if (rowCount === 0)
-      throw new DomainError('action_failed', `an account saves at most ${MAX_SAVED_TEMPLATES} templates`);
+      throw new DomainError(
+        'action_failed',
+        `the account has ${MAX_SAVED_TEMPLATES} saved templates, the maximum; delete one first`,
+      );
   });
   return { accountId, name, description, template, diskGb, launch: JSON.parse(launch), createdAt: dateOf(now) };
 }
 
-/** Refuses with not_found. What was deployed from it stays. */
+/** Deletes a saved template. Instances deployed from it are unaffected. Refuses with not_found. */
 export async function deleteTemplate(deps: Deps, accountId: string, name: string): Promise<SavedTemplate> {
-  // PostgreSQL can't look for every text: not for one with NUL.
+  // PostgreSQL can't search for a text with NUL.
   const isName = fields.savedTemplateName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.savedTemplate.findUnique({ where: { accountId_name: { accountId, name } } })
@@ -76,7 +79,7 @@ export async function deleteTemplate(deps: Deps, accountId: string, name: string
   return found;
 }
 
-/** A link that opens the console's dialog filled in with it, for anybody: without secrets. */
+/** Returns a link that opens the console's deploy dialog with these settings, without secrets. */
 export async function linkOf(
   deps: Deps,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,

@@ -17,24 +17,25 @@ import {
 } from '../rules/top-up.js';
 import { ASSETS } from '../rules/top-up-assets.js';
 import { ProcessorUnavailable } from './processor.js';
-import { paymentsOf, savePayment, unaskedMicro } from './top-up-rows.js';
+import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
-/** What became of one payment, for the operator's log. */
+/** Outcome of one payment, for the operator's log. */
 export interface PaymentEvent {
   topUpId: string;
   accountId: string;
   transaction: string;
   asset: string;
-  /** LOST: it was credited, and the processor takes it back: the operator has to decide. */
+  /** LOST: it was credited, and the processor reversed it. The operator must decide. */
   state: PaymentState | 'LOST';
   usdMicro: Micro | null;
   reason: string | null;
 }
 
 /**
- * Books what the processor reports of a top-up. The payment's row and its ledger line are one commit, under the
- * account's lock: however often and wherever the same is reported, it is credited once. `asked` is what the processor
- * said when it was asked just now; where it is missing and a sum needs it, the processor is asked, before any lock.
+ * Books what the processor reports about a top-up. The payment's row and its ledger entry are one commit, under the
+ * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `asked` is the
+ * processor's current answer, if it was just queried. If it is missing and an amount requires it, the processor is
+ * queried before anything is locked.
  */
 export async function bookPayments(
   deps: Deps,
@@ -42,28 +43,28 @@ export async function bookPayments(
   reports: readonly ReportedPayment[],
   asked?: readonly ReportedPayment[],
 ): Promise<PaymentEvent[]> {
-  const preview = judgeAll(deps, topUp, reports, {
+  const preview = evaluateAll(deps, topUp, reports, {
     payments: await paymentsOf(deps.db.pool, topUp.id),
-    unasked: await unaskedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
+    unasked: await unconfirmedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
     asked,
     now: deps.clock.now(),
   });
-  // Most reports repeat what is known: that costs no lock.
+  // Most reports repeat known facts, which needs no lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
-  const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
+  const answer = asked ?? (needsAsking ? await queryProcessor(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const account = current.account(topUp.accountId)!;
-    const { changed, lost } = judgeAll(deps, topUp, reports, {
+    const { changed, lost } = evaluateAll(deps, topUp, reports, {
       payments: await paymentsOf(current.transaction, topUp.id),
-      unasked: await unaskedMicro(current.transaction, topUp.accountId, current.at),
+      unasked: await unconfirmedMicro(current.transaction, topUp.accountId, current.at),
       asked: answer,
       now: current.at,
     });
     for (const payment of changed) {
       if (payment.state === 'CREDITED') bookCredit(current, account, topUp, payment);
       current.transaction.later(savePayment(topUp, payment));
-      current.emit(toldOf(topUp, payment, current.at));
+      current.emit(topUpEvent(topUp, payment, current.at));
     }
     return [...lost, ...changed.map((payment) => eventOf(topUp, payment, payment.state))];
   });
@@ -76,7 +77,7 @@ interface Before {
   now: Instant;
 }
 
-function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
+function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
@@ -100,8 +101,10 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[],
   return { changed, lost };
 }
 
-/** Undefined while the processor is away: the payment is kept aside, and the sweep asks again. */
-async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
+/**
+ * Queries the processor. Returns undefined while it is down: the payment is quarantined, and the sweep queries again.
+ */
+async function queryProcessor({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
   } catch (error) {
@@ -119,14 +122,14 @@ function eventOf({ id, accountId }: TopUp, payment: Payment, state: PaymentEvent
   return { topUpId: id, accountId, transaction, asset, state, usdMicro, reason };
 }
 
-function toldOf({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEvent {
+function topUpEvent({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEvent {
   const { transaction, asset, coins, usdMicro, state, confirmations } = payment;
   const usd = usdMicro === null ? null : usdOf(usdMicro);
   const data = { top_up: id, asset, transaction, coins, usd, confirmations };
   return { accountId, type: `topup.${state.toLowerCase()}` as EventType, subject: id, at, data };
 }
 
-/** The id is made of what is credited, so that nothing can be credited twice. */
+/** Books a credit. Its id is built from the payment, so that no payment can be credited twice. */
 export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
   const { coins, transaction, usdMicro } = payment;
   const rate = rateOf(usdMicro!, coins);
@@ -163,7 +166,7 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
   });
 }
 
-/** What is stored of a payment that waits for the processor to be asked back, as it was reported. */
+/** Returns the stored report of a payment that waits for confirmation by the processor; null for any other payment. */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;

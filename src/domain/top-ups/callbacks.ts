@@ -7,12 +7,12 @@ import { bookPayments, type PaymentEvent } from './book-payments.js';
 import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
-/** Kept aside at once. Beyond it a callback is answered with 503, so that the processor keeps it and sends it again. */
-const MAX_ASIDE = 1_000;
+/** Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps and repeats them. */
+const MAX_QUARANTINED = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
 const ID_BYTES = 6;
 
-export interface AsideCallback {
+export interface QuarantinedCallback {
   id: string;
   processor: string;
   reason: string;
@@ -22,12 +22,14 @@ export interface AsideCallback {
   lastAt: Instant;
 }
 
-/** What a callback came to. `refused` is nobody's word, `aside` is the processor's and the operator's to look at. */
+/**
+ * Outcome of a callback. `refused`: not from the processor. `aside`: from the processor, quarantined for the operator.
+ */
 export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken' };
 
 /**
- * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be answered then, and not
- * before. Throws when it has to come again (the database or the processor is away).
+ * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not be answered
+ * before. Throws if it must be repeated because the database or the processor is down.
  */
 export async function receiveCallback(
   deps: Deps,
@@ -39,12 +41,13 @@ export async function receiveCallback(
   const callback = processor.verify(body, headers, deps.clock.now());
   if (callback.kind === 'refused') return callback;
   if (callback.kind === 'ignored') return { kind: 'taken' };
-  if (callback.kind === 'malformed') return setAside(deps, body, callback.reason);
+  if (callback.kind === 'malformed') return quarantine(deps, body, callback.reason);
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
-  if (topUp === null || topUp.processor !== processor.name) return setAside(deps, body, 'it names no top-up of ours');
+  if (topUp === null || topUp.processor !== processor.name)
+    return quarantine(deps, body, 'it names no top-up of this service');
   const asked = callback.payments === null ? await read(deps, topUp) : undefined;
   for (const event of await bookPayments(deps, topUp, callback.payments ?? asked!, asked)) onEvent(event);
-  return callback.unreadable === null ? { kind: 'taken' } : setAside(deps, body, callback.unreadable);
+  return callback.unreadable === null ? { kind: 'taken' } : quarantine(deps, body, callback.unreadable);
 }
 
 async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {
@@ -56,7 +59,7 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
   }
 }
 
-async function setAside(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
+async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
   const { pool } = deps.db;
   const digest = createHash('sha256').update(body).digest('hex');
   // A NUL can't be stored.
@@ -69,25 +72,25 @@ async function setAside(deps: Deps, body: Buffer, reason: string): Promise<Callb
      where (select count(*) from aside_callback) < $7
        or exists (select from aside_callback where processor = $2 and digest = $3)
      on conflict (processor, digest) do update set times = aside_callback.times + 1, last_at = excluded.last_at`,
-    [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_ASIDE],
+    [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_QUARANTINED],
   );
   if (rowCount === 0) {
-    throw new DomainError('unavailable', 'too many callbacks are kept aside', { retryAfterSeconds: 600 });
+    throw new DomainError('unavailable', 'too many callbacks are quarantined', { retryAfterSeconds: 600 });
   }
   return { kind: 'aside', reason };
 }
 
-/** The oldest first. */
-export async function listAside(deps: Deps): Promise<AsideCallback[]> {
-  const { rows } = await deps.db.pool.query<AsideCallback>(
+/** Returns quarantined callbacks, oldest first. */
+export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]> {
+  const { rows } = await deps.db.pool.query<QuarantinedCallback>(
     `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
      from aside_callback order by received_at, id`,
   );
   return rows;
 }
 
-/** Refuses with not_found. */
-export async function removeAside(deps: Deps, id: string): Promise<void> {
+/** Removes a quarantined callback. Refuses with not_found. */
+export async function removeQuarantined(deps: Deps, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
-  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is kept aside`);
+  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);
 }

@@ -13,7 +13,7 @@ import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';
 
-/** Unlike a rental's, an id that anybody may be shown and nobody may guess. */
+/** Long enough that ids can't be guessed, unlike those of instances. */
 const ID_BYTES = 10;
 const RETRY_AFTER_SECONDS = 10;
 
@@ -29,9 +29,9 @@ export interface CreatedTopUp {
 }
 
 /**
- * Opens an invoice at the processor and keeps it as a top-up. Nothing of the database is held while the processor is
- * asked. The same idempotency key gives the same top-up, as it stands by then. Refuses with invalid_request,
- * action_failed (no processor, too many waiting) and unavailable (the processor is away).
+ * Opens an invoice at the processor and stores it as a top-up. No lock or transaction is held while the processor is
+ * queried. A repeated idempotency key returns the same top-up in its current state. Refuses with invalid_request,
+ * action_failed (no processor, too many waiting) and unavailable (the processor is down).
  */
 export async function createTopUp(deps: Deps, accountId: string, input: TopUpInput): Promise<CreatedTopUp> {
   const processor = processorOf(deps);
@@ -47,9 +47,12 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
 
   const now = deps.clock.now();
   if ((await countWaiting(deps, accountId, now)) >= MAX_WAITING) {
-    throw new DomainError('action_failed', `an account has at most ${MAX_WAITING} top-ups that wait for a payment`);
+    throw new DomainError(
+      'action_failed',
+      `the account has ${MAX_WAITING} top-ups waiting for a payment, the maximum; pay one or wait until one expires`,
+    );
   }
-  // Never one that was sent before: the same id with another sum would price an invoice again.
+  // Always a new id: repeating an id with another amount would reprice an existing invoice.
   const id = randomId('t', ID_BYTES);
   const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
@@ -65,7 +68,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     createdAt: now,
     expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
   };
-  // Whoever was faster with the key: its top-up is the answer, and nobody has seen this invoice.
+  // If a concurrent request with the key won, its top-up is the answer, and this invoice was never shown.
   const kept = await onceFree(() =>
     write(
       deps,
@@ -84,7 +87,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
 }
 
-/** What can be paid with now; none while no processor is set up. Refuses with unavailable. */
+/** Returns the assets that can be paid with now; none if no processor is set up. Refuses with unavailable. */
 export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
   return orUnavailable(deps.payments.assets());
@@ -94,7 +97,7 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
   return orUnavailable(processor.open(request));
 }
 
-/** A processor's faults, as a caller hears of them: what it said is for the operator alone. */
+/** Converts a processor's faults for the caller. Its own message is only for the operator. */
 async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -105,7 +108,9 @@ async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
       });
     }
     if (error instanceof ProcessorRefusal) {
-      throw new DomainError('invalid_request', 'asset must be one that can be paid with now', { field: 'asset' });
+      throw new DomainError('invalid_request', 'asset must be one that is accepted now; see topUpAssets', {
+        field: 'asset',
+      });
     }
     throw error;
   }
@@ -113,7 +118,10 @@ async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
 
 function processorOf({ payments }: Deps): PaymentProcessor {
   if (payments !== null) return payments;
-  throw new DomainError('action_failed', 'this service takes no top-ups: its operator has set up no payment processor');
+  throw new DomainError(
+    'action_failed',
+    'this service accepts no top-ups: its operator has not set up a payment processor',
+  );
 }
 
 function assetOf(text: string): AssetCode {
@@ -124,5 +132,5 @@ function assetOf(text: string): AssetCode {
 
 function checkSum(usd: Micro): Micro {
   if (usd >= MIN_TOP_UP_MICRO && usd <= MAX_TOP_UP_MICRO) return usd;
-  throw new DomainError('invalid_request', 'usd must be from 5 to 100000', { field: 'usd' });
+  throw new DomainError('invalid_request', 'usd must be 5 to 100000', { field: 'usd' });
 }

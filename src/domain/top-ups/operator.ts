@@ -17,7 +17,7 @@ import {
 import { bookCredit, bookLine } from './book-payments.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
-/** What an operator does to top-ups by hand. */
+/** Maximum top-ups listed to the operator. */
 
 const LISTED = 1_000;
 const EXPORTED = 100_000;
@@ -27,7 +27,7 @@ export interface TopUpFilter {
   state?: TopUpState | undefined;
 }
 
-/** The newest of all accounts, newest first; at most 1,000 are looked at. */
+/** Returns the newest top-ups of one account or of all, newest first; scans at most 1,000. */
 export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
@@ -38,7 +38,7 @@ export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilte
   return state === undefined ? topUps : topUps.filter((topUp) => topUp.state === state);
 }
 
-/** Refuses with not_found. */
+/** Returns a top-up with its payments. Refuses with not_found. */
 export async function showTopUp(deps: Deps, id: string): Promise<PaidTopUp> {
   return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
 }
@@ -49,8 +49,8 @@ export interface Decision {
 }
 
 /**
- * Credits a payment on the operator's word: one that is kept aside or not final, or one that the processor never reported,
- * of which the operator then says what it is worth.
+ * Credits a payment by decision of the operator: a quarantined or pending one, or one that the processor never
+ * reported, for which the operator must give the amount.
  */
 export async function creditPayment(
   deps: Deps,
@@ -60,11 +60,11 @@ export async function creditPayment(
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isOver(payment));
     if (stored === undefined && payments.some((payment) => payment.transaction === transaction)) {
-      throw new DomainError('action_failed', 'this payment is credited, refused or reversed already');
+      throw new DomainError('action_failed', 'this payment is already credited, refused or reversed');
     }
     const worth = usdMicro ?? stored?.usdMicro ?? null;
     if (worth === null || worth <= 0n || worth > MAX_PAYMENT_MICRO) {
-      throw new DomainError('invalid_request', 'amount must say what the payment is worth, above 0 USD', {
+      throw new DomainError('invalid_request', "amount must be the payment's value in USD, above 0", {
         field: 'amount',
       });
     }
@@ -86,8 +86,8 @@ export async function creditPayment(
 }
 
 /**
- * Refuses a payment for good; a credited one is taken back by an adjustment, however low that leaves the balance: after a
- * reorganisation the money was never there.
+ * Refuses a payment permanently. A credited one is reversed by an adjustment, even if the balance becomes negative:
+ * after a chain reorganization, the money was never received.
  */
 export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
@@ -115,12 +115,12 @@ function isDone({ state }: Payment): boolean {
 
 export interface Refund {
   usdMicro: Micro;
-  /** The outside transaction by which the money was sent back: a refund is booked once for it. */
+  /** External transaction by which the money was sent back. A refund is booked once per transaction. */
   transaction: string;
   note: string;
 }
 
-/** Books what was sent back: at most the balance, and at most what the top-up credited. */
+/** Books a refund: at most the balance, and at most the amount that the top-up credited. */
 export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promise<PaidTopUp> {
   const transaction = check('transaction', fields.reference, refund.transaction);
   const note = check('note', fields.note, refund.note);
@@ -135,7 +135,7 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
     const booked = rows.find((row) => row.id === line);
     if (booked?.micro === usdMicro) return;
     if (booked !== undefined) {
-      throw new DomainError('invalid_request', 'transaction was used for a refund of another amount', {
+      throw new DomainError('invalid_request', 'transaction was already used for a refund of another amount', {
         field: 'transaction',
       });
     }
@@ -143,11 +143,11 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
     if (usdMicro <= 0n || usdMicro > left) {
       throw new DomainError(
         'action_failed',
-        'a refund is above 0 and at most what the top-up credited and was not refunded',
+        'a refund must be above 0 and at most what the top-up credited and has not refunded yet',
       );
     }
     if (usdMicro > balanceAt(account, current.at)) {
-      throw new DomainError('action_failed', "a refund is at most the account's balance");
+      throw new DomainError('action_failed', "a refund must be at most the account's balance");
     }
     const reference = `top-up refund ${transaction}`;
     bookLine(current, account, { id: line, kind: 'ADJUSTMENT', micro: -usdMicro, reference, note });
@@ -171,7 +171,7 @@ async function known(deps: Deps, id: string): Promise<TopUp> {
   return topUp;
 }
 
-/** One line of the books that a top-up moved: a payment, its reversal or a refund. */
+/** One ledger movement of a top-up: a payment, its reversal or a refund. */
 export interface BookedLine {
   at: Instant;
   kind: 'credit' | 'reversal' | 'refund';
@@ -187,7 +187,7 @@ export interface BookedLine {
   note: string | null;
 }
 
-/** What top-ups moved within [from, to), oldest first. Refuses a period with more than 100,000 lines. */
+/** Returns the movements of top-ups within [from, to), oldest first. Refuses a period with more than 100,000 lines. */
 export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promise<BookedLine[]> {
   const { rows } = await deps.db.pool.query<BookedLine>(
     `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",

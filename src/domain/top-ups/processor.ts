@@ -4,37 +4,40 @@ import type { ReportedPayment } from '../rules/top-up.js';
 import type { AssetCode } from '../rules/top-up-assets.js';
 
 /**
- * What the gateway asks of a payment processor. Wallets, chains and rates are the processor's work; the gateway keeps
+ * The gateway's interface to a payment processor. The processor handles wallets, chains and rates; the gateway keeps
  * the books. Every call ends within `PROCESSOR_TIMEOUT_MS` and fails with `ProcessorUnavailable`.
  */
 export interface PaymentProcessor {
-  /** Part of what makes a payment unique; never changed once payments were booked. */
+  /** Part of a payment's unique key, which must never change once payments are booked. */
   readonly name: 'shkeeper' | 'btcpay';
-  /** What it takes now. */
+  /** Returns the assets it accepts now. */
   assets(): Promise<AssetCode[]>;
-  /** Opens an invoice. `id` is new each time: the same id with another sum would price an invoice again. */
+  /**
+   * Opens an invoice. `id` must be new each time: repeating an id with another amount would reprice an existing
+   * invoice.
+   */
   open(request: { id: string; asset: AssetCode; usd: Micro }): Promise<OpenedInvoice>;
-  /** Judges a callback by its raw bytes and headers, before anything in it is believed. */
+  /** Verifies a callback by its raw bytes and headers, before any of its content is trusted. */
   verify(body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback;
-  /** What it knows of an invoice's payments. */
+  /** Returns the payments of an invoice. */
   read(topUp: InvoiceOf): Promise<ReportedPayment[]>;
 }
 
 export type CallbackHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface OpenedInvoice {
-  /** The processor's own name for it. */
+  /** The processor's id of the invoice. */
   invoice: string;
   address: string;
   /** Coins to send, as decimal text. */
   amount: string;
   /** USD per coin, as decimal text. */
   rate: string;
-  /** Until when the rate holds; null where the processor never changes it. */
+  /** End of the rate's validity; null if the processor never changes it. */
   holdsUntil: Instant | null;
 }
 
-/** How an invoice is found again. */
+/** Identifies an invoice at the processor. */
 export interface InvoiceOf {
   id: string;
   asset: AssetCode;
@@ -42,17 +45,20 @@ export interface InvoiceOf {
 }
 
 export type VerifiedCallback =
-  /** Not the processor's: nothing in it is believed. */
+  /** Not from the processor: none of its content is trusted. */
   | { kind: 'refused'; reason: string }
-  /** The processor's, but not as it writes: kept aside. */
+  /** From the processor, but in an unknown format: quarantined. */
   | { kind: 'malformed'; reason: string }
-  /** The processor's, about something else than a payment. */
+  /** From the processor, but not about a payment. */
   | { kind: 'ignored' }
-  /** Null payments: the processor has to be asked. `unreadable`: why others of its payments are kept aside. */
+  /**
+   * From the processor. With null payments, the processor must be queried. `unreadable` is the reason why some of its
+   * payments are quarantined.
+   */
   | { kind: 'news'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** Away, too slow, or it answers what no processor says; the operator learns of it, never a caller. */
+/** The processor is down, too slow, or gives an invalid answer. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}
 
-/** It refuses this request and would again: an asset it does not take now. */
+/** The processor refuses this request and would refuse it again, e.g. for an asset that it doesn't accept now. */
 export class ProcessorRefusal extends Error {}

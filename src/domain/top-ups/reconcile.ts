@@ -7,18 +7,21 @@ import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 
 const RECONCILE_LOCK = 4_207_017;
-const LOOK_EVERY_MS = 20_000;
-/** A top-up of today, or with a payment under way, is asked about so often; an older one of this week once an hour. */
+const ROUND_EVERY_MS = 20_000;
+/**
+ * Interval between queries about a top-up created today or with a pending payment. Older ones of this week are queried
+ * hourly.
+ */
 const RECENT_EVERY_SECONDS = 60n;
 const OLDER_EVERY_SECONDS = 3_600n;
 const RECENT_SECONDS = SECONDS_PER_DAY;
-/** Without a payment it is forgotten after that; with one that is not over, after a month. */
+/** Age at which a top-up without a payment is no longer queried; with a pending payment, a month. */
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
-const UNDER_WAY_SECONDS = 30n * SECONDS_PER_DAY;
-/** Asked about in one round, and at once. */
+const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
+/** Maximum top-ups queried per round. */
 const ROUND = 300;
 const AT_ONCE = 6;
-/** A processor that is away is not asked again and again within a round. */
+/** Failures after which a round ends, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
 export interface Reconciliation {
@@ -26,8 +29,8 @@ export interface Reconciliation {
 }
 
 /**
- * Asks the processor about top-ups that are open or were so lately, for as long as it runs: whatever callback was lost is
- * made good. One gateway does it at a time.
+ * Starts querying the processor about open or recent top-ups, which recovers lost callbacks. One gateway at a time does
+ * so.
  */
 export function startReconciliation(
   deps: Deps,
@@ -42,7 +45,7 @@ export function startReconciliation(
       .finally(() => {
         running = null;
       });
-  }, LOOK_EVERY_MS).unref();
+  }, ROUND_EVERY_MS).unref();
   return {
     stop: async () => {
       clearInterval(timer);
@@ -52,7 +55,7 @@ export function startReconciliation(
   };
 }
 
-/** One round. Null: another gateway is at it. Else how many top-ups were asked about. */
+/** Runs one round. Returns the number of top-ups queried; null if another gateway is running a round. */
 export async function reconcile(
   deps: Deps,
   onEvent: (event: PaymentEvent) => void,
@@ -63,14 +66,14 @@ export async function reconcile(
   return withAdvisoryLock(deps.db.pool, RECONCILE_LOCK, async (lost) => {
     const due = await dueTopUps(deps, processor.name);
     let [next, failures] = [0, 0];
-    const goOn = () => next < due.length && failures < MAX_FAILURES && !lost.aborted && ended?.aborted !== true;
+    const canContinue = () => next < due.length && failures < MAX_FAILURES && !lost.aborted && ended?.aborted !== true;
     const worker = async () => {
-      while (goOn()) {
+      while (canContinue()) {
         const topUp = due[next++]!;
         const reports = await readOrNull(processor, topUp);
         if (reports === null) failures += 1;
-        else for (const event of await catchUp(deps, topUp, reports)) onEvent(event);
-        await noteAsked(deps, topUp);
+        else for (const event of await bookReports(deps, topUp, reports)) onEvent(event);
+        await recordPoll(deps, topUp);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -78,8 +81,8 @@ export async function reconcile(
   });
 }
 
-/** What waits to be asked back is judged by this answer, together with what it reports by itself. */
-async function catchUp(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
+/** Books stored payments that wait for confirmation by this answer, together with its other payments. */
+async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
   const others = reports.filter((report) => !waiting.has(keyOf(report)));
@@ -87,10 +90,10 @@ async function catchUp(deps: Deps, topUp: TopUp, reports: readonly ReportedPayme
 }
 
 /**
- * After what was said is booked, so that a crash between loses nothing; also when nothing could be read: a few top-ups
- * that never can be would else be the first of each round, and keep all others from theirs.
+ * Records the poll after its result is booked, so that a crash in between loses nothing. It also records failures:
+ * otherwise, a few unreadable top-ups would always come first and block all others.
  */
-async function noteAsked({ db, clock }: Deps, { id }: TopUp): Promise<void> {
+async function recordPoll({ db, clock }: Deps, { id }: TopUp): Promise<void> {
   await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
 }
 
@@ -117,7 +120,7 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
      order by checked_at, id limit ${ROUND}`,
     [
       processor,
-      before(UNDER_WAY_SECONDS),
+      before(PENDING_SECONDS),
       before(OPEN_SECONDS),
       before(RECENT_SECONDS),
       before(RECENT_EVERY_SECONDS),

@@ -3,21 +3,21 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import type { TopUp, TopUpState } from '../rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
-/** Longer lists are the bookkeeping's: `admin topup export`. */
+/** Maximum top-ups listed. For longer lists, the operator has `admin topup export`. */
 const MAX_TOP_UPS = 100;
-/** What is still under way is younger. */
+/** Age above which no top-up can be pending. */
 const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
 
-const UNDER_WAY: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
+const PENDING_STATES: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
 
-/** Null for an id of another account, as for none. */
+/** Returns a top-up of the account; null if it doesn't exist or belongs to another account. */
 export async function findTopUp(deps: Deps, accountId: string, id: string): Promise<PaidTopUp | null> {
   const row = await findTopUpRow(deps.db.pool, id);
   if (row === null || row.accountId !== accountId) return null;
   return (await withPayments(deps.db.pool, [row], deps.clock.now()))[0]!;
 }
 
-/** The account's newest top-ups, newest first; at most `limit`. */
+/** Returns the account's newest top-ups, newest first; at most `limit`. */
 export async function listTopUps(deps: Deps, accountId: string, limit = MAX_TOP_UPS): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where account_id = $1 order by created_at desc, id desc limit $2`,
@@ -26,8 +26,11 @@ export async function listTopUps(deps: Deps, accountId: string, limit = MAX_TOP_
   return withPayments(deps.db.pool, rows, deps.clock.now());
 }
 
-/** Top-ups with a payment that is seen and not yet final or credited, newest first: they stop nothing from running dry. */
-export async function topUpsUnderWay(deps: Deps, accountId: string): Promise<PaidTopUp[]> {
+/**
+ * Returns top-ups with a payment that was seen but is not final or credited yet, newest first. They don't delay
+ * exhaustion.
+ */
+export async function pendingTopUps(deps: Deps, accountId: string): Promise<PaidTopUp[]> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where account_id = $1 and created_at > $2::timestamptz and exists (
@@ -36,10 +39,10 @@ export async function topUpsUnderWay(deps: Deps, accountId: string): Promise<Pai
     [accountId, formatInstant(now - CONFIRMS_WITHIN_SECONDS)],
   );
   const topUps = await withPayments(deps.db.pool, rows, now);
-  return topUps.filter(({ state }) => UNDER_WAY.has(state));
+  return topUps.filter(({ state }) => PENDING_STATES.has(state));
 }
 
-/** Top-ups of the account that nothing was paid for and that may still be. */
+/** Counts the account's top-ups that are unpaid and have not expired. */
 export async function countWaiting(deps: Deps, accountId: string, now: Instant): Promise<number> {
   const { rows } = await deps.db.pool.query<{ waiting: bigint }>(
     `select count(*) as waiting from top_up where account_id = $1 and expires_at > $2::timestamptz

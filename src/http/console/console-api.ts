@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type RequestHandler, type Response, type Router } from 'express';
 import proxyAddr from 'proxy-addr';
 import { accountState } from '../../domain/accounts/accounts.js';
-import { findApiKey, NOBODY } from '../../domain/accounts/api-keys.js';
+import { findApiKey, NO_CALLER } from '../../domain/accounts/api-keys.js';
 import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
 import { signUp } from '../../domain/accounts/sign-up.js';
 import type { Deps } from '../../domain/deps.js';
@@ -52,7 +52,8 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   const show: RequestHandler = async (request, response) => {
     const token = isCrossSite(request) ? null : tokenOf(request);
-    const { caller } = token === null ? NOBODY : await authenticateSession(deps, token, addressOf(request, isTrusted));
+    const { caller } =
+      token === null ? NO_CALLER : await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) return send(response, 200, { signedIn: false, signup });
     const { accountId, keyId, expiresAt } = caller;
     const [account, key] = await Promise.all([accountState(deps, accountId), findApiKey(deps, accountId, keyId)]);
@@ -112,9 +113,9 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     router,
     identify: async (request, address) => {
       // Browsers name the origin of every POST: without it, or with another, the cookie may be ridden on.
-      if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NOBODY;
+      if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NO_CALLER;
       const token = tokenOf(request);
-      return token === null ? NOBODY : authenticateSession(deps, token, address);
+      return token === null ? NO_CALLER : authenticateSession(deps, token, address);
     },
   };
 }

@@ -23,7 +23,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
 
 const accountsWith = (credits: readonly number[]) => Promise.all(credits.map((usd) => domain.account(String(usd))));
 
-test('balances asked for at once are read by one statement, each account its own', async () => {
+test('reads balances requested concurrently with one statement, each account its own', async () => {
   const credits = Array.from({ length: 40 }, (_, index) => index + 1);
   const accounts = await accountsWith(credits);
   // One of them twice.
@@ -40,13 +40,13 @@ test('balances asked for at once are read by one statement, each account its own
   expect(statements).toEqual(['read-accounts']);
 });
 
-test('a statement reads fifty accounts at most', async () => {
+test('reads at most fifty accounts per statement', async () => {
   const accounts = await accountsWith(Array.from({ length: 51 }, () => 1));
   const statements = await statementsOf(() => Promise.all(accounts.map((id) => readBalance(domain, id))));
   expect(statements).toEqual(['read-accounts', 'read-accounts']);
 });
 
-test('instances asked for at once are read by one statement, each account its own, newest first', async () => {
+test('reads instances requested concurrently with one statement, newest first', async () => {
   const accounts = await accountsWith([100, 100, 100]);
   const own: string[][] = [];
   for (const [index, accountId] of accounts.entries()) {
@@ -65,7 +65,7 @@ test('instances asked for at once are read by one statement, each account its ow
   expect(statements).toEqual(['read-accounts', 'read-live']);
 });
 
-test('an account that is not there takes nothing from the others', async () => {
+test("returns the other accounts if one doesn't exist", async () => {
   const [account] = await accountsWith([5]);
   const [there, absent] = await Promise.allSettled([
     readBalance(domain, account!),
@@ -75,7 +75,7 @@ test('an account that is not there takes nothing from the others', async () => {
   expect(absent).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
 });
 
-test('what was committed before the question is in the answer, whatever was asked before it', async () => {
+test('includes everything committed before the request, whatever was requested earlier', async () => {
   const [account] = await accountsWith([1]);
   for (let round = 1; round <= 20; round += 1) {
     const earlier = readBalance(domain, account!);

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-test('a true book has no difference', async () => {
+test('finds no difference in correct books', async () => {
   expect(await audit(domain)).toMatchObject({ accounts: 2, instances: 4, findings: [] });
 });
 
@@ -44,8 +44,8 @@ const EARLY_EXIT = 'early exits are charged';
 const SOLD_ONCE = 'no second of a GPU is sold twice';
 const DEADLINE = 'no deadline is missed';
 const LIMIT = 'no spend limit is missed';
-const KEY_SPEND = 'what keys with a limit spent';
-const MINIMUM = 'whoever sent another instance away';
+const KEY_SPEND = 'spend of keys with a limit';
+const MINIMUM = 'an instance that preempted another';
 
 describe('finds', () => {
   // Each by the check that is there for it: another that finds it too might not, the next time.
@@ -177,7 +177,7 @@ describe('finds', () => {
     ],
     [
       'a mode that is priced wrong',
-      'rates are those of the mode',
+      'rates match the mode',
       `update instance set on_demand_rate = on_demand_rate + 100 where mode = 'INTERRUPTIBLE'`,
     ],
     ['seconds that differ', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
@@ -192,8 +192,8 @@ describe('finds', () => {
       `drop index instance_running_on_machine; update instance set host_id = 'm', machine_id = (
          select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
     ],
-    ['a GPU noted for nobody', 'what is noted of sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
-    ['a GPU that is not noted', 'what is noted of sold GPUs', 'delete from sold_gpu'],
+    ['a GPU noted for nobody', 'recorded sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
+    ['a GPU that is not noted', 'recorded sold GPUs', 'delete from sold_gpu'],
     [
       "another's charge",
       'a charge belongs to',
@@ -202,7 +202,7 @@ describe('finds', () => {
     ],
     [
       'what runs after credit ran out',
-      'nothing runs after',
+      'nothing is running after',
       `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
     ],
   ])('%s', async (_name, check, sql) => {
@@ -210,7 +210,7 @@ describe('finds', () => {
   });
 });
 
-describe('finds, of a machine that changed hands within a second', () => {
+describe('finds, on a machine that changed hands within a second,', () => {
   let handed: TestDomain;
   beforeAll(async () => {
     handed = await openTestDomain();
@@ -231,7 +231,7 @@ describe('finds, of a machine that changed hands within a second', () => {
   });
   afterAll(() => handed.close());
 
-  test('nothing that is not there', async () => {
+  test('reports nothing without a fault', async () => {
     expect((await audit(handed)).findings).toEqual([]);
   });
 
@@ -330,7 +330,7 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
   }
 }
 
-test('running totals can be rebuilt from the ledger', async () => {
+test('rebuilds running totals from the ledger', async () => {
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
   await domain.db.pool.query(
     'update account set spend_units = 7, month_start_spend_units = 1, credit_units = 5, burn_rate = 3, due_at = null, live_instances = 0 where not demo',
@@ -341,7 +341,7 @@ test('running totals can be rebuilt from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test('suspending stops what runs and the operator may destroy; the books stay true', async () => {
+test('keeps the books correct when an account is suspended and an operator destroys', async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

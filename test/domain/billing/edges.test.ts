@@ -48,7 +48,7 @@ const start = (accountId: string, id: string) => act(domain, accountId, { id, ac
 const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
 
 describe('seconds', () => {
-  test('credit that lasts beyond the year 9999 runs out never', async () => {
+  test('never exhausts credit that lasts beyond the year 9999', async () => {
     const account = await domain.account('50000');
     const id = await rent(account);
     domain.clock.advance(60);
@@ -58,7 +58,7 @@ describe('seconds', () => {
     expect((await rebuildAccount(domain, account)).exhaustsAt).toBeNull();
   });
 
-  test('an instance created and destroyed in the same second costs nothing and leaves its lines', async () => {
+  test('charges nothing for an instance created and destroyed in the same second', async () => {
     const account = await domain.account();
     const id = await rent(account);
     await destroy(account, id);
@@ -70,7 +70,7 @@ describe('seconds', () => {
     ]);
   });
 
-  test('one second of the cheapest GPU is charged, and shown rounded down', async () => {
+  test('charges one second of the cheapest GPU, shown rounded down', async () => {
     const account = await domain.account('1');
     const id = await rent(account, { gpu: 'p4', mode: 'INTERRUPTIBLE' });
     domain.clock.advance(1);
@@ -81,7 +81,7 @@ describe('seconds', () => {
     expect((await readBalance(domain, account)).balance).toBe(1_000_000n - 1n);
   });
 
-  test('the dearest machine for five years, to the last micro-USD', async () => {
+  test('charges the most expensive machine for five years, to the last micro-USD', async () => {
     const account = await domain.account('1000000');
     await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
     await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
@@ -98,7 +98,7 @@ describe('seconds', () => {
     await destroy(account, id);
   });
 
-  test('a clock that steps backwards charges nothing and never less than before', async () => {
+  test('never charges less than before when the clock steps back', async () => {
     const account = await domain.account();
     const id = await rent(account);
     domain.clock.advance(3_600);
@@ -134,7 +134,7 @@ describe('month spend', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
   });
 
-  test("what is booked in a month's first second is of the new month", async () => {
+  test("counts entries of a month's first second in the new month", async () => {
     domain.clock.set('2027-04-30T22:00:00Z');
     const account = await domain.account();
     const id = await rent(account, { mode: 'RESERVED' });
@@ -152,7 +152,7 @@ describe('month spend', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('months nobody looked at are not counted in the present one', async () => {
+  test("doesn't count months without reads in the current month", async () => {
     domain.clock.set('2027-01-15T00:00:00Z');
     const account = await domain.account();
     await rent(account, { gpu: 'p4' });
@@ -165,7 +165,7 @@ describe('month spend', () => {
   });
 });
 
-describe('running dry', () => {
+describe('exhaustion', () => {
   /** Credit for 10,000 s of the rented machine and its disk, less 1 unit. */
   async function almost() {
     const account = await domain.account('1.222');
@@ -176,7 +176,7 @@ describe('running dry', () => {
     return { account, id, from, exhaustsAt: from + seconds };
   }
 
-  test('stops in the first whole second whose balance is zero or less, however late it is seen', async () => {
+  test('stops in the first whole second without a positive balance, even if read late', async () => {
     const { account, id, exhaustsAt } = await almost();
     expect((await accountState(domain, account)).exhaustsAt).toBe(exhaustsAt);
     domain.clock.set(exhaustsAt - 1n);
@@ -193,7 +193,7 @@ describe('running dry', () => {
     expect(balance).toBe(1_222_000n - (1_222_000n * 3_600n - debtAt + RATE_DISK * 3n * DAY) / 3_600n);
   });
 
-  test('a credit of the very second counts first, seen or not', async () => {
+  test('counts a credit of the same second first, read or not', async () => {
     for (const reads of [0, 3]) {
       const { account, id, exhaustsAt } = await almost();
       domain.clock.set(exhaustsAt);
@@ -205,7 +205,7 @@ describe('running dry', () => {
     }
   });
 
-  test('a credit a second later finds it stopped, although nobody had looked', async () => {
+  test('finds it stopped when a credit comes a second later, even without reads', async () => {
     const { account, id, exhaustsAt } = await almost();
     domain.clock.set(exhaustsAt + 1n);
     await creditAccount(domain, account, { amountMicro: 1_000_000n });
@@ -216,7 +216,7 @@ describe('running dry', () => {
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
   });
 
-  test('grace ends to the second; only a credit that lifts the balance above zero ends it before', async () => {
+  test('ends grace to the second, or earlier only by a credit above zero', async () => {
     const { account, id, exhaustsAt } = await almost();
     domain.clock.set(exhaustsAt + 6n * DAY);
     const { balance } = await readBalance(domain, account);
@@ -237,7 +237,7 @@ describe('running dry', () => {
     expect((await readBalance(domain, account)).balance).toBe(debt.balance);
   });
 
-  test('a credit that brings the balance to exactly zero changes nothing', async () => {
+  test('changes nothing when a credit brings the balance to exactly zero', async () => {
     // 3,600 s at whole micro-USD a second, so that zero can be hit exactly.
     const account = await domain.account('10');
     const id = await rent(account);
@@ -266,14 +266,14 @@ describe('running dry', () => {
     ],
     ['the operator', async (account) => (await listInstances(domain, account))[0]],
     ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
-  ])('is seen by the first who reads: %s', async (_name, read) => {
+  ])('is settled by the first read: %s', async (_name, read) => {
     const { account, id, exhaustsAt } = await almost();
     domain.clock.set(exhaustsAt + 100n);
     const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
     expect(await read(account, id)).toMatchObject(row);
   });
 
-  test('is seen by a statement, though nobody has read anything since', async () => {
+  test('is in a statement, even if nothing was read since', async () => {
     const { account, from, exhaustsAt } = await almost();
     domain.clock.set(exhaustsAt + 3_600n);
     const { lines } = await statement(domain, account, { from, to: null });
@@ -283,7 +283,7 @@ describe('running dry', () => {
     ]);
   });
 
-  test('stops everything that runs, on any number of machines, and starts nothing again', async () => {
+  test('stops all running instances, on any number of machines, and starts none again', async () => {
     const account = await domain.account('2');
     const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
     const stopped = await rent(account, { gpu: 'p4' });
@@ -385,7 +385,7 @@ describe('a write', () => {
   test.each([
     ['a stop', stop],
     ['a destroy', destroy],
-  ])('happens in the second in which it gets its locks, not in that in which it was asked for: %s', async (_, end) => {
+  ])('happens in the second in which it gets its locks, not when it was requested: %s', async (_, end) => {
     const account = await domain.account();
     const id = await rent(account);
     const from = domain.clock.now();
@@ -401,7 +401,7 @@ describe('a write', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
 
-  test('locks accounts in the order of their ids, whoever asks: two that take from each other never deadlock', async () => {
+  test('locks accounts in order of id, so that two preempting each other never deadlock', async () => {
     const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
     for (const [asking, holder] of [
       [low, high],
@@ -420,7 +420,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('decides again when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
+  test('decides again if another account got the machine while it waited', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     const { bobs, anns } = await whileLocked('machine', machineId, async () => {
@@ -437,7 +437,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('finds the machine free whose holder ran out of credit, though nobody has looked since', async () => {
+  test("finds a machine free whose holder's credit ran out, even without reads", async () => {
     const machineId = await domain.machine();
     const ann = await domain.account();
     const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
@@ -464,7 +464,7 @@ describe('a write', () => {
 });
 
 describe('the ledger', () => {
-  test('can only be added to', async () => {
+  test('is append-only', async () => {
     await domain.account();
     for (const sql of [
       'update ledger_entry set units = 1',
@@ -475,7 +475,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('books the same reference once, also twice at once', async () => {
+  test('books a reference once, also for concurrent requests', async () => {
     const account = await domain.account('1');
     const payment = { amountMicro: 5_000_000n, reference: 'invoice-7', note: 'bank transfer' };
     await Promise.all(Array.from({ length: 8 }, () => creditAccount(domain, account, payment)));
@@ -484,7 +484,7 @@ describe('the ledger', () => {
     await expect(other).rejects.toMatchObject({ code: 'invalid_request', field: 'reference' });
   });
 
-  test('a reference stands for one payment of one account, whoever else brings it, also at once', async () => {
+  test('binds a reference to one payment of one account, also for concurrent requests', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => domain.account('1')));
     const refused = { code: 'invalid_request', field: 'reference' };
     let holder = '';
@@ -497,7 +497,7 @@ describe('the ledger', () => {
       holder = booked[0]!;
       for (const result of results) {
         if (result.status === 'fulfilled') continue;
-        expect(result.reason).toMatchObject({ ...refused, message: 'reference was used for another account' });
+        expect(result.reason).toMatchObject({ ...refused, message: 'reference was already used for another account' });
       }
     }
     const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
@@ -506,14 +506,14 @@ describe('the ledger', () => {
     const adjusted = adjustAccount(domain, holder, payment);
     await expect(adjusted).rejects.toMatchObject({
       ...refused,
-      message: 'reference was used for a movement of another kind',
+      message: 'reference was already used for a movement of another kind',
     });
     const { balance } = await readBalance(domain, holder);
     await creditAccount(domain, holder, payment);
     expect((await readBalance(domain, holder)).balance).toBe(balance);
   });
 
-  test('an adjustment of either sign is credit, not spend', async () => {
+  test('counts an adjustment of either sign as credit, not spend', async () => {
     const account = await domain.account('1');
     await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });
     expect(await readBalance(domain, account)).toMatchObject({ balance: 750_000n, monthSpend: 0n });

@@ -96,7 +96,7 @@ function sorted(rows: object[]): string[] {
     .sort();
 }
 
-test('a history read 0, 1 or 1,000 times, swept early or late, leaves the same ledger', {
+test('leaves the same ledger for 0, 1 or 1,000 reads, and early or late sweeps', {
   timeout: 120_000,
 }, async () => {
   const read: Look = (account) => readBalance(domain, account);

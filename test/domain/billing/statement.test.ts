@@ -49,7 +49,7 @@ function change({ movements, lines }: Statement): bigint {
   return movements.reduce((sum, { amount }) => sum + amount, 0n) - lines.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-test('the lines of any period add up exactly to the change of the balance, and periods join without a seam', async () => {
+test('adds up exactly to the change of the balance, for any adjoining periods', async () => {
   const end = domain.clock.now();
   const instant = fc.bigInt({ min: from, max: end + 5n });
   await fc.assert(
@@ -71,7 +71,7 @@ test('the lines of any period add up exactly to the change of the balance, and p
   );
 });
 
-test('opening and closing balances are those that were read at the time', async () => {
+test('has the opening and closing balances read at the time', async () => {
   for (const [at, balance] of seen) {
     expect((await statement(domain, account, { from, to: at })).closingBalance).toBe(balance);
   }
@@ -79,7 +79,7 @@ test('opening and closing balances are those that were read at the time', async 
   expect(closingBalance).toBe((await readBalance(domain, account)).balance);
 });
 
-test('each line is its seconds at its rate, exactly; GPU, disk and early exit have their own', async () => {
+test('charges each line exactly its seconds at its rate', async () => {
   const { lines, movements } = await statement(domain, account, { from, to: domain.clock.now() });
   expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK', 'EARLY_EXIT', 'GPU', 'DISK', 'GPU', 'DISK']);
   for (const { units, rate, seconds } of lines) expect(units).toBe(rate * seconds);
@@ -90,7 +90,7 @@ test('each line is its seconds at its rate, exactly; GPU, disk and early exit ha
   ]);
 });
 
-test('each line has the first second and the end of the last that it charges within the period', async () => {
+test("gives each line's first second and the end of its last within the period", async () => {
   const { lines } = await statement(domain, account, { from: from + 1_000n, to: from + 130_000n });
   // The first was there before; the second ran for a while, and its disk is still there.
   expect(lines.map((line) => [line.kind, line.from - from, line.to - from])).toEqual([
@@ -104,7 +104,7 @@ test('each line has the first second and the end of the last that it charges wit
   ]);
 });
 
-test('refuses a period that ends before it begins, lies ahead, or has too many lines', async () => {
+test('refuses a period that is reversed, in the future, or has too many lines', async () => {
   const now = domain.clock.now();
   const refused = { code: 'invalid_request' };
   await expect(statement(domain, account, { from: now, to: now - 1n })).rejects.toMatchObject(refused);
@@ -112,7 +112,7 @@ test('refuses a period that ends before it begins, lies ahead, or has too many l
   await expect(statement(domain, account, { from, to: now }, 3)).rejects.toMatchObject(refused);
 });
 
-test('what is booked in this very second is in it, and usage goes to now', async () => {
+test('includes entries booked in this second, and usage up to now', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();
@@ -132,7 +132,7 @@ test('what is booked in this very second is in it, and usage goes to now', async
   }
 });
 
-test('a booking of the second in which one statement ends and the next begins stands in the next alone', async () => {
+test('puts an entry on the boundary of two statements only into the later one', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();
@@ -161,7 +161,7 @@ test('a booking of the second in which one statement ends and the next begins st
   }
 });
 
-test('is read at one moment, whatever is booked while it is read', async () => {
+test('is read at one moment, even while entries are booked', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();

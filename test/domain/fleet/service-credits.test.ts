@@ -443,6 +443,6 @@ describe('money', () => {
       [account],
     );
     const found = (await audit(domain)).findings.map(({ check }) => check);
-    expect(found).toContain('what is given back was charged, once, at its rate and seconds');
+    expect(found).toContain('service credits refund charged seconds once, at their rate');
   });
 });

@@ -45,9 +45,11 @@ describe('deployBest', () => {
   const hold = async (id: string, account: string, mode: PricingMode) =>
     (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
 
-  it('takes a machine whose host agent runs containers, where that is asked for', async () => {
+  it('takes a machine whose host agent runs containers, if requested', async () => {
     await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
-    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no machine.*, hasAgent true$/);
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(
+      /^deploy_failed: no matching machine.*, hasAgent true$/,
+    );
     await domain.db.pool.query('insert into machine_heartbeat (machine_id, reachable) values ($1, true)', [
       named('hosted'),
     ]);
@@ -59,7 +61,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('record');
   });
 
-  it('takes the cheapest first, then the more reliable, then by id, until nothing is left', async () => {
+  it('takes the cheapest, then the most reliable, then by id, until none is left', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },
       { id: 'c', reliability: 0.95 },
@@ -70,11 +72,11 @@ describe('deployBest', () => {
     const taken = [await best(), await best(), await best(), await best(), await best()];
     expect(taken).toEqual(['cheap', 'a', 'b', 'c', 'two']);
     expect(await refusal(best({ gpus: ['rtx-4090'], filter: { regions: ['us-tx'], pricePerGpuMax: 2 } }))).toBe(
-      'deploy_failed: no machine that fits is free now: on_demand, 10 GB of disk, regions us-tx, numMin 1, pricePerGpuMax 2.00, preferredGpus rtx-4090',
+      'deploy_failed: no matching machine is free now: on_demand, 10 GB of disk, regions us-tx, numMin 1, pricePerGpuMax 2.00, preferredGpus rtx-4090',
     );
   });
 
-  it('locks the price and the terms that deploy does', async () => {
+  it('locks the same price and terms as deploy', async () => {
     await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 });
     const { instance } = await deployBest(domain, ann, { mode: 'RESERVED', diskGb: 70, template: 'vllm' });
     const { instance: named_ } = await deploy(domain, ann, {
@@ -88,7 +90,7 @@ describe('deployBest', () => {
     expect(instance.gpuRate).toBe(572_000n);
   });
 
-  it('falls back through the regions of the first model, then to the next model, whatever is cheaper', async () => {
+  it('falls back through the regions of the first model, then to the next model', async () => {
     const input = { gpus: ['h100-sxm', 'rtx-4090'], regions: ['us-tx', 'us-mo'] };
     await offer(
       { id: 'other-model', gpu: 'rtx-3060' },
@@ -102,11 +104,11 @@ describe('deployBest', () => {
     const taken: string[] = [];
     for (let count = 0; count < 5; count += 1) taken.push(await best(input));
     expect(taken).toEqual(['h100-tx', 'h100-tx-8', 'h100-mo', '4090-tx', '4090-mo']);
-    expect(await refusal(best(input))).toMatch(/^deploy_failed: no machine that fits is free now/);
+    expect(await refusal(best(input))).toMatch(/^deploy_failed: no matching machine is free now/);
     expect(await best({ filter: { regions: ['us-va'] } })).toBe('other-region');
   });
 
-  it('holds the filter as well as the preferences', async () => {
+  it('applies the filter in addition to the preferences', async () => {
     await offer({ id: 'a', reliability: 0.97 }, { id: 'b', reliability: 0.98, numGpus: 2 }, { id: 'c', gpu: 'l4' });
     expect(await best({ gpus: ['rtx-4090'], filter: { reliabilityMin: 0.98 } })).toBe('b');
     expect(await refusal(best({ gpus: ['rtx-4090'], filter: { gpus: ['l4'] } }))).toMatch(/^deploy_failed/);
@@ -117,12 +119,12 @@ describe('deployBest', () => {
     const prices = { ON_DEMAND: 0.88, INTERRUPTIBLE: 0.44, RESERVED: 0.572 };
     for (const [mode, price] of Object.entries(prices) as [PricingMode, number][]) {
       const under = await refusal(best({ mode, maxPricePerHour: price - 0.000001 }));
-      expect(under).toMatch(/^deploy_failed: no machine that fits is free now: .*at most 0\.\d+ USD per hour/);
+      expect(under).toMatch(/^deploy_failed: no matching machine is free now: .*at most 0\.\d+ USD per hour/);
       await best({ mode, maxPricePerHour: price });
     }
   });
 
-  it('takes only a machine with enough disk left', async () => {
+  it('takes only a machine with enough free disk', async () => {
     await offer({ id: 'a', diskGb: 100 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 55 });
     const bob = await domain.account();
     const stopped = await hold('b', bob, 'ON_DEMAND');
@@ -132,7 +134,7 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100 })).toBe('a');
   });
 
-  it('takes one with room for the disk it is asked for, also where the filter asks for less', async () => {
+  it('takes a machine with room for the requested disk, even if the filter needs less', async () => {
     await offer({ id: 'a', diskGb: 300 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 900 });
     expect(await best({ diskGb: 400, filter: { diskGbMin: 100 } })).toBe('b');
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
@@ -146,15 +148,15 @@ describe('deployBest', () => {
     expect(await best(input)).toBe('b');
     const other = await domain.account();
     expect(await best({ ...input, mode: 'INTERRUPTIBLE' }, other)).toBe('dear');
-    expect(await refusal(best({ ...input, mode: 'INTERRUPTIBLE' }))).toMatch(/^deploy_failed: no machine that fits/);
-    expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+    expect(await refusal(best({ ...input, mode: 'INTERRUPTIBLE' }))).toMatch(/^deploy_failed: no matching machine/);
+    expect(await refusal(best())).toMatch(/^deploy_failed: no matching machine/);
     expect(await best({ ...input, mode: 'RESERVED' })).toBe('a');
     const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
     expect(row).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  it('finds the machine free whose holder ran out of credit', async () => {
+  it("finds a machine free whose holder's credit ran out", async () => {
     await offer({ id: 'a' });
     const bob = await domain.account('0.5');
     const bobs = await hold('a', bob, 'ON_DEMAND');
@@ -179,7 +181,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('a');
   });
 
-  it('gives the kept answer to the same wish, and refuses another one with its key', async () => {
+  it('repeats the stored answer for the same request, and refuses another with its key', async () => {
     await offer({ id: 'a' }, { id: 'b' }, { id: 'c', gpu: 'l4' });
     const wish = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
     const first = await deployBest(domain, ann, wish);
@@ -201,14 +203,14 @@ describe('deployBest', () => {
     expect(await domain.db.prisma.instance.count({ where: { accountId: ann } })).toBe(1);
   });
 
-  it('refuses input out of bounds by its name', async () => {
+  it('refuses invalid input by name', async () => {
     expect(await refusal(best({ maxPricePerHour: -1 }))).toMatch(/^invalid_request: maxPricePerHour/);
     expect(await refusal(best({ gpus: Array(101).fill('l4') }))).toMatch(/^invalid_request: gpus/);
     expect(await refusal(best({ regions: ['\u0000'] }))).toMatch(/^invalid_request: regions/);
     expect(await refusal(best({ diskGb: 0 }))).toMatch(/^invalid_request: diskGb/);
   });
 
-  describe('while it has not heard of a change', () => {
+  describe('with outdated offers', () => {
     /** Changes machines so that no notice tells of it, as before it has arrived. */
     async function untold(change: string, ...ids: string[]): Promise<void> {
       // Else what is being read of the machines may have the change in it.
@@ -227,31 +229,31 @@ describe('deployBest', () => {
       ["gpu = 'h100-sxm'", { vramGbMin: 1, tiers: ['CONSUMER_FLAGSHIP' as const] }],
       ['num_gpus = 8', { numMax: 4 }],
       ['disk_gb = 60', { diskGbMin: 61 }],
-    ])('takes the first that fits by the tables: %s', async (change, filter) => {
+    ])('takes the first match according to the tables: %s', async (change, filter) => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
       await untold(change, 'a', 'b');
       expect(await best({ filter })).toBe('c');
-      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no machine that fits/);
+      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no matching machine/);
     });
 
-    it('compares by the tables what fits', async () => {
+    it('ranks matches according to the tables', async () => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
       await untold('reliability = 0.98', 'a');
       await untold('num_gpus = 2', 'b');
       expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
     });
 
-    it('goes on to the next of what it knows, however many are gone', async () => {
+    it('continues with its next candidate, however many are gone', async () => {
       const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
       await offer(...ids.map((id) => ({ id })));
       await untold("state = 'DRAINED'", ...ids.slice(0, 120));
       expect([await best(), await best()]).toEqual(['m1120', 'm1121']);
       await untold("state = 'DRAINED'", ...ids);
-      expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+      expect(await refusal(best())).toMatch(/^deploy_failed: no matching machine/);
     });
   });
 
-  describe('beside other transactions', () => {
+  describe('during other transactions', () => {
     /** Has machines locked until `end`, as a request under way has. */
     async function inHand(...ids: string[]) {
       const client = await domain.db.pool.connect();
@@ -267,7 +269,7 @@ describe('deployBest', () => {
     const isOver = async (work: Promise<unknown>) =>
       Promise.race([work.then(() => true), new Promise((resolve) => setTimeout(resolve, 150, false))]);
 
-    it('passes by what another has in hand without waiting', async () => {
+    it('skips machines locked by others without waiting', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const other = await inHand('a');
       try {
@@ -277,7 +279,7 @@ describe('deployBest', () => {
       }
     });
 
-    it('waits when others have all that fits in hand, and has what they leave', async () => {
+    it('waits if others have locked all matches, and takes what they leave', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const other = await inHand('a', 'b');
       // What reading the new offers takes is not counted.
@@ -291,7 +293,7 @@ describe('deployBest', () => {
       expect(await waiting).toBe('a');
     });
 
-    it('waits for a holder that is busy, and preempts it then', async () => {
+    it('waits for a busy holder, then preempts it', async () => {
       await offer({ id: 'a' });
       const bob = await domain.account();
       const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -307,7 +309,7 @@ describe('deployBest', () => {
       expect(row.stopReason).toBe('PREEMPTED');
     });
 
-    it('checks a machine again once it is locked, and releases it if it was taken meanwhile', async () => {
+    it('checks a machine again once locked, and releases it if it was taken', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const bob = await domain.account();
       const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
@@ -336,7 +338,7 @@ describe('deployBest', () => {
       expect(taken).toBe(true);
     });
 
-    it('never rents above the cap, though the price rises for a moment between its choice and its rent', async () => {
+    it('never rents above the cap, even if the price rises in between', async () => {
       await offer({ id: 'a' });
       const set = (rate: number) =>
         domain.db.pool.query(`update gpu_price set on_demand_rate = $1 where gpu = 'rtx-4090'`, [rate]);

@@ -47,7 +47,7 @@ function readsOf(machines: number, size: { diskGbMin?: number } = {}): number {
   return count;
 }
 
-test('a search by size looks at no more machines when there are ten times as many', () => {
+test('reads no more machines for a search by size when there are ten times as many', () => {
   expect(readsOf(4_000)).toBeLessThanOrEqual(readsOf(400));
   // By disk they are counted one by one.
   expect(readsOf(2_000, { diskGbMin: 1 })).toBeGreaterThan(2_000);

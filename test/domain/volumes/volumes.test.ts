@@ -250,7 +250,7 @@ describe('what is refused', () => {
       return [...new Set((await audit(domain)).findings.map(({ check }) => check.split(',')[0]))].sort();
     };
     const follow = 'volumes agree with their sizes';
-    const charged = 'every size of a volume that is over is charged once';
+    const charged = 'every past size of a volume is charged once';
     const totals = 'running totals equal ledger and usage';
     expect(await found('update volume set size_gb = 21 where id = $1')).toEqual([follow]);
     expect(await found('update volume set size_gb = 20 where id = $1')).toEqual([]);

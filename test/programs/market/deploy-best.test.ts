@@ -70,7 +70,7 @@ describe('deployBest over two gateways', () => {
     for (const { refusal = 'rented' } of answers) counts[refusal] = (counts[refusal] ?? 0) + 1;
     return counts;
   }
-  const NOTHING_FITS = 'deploy_failed: no machine that fits is free now: ';
+  const NOTHING_FITS = 'deploy_failed: no matching machine is free now: ';
   const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 34);
 
   it('100 accounts at once, 60 machines that fit: 60 rentals on 60 machines, 40 refusals', async () => {

@@ -343,13 +343,13 @@ describe('machines', () => {
     expect(refused.stderr.trim().split('\n')).toEqual([
       'nothing was changed:',
       'line 3: num_gpus must be a whole number from 1 to 8',
-      'line 4: gpu nope is no known model',
-      'line 5: id rig-1 stands in the file twice',
+      'line 4: gpu nope is not a known model',
+      'line 5: id rig-1 is in the file twice',
       'line 6: id must be 1 to 64 letters, digits, dots, hyphens or underscores',
       'line 7: num_gpus must be a whole number from 1 to 8',
-      'line 7: gpu nope is no known model',
-      'line 7: id rig-2 stands in the file twice',
-      'line 7: region nowhere is no known region',
+      'line 7: gpu nope is not a known model',
+      'line 7: id rig-2 is in the file twice',
+      'line 7: region nowhere is not a known region',
     ]);
     expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
   });
@@ -360,7 +360,7 @@ describe('machines', () => {
     ['an empty list', 'empty.json', '[]'],
   ])('a file with %s is refused', async (_name, name, text) => {
     const refused = await admin(['machine', 'import', file(name, text)], env);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file holds no machine\n' });
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file has no machine\n' });
   });
 
   test('of many faults the first 20 of each kind are told, and how many more there are', async () => {
@@ -372,7 +372,7 @@ describe('machines', () => {
     expect(lines.length).toBe(1 + 20 + 20 + 2);
     expect(lines.slice(-2)).toEqual([
       'and 40 more: num_gpus must be a whole number from 1 to 8',
-      'and 30 more: gpu is no known model',
+      'and 30 more: gpu is not a known model',
     ]);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(150);
   });

@@ -291,7 +291,7 @@ describe('the source', () => {
     [
       'redirects to a file',
       status(302, { location: 'file:///etc/passwd' }),
-      /^the source redirects to no http address$/,
+      /^the source redirects to an address that isn't http or https$/,
     ],
     ['is a web page', csv('<!doctype html>\n<p>Away, sorry'), /^the source lacks the columns listing_id, gpu_slug/],
     ['is empty', csv(''), /^the file holds no listing of a known model$/],
@@ -498,7 +498,13 @@ describe('an attempt in the middle', () => {
     const before = source.requests();
     expect(await look()).toBeNull();
     expect(events).toEqual([
-      { kind: 'failed', attempt: 4, attempts: 4, reason: 'the process that tried died', nextAttemptAt: null },
+      {
+        kind: 'failed',
+        attempt: 4,
+        attempts: 4,
+        reason: 'the process making the attempt crashed',
+        nextAttemptAt: null,
+      },
     ]);
     expect(await recheck()).toMatchObject({ status: 'FAILED', attempts: 4 });
     expect(source.requests()).toBe(before);

@@ -39,7 +39,7 @@ const details = (changes: object = {}, limitReachedAt: string | null = null) =>
   }) as unknown as HomeRead;
 
 const volume = (changes: object = {}) => ({
-  holds: true,
+  holdsLease: true,
   lostSince: null,
   lastSnapshotAt: at(-HOUR / 6),
   message: null,
@@ -98,7 +98,7 @@ describe('what needs attention', () => {
     expect(of({ message: 'no space' })).toEqual(['volume-refused!']);
     expect(of({ lastSnapshotAt: at(-1_801) })).toEqual(['volume-unsaved!']);
     expect(of({ lastSnapshotAt: null })).toEqual(['volume-unsaved!']);
-    expect(of({ lastSnapshotAt: at(-1_801), holds: false })).toEqual([]);
+    expect(of({ lastSnapshotAt: at(-1_801), holdsLease: false })).toEqual([]);
     expect(of({ lostSince: at(-HOUR), volume: { name: 'data', deletedAt: at(0) } })).toEqual([]);
   });
 

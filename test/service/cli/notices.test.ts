@@ -29,7 +29,7 @@ async function done(...args: string[]): Promise<string> {
 }
 
 describe('gpu webhook', () => {
-  it('makes one, shows what was sent, sends it again, turns its secret over, pauses and deletes it', async () => {
+  it('makes one, shows what was sent, sends it again, rotates its secret, pauses and deletes it', async () => {
     const target = await startReceiver();
     const made = await gpu(['webhook', 'create', target.url, '--event', 'instance.stopped,webhook.test'], env);
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
@@ -47,8 +47,12 @@ describe('gpu webhook', () => {
     await done('webhook', 'redeliver', id, eventId);
     await expect.poll(() => target.types().length, PATIENCE).toBe(2);
 
-    const turned = (await done('webhook', 'turn-secret', id)).trim();
-    expect([/^whsec_/.test(turned), turned === made.stdout.trim()]).toEqual([true, false]);
+    const rotated = (await done('webhook', 'rotate-secret', id)).trim();
+    expect([/^whsec_/.test(rotated), rotated === made.stdout.trim()]).toEqual([true, false]);
+    const old = await gpu(['webhook', 'turn-secret', id], env);
+    expect(old.stderr).toBe('gpu: webhook turn-secret is deprecated; use webhook rotate-secret\n');
+    expect([/^whsec_/.test(old.stdout), old.stdout.trim() === rotated]).toEqual([true, false]);
+    expect((await gpu(['webhook', '--help'], env)).stdout).not.toContain('turn-secret');
     await done('webhook', 'pause', id);
     expect(await done('webhook', 'list')).toMatch(/paused/);
     await done('webhook', 'resume', id);

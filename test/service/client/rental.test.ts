@@ -76,7 +76,11 @@ describe('templates', () => {
     const client = await renting();
     const jupyter = (await createClient({ baseUrl, ...ONCE }).templates.list()).find(({ slug }) => slug === 'jupyter')!;
     expect(jupyter).toMatchObject({ title: 'JupyterLab', ports: [{ port: 8888, name: 'JupyterLab' }], vramGb: 8 });
-    expect(jupyter.variables.find(({ name }) => name === 'JUPYTER_TOKEN')).toMatchObject({ made: true, default: null });
+    expect(jupyter.variables.find(({ name }) => name === 'JUPYTER_TOKEN')).toMatchObject({
+      isGenerated: true,
+      made: true,
+      default: null,
+    });
     const all: LaunchRequest = {
       template: 'jupyter',
       disk_gb: 60,

@@ -38,7 +38,7 @@ async function committed(accountId: string): Promise<string[]> {
 }
 
 describe('activity', () => {
-  it('says who asked for what, from where, and never a value', async () => {
+  it('records the request, its key and address, and never a value', async () => {
     const renter = await service.renter('50');
     const machineId = await service.machine();
     const { id } = (await renter.rest('POST', '/instances', { machine_id: machineId })).body;
@@ -98,7 +98,7 @@ describe('activity', () => {
     expect(entries.filter(({ operation }) => operation === 'createApiKey')).toHaveLength(4);
   });
 
-  it('counts refusals of an hour in one row, and what lacks a scope is one', async () => {
+  it('counts refusals of an hour in one row, including a missing scope', async () => {
     const renter = await service.renter('50');
     const { secret } = (await renter.graphql('mutation { createApiKey(scopes: [READ]) { secret } }')).body.data
       .createApiKey;
@@ -117,7 +117,7 @@ describe('activity', () => {
     expect(await activity(renter, { filter: { refused: false } })).toHaveLength(1);
   });
 
-  it('comes in pages, and goes after 90 days', async () => {
+  it('is paged, and deleted after 90 days', async () => {
     const renter = await service.renter('50');
     for (let time = 0; time < 5; time += 1) await renter.graphql('mutation { createApiKey { secret } }');
     const first = (await renter.graphql(ACTIVITY, { first: 3 })).body.data.activity;

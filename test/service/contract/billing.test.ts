@@ -50,7 +50,7 @@ describe('billing', () => {
     }
   });
 
-  it('is the same however often it is read', async () => {
+  it('is the same after any number of reads', async () => {
     const [often, once] = [await service.renter(), await service.renter()];
     const [first, second] = [await rent(often), await rent(once)];
     for (let second = 0; second < 37; second += 1) {
@@ -64,7 +64,7 @@ describe('billing', () => {
     expect(await money(once)).toEqual(await money(often));
   });
 
-  it('adds several instances up before rounding', async () => {
+  it('adds up several instances before rounding', async () => {
     const renter = await service.renter();
     for (let count = 0; count < 3; count += 1) await rent(renter);
     service.clock.advance(1);
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([99.990817, 0.009183]);
   });
 
-  it('of GPUs ends with the second of the stop; the disk goes on until destroyed', async () => {
+  it('ends for GPUs with the second of the stop, and continues for the disk', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(1800);
@@ -89,7 +89,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([96.554, 3.446]);
   });
 
-  it('of an instance that is stopped in the second it began is nothing but its disk', async () => {
+  it('charges only the disk of an instance stopped in its first second', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     await act(renter, id, 'stop');
@@ -125,7 +125,7 @@ describe('billing', () => {
     expect((await money(renter))[1]).toBe(2.204);
   });
 
-  it('never goes backwards with the clock', async () => {
+  it('never goes backward with the clock', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(100);
@@ -163,7 +163,7 @@ describe('the hourly rate', () => {
     await service.sql(`delete from market_snapshot where date = '2026-11-22'`);
   });
 
-  it('is that of the offer in its mode, for the whole machine', async () => {
+  it('is the rate of the offer in its mode, for the whole machine', async () => {
     const renter = await service.renter();
     for (const [type, price_hr] of [
       ['od', 17.52],
@@ -179,7 +179,7 @@ describe('the hourly rate', () => {
 });
 
 describe('when credit runs out', () => {
-  it('everything running stops in that second, whenever it is read; the disk goes on into debt', async () => {
+  it('stops all running instances in that second, and disks go into debt', async () => {
     const renter = await service.renter('4.408');
     const id = await rent(renter);
     service.clock.advance(7199);
@@ -201,7 +201,7 @@ describe('when credit runs out', () => {
     });
   });
 
-  it('stops nobody else and destroys after seven days; the debt stays', async () => {
+  it('stops no other account, and destroys after seven days with the debt kept', async () => {
     const [poor, rich] = [await service.renter('2.204'), await service.renter('1000')];
     const [id, other] = [await rent(poor), await rent(rich)];
     service.clock.set('2026-11-27T12:59:59Z');

@@ -34,7 +34,7 @@ const inSeconds = (seconds: bigint) =>
   new Date(Number(service.clock.now() + seconds) * 1000).toISOString().replace('.000', '');
 
 describe('deadlines', () => {
-  it('at deploy, from now or as an instant, on both surfaces', async () => {
+  it('are set at deploy, relative or as an instant, on both surfaces', async () => {
     const stopAt = inSeconds(28_800n);
     expect(await deploy({ stopAt: '8h', destroyAt: inSeconds(90_000n) })).toMatchObject({
       status: 'RUNNING',
@@ -61,7 +61,7 @@ describe('deadlines', () => {
     expect([other.status, other.body.error?.code ?? other.body.code]).toEqual([422, 'idempotency_mismatch']);
   });
 
-  it('end the instance at their second, though nobody looked for days', async () => {
+  it('end the instance at their second, even if nothing was read for days', async () => {
     const { id, stopAt } = await deploy({ stopAt: '90m' });
     service.clock.advance(3 * 86_400);
     expect(await shown(id)).toMatchObject({
@@ -88,7 +88,7 @@ describe('deadlines', () => {
     expect(await shown(id)).toMatchObject({ status: 'STOPPED', stopReason: 'DEADLINE' });
   });
 
-  it('are set, moved and taken away later: what is left out stays as it is', async () => {
+  it('are set, moved and removed later; omitted ones stay unchanged', async () => {
     const { id } = await deploy({});
     expect(await ask(renter, SET, { id, stopAt: '1h', destroyAt: '2h' })).toMatchObject({
       stopAt: inSeconds(3_600n),

@@ -72,7 +72,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   const WHOLE_8 = 'must be a whole number from 1 to 8';
   const WHOLE_100 = 'must be a whole number from 1 to 100';
   const PRICE = 'must be a number from 0 to 1000000';
-  const SLUG = 'must be a text of 1 to 64 characters';
+  const SLUG = 'must be a string of 1 to 64 characters';
 
   it.each([
     ['num_min', WHOLE_8, ['0', '9', '-1', '1.5', '1e0', 'two', '', ' 1', '0x1', '1,2', 'null', '9'.repeat(40)]],
@@ -119,7 +119,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
 
   it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('GET /offers %s given twice', async (name) => {
     const answer = await service.anyone.rest('GET', `/offers?${name}=1&${name}=1`);
-    expectRefusal(answer, 422, 'invalid_request', `${name} may be given once`);
+    expectRefusal(answer, 422, 'invalid_request', `${name} can be given only once`);
   });
 
   it.each([
@@ -136,8 +136,8 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   });
 
   const DISK = 'must be a whole number from 1 to 1000000';
-  const TEMPLATE = 'must be a text of 1 to 255 characters, the slug of a template or an OCI image reference';
-  const KEY = 'must be a text of 1 to 255 visible ASCII characters';
+  const TEMPLATE = 'must be a string of 1 to 255 characters, the slug of a template or an OCI image reference';
+  const KEY = 'must be a string of 1 to 255 visible ASCII characters';
   const OBJECTS = [{}, [], true, ['pytorch']];
 
   it.each([

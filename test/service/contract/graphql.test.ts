@@ -126,6 +126,7 @@ describe('the schema', () => {
       'pricing',
       'quote',
       'regions',
+      'sendsMail',
       'templates',
     ]);
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
@@ -175,6 +176,53 @@ async function rent(renter: Renter, body: object = {}): Promise<string> {
   expect(answer.status).toBe(201);
   return answer.body.id;
 }
+
+describe('a renamed field', () => {
+  const renamed = Object.values(schema.getTypeMap()).flatMap((type) =>
+    isObjectType(type)
+      ? Object.values(type.getFields()).flatMap((old) => {
+          const { renamedTo } = old.extensions;
+          return old.deprecationReason === undefined ? [] : [{ type, old, field: type.getFields()[String(renamedTo)] }];
+        })
+      : [],
+  );
+
+  it('keeps its old name, deprecated, with the same type and arguments', () => {
+    const names = renamed.map(({ type, old, field }) => `${type.name}.${old.name} → ${field?.name}`);
+    expect(names.sort()).toEqual([
+      'Account.topUpsUnderWay → pendingTopUps',
+      'AttachedVolume.holds → holdsLease',
+      'Mutation.turnWebhookSecret → rotateWebhookSecret',
+      'Query.instanceOfRequest → instanceByIdempotencyKey',
+      'TemplateVariable.made → isGenerated',
+    ]);
+    for (const { old, field } of renamed) {
+      expect(String(old.type)).toBe(String(field!.type));
+      expect(old.args.map(({ name, type }) => [name, String(type)])).toEqual(
+        field!.args.map(({ name, type }) => [name, String(type)]),
+      );
+      expect(old.deprecationReason).toBe(`Renamed to ${field!.name}.`);
+    }
+  });
+
+  it('answers the same under both names', async () => {
+    const by = await service.renter();
+    const deployed = await by.graphql(
+      `mutation { deploy(input: { machineId: "${await service.machine()}", idempotencyKey: "one" }) { id } }`,
+    );
+    const { id } = deployed.body.data.deploy;
+    const { data } = (
+      await by.graphql(`{ account { pendingTopUps { id } topUpsUnderWay { id } }
+        instanceByIdempotencyKey(idempotencyKey: "one") { id } instanceOfRequest(idempotencyKey: "one") { id }
+        templates { variables { isGenerated made } } }`)
+    ).body;
+    expect(data.account).toEqual({ pendingTopUps: [], topUpsUnderWay: [] });
+    expect([data.instanceByIdempotencyKey, data.instanceOfRequest]).toEqual([{ id }, { id }]);
+    const variables = data.templates.flatMap((template: { variables: object[] }) => template.variables);
+    expect(variables).toContainEqual({ isGenerated: true, made: true });
+    expect(variables).toContainEqual({ isGenerated: false, made: false });
+  });
+});
 
 describe('a request', () => {
   it('is answered 401 only when nothing of it could be answered for want of a key', async () => {
@@ -361,7 +409,7 @@ describe('apiKeys', () => {
     const created = await Promise.all(Array.from({ length: 60 }, () => renter.graphql(CREATE)));
     const refused = created.filter(({ body }) => body.errors !== undefined);
     expect(refused).toHaveLength(11);
-    expect(refused[0]!.body.errors[0].message).toBe('an account holds at most 50 live keys');
+    expect(refused[0]!.body.errors[0].message).toBe('the account has 50 live API keys, the maximum; revoke one first');
     const { id } = created.find(({ body }) => body.errors === undefined)!.body.data.createApiKey.apiKey;
     await renter.graphql(REVOKE, { id });
     expect((await renter.graphql(CREATE)).body.errors).toBeUndefined();

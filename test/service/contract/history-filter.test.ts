@@ -170,8 +170,8 @@ it("gives nobody another's instances, whatever is asked for", async () => {
 });
 
 it.each([
-  [{ gpus: Array(101).fill('l4') }, 'gpus must be a list of at most 100 texts of 1 to 64 characters'],
-  [{ gpus: [''] }, 'gpus[0] must be a text of 1 to 64 characters'],
+  [{ gpus: Array(101).fill('l4') }, 'gpus must be a list of at most 100 strings of 1 to 64 characters'],
+  [{ gpus: [''] }, 'gpus[0] must be a string of 1 to 64 characters'],
   [{ statuses: Array(101).fill('RUNNING') }, 'statuses must be a list of at most 100 states'],
   [{ stopReasons: Array(101).fill('USER') }, 'stopReasons must be a list of at most 100 stop reasons'],
   [{ modes: Array(101).fill('RESERVED') }, 'modes must be a list of at most 100 pricing modes'],

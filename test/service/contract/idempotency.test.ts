@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetOldAnswers } from '../../../src/domain/billing/idempotency.js';
+import { pruneIdempotencyRecords } from '../../../src/domain/billing/idempotency.js';
 import type { Answer, Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -46,22 +46,22 @@ async function count(by: Renter): Promise<number> {
 }
 
 describe('a lost answer', () => {
-  const LOST = 'query ($key: String!) { instanceOfRequest(idempotencyKey: $key) { id status } }';
+  const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
-  it('is looked for by its key: the instance as it is now, for its own account and for 24 hours', async () => {
+  it('is found by its key: the current instance, for its own account, for 24 hours', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
-    expect((await lookFor(by, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
     await act(by, newKey(), id, 'stop');
-    expect((await lookFor(by, key)).data.instanceOfRequest).toEqual({ id, status: 'STOPPED' });
-    expect((await lookFor(other, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toEqual({ id, status: 'STOPPED' });
+    expect((await lookFor(other, key)).data.instanceByIdempotencyKey).toBeNull();
     expect((await lookFor(by, 'a b')).errors[0].extensions).toMatchObject({ code: 'invalid_request' });
     service.clock.advance(86_400);
-    expect((await lookFor(by, key)).data.instanceOfRequest).toBeNull();
+    expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
   });
 
-  it('waits for a request that is under way', async () => {
+  it('waits for a request in progress', async () => {
     const [key, by] = [newKey(), await service.renter()];
     const holder = new pg.Client({ connectionString: service.databaseUrl });
     await holder.connect();
@@ -69,12 +69,12 @@ describe('a lost answer', () => {
     const looked = lookFor(by, key);
     const first = await Promise.race([looked, sleep(300)]);
     await holder.end();
-    expect([first, (await looked).data.instanceOfRequest]).toEqual([undefined, null]);
+    expect([first, (await looked).data.instanceByIdempotencyKey]).toEqual([undefined, null]);
   });
 });
 
 describe('the same request with the same key', () => {
-  it('deploys once and gets the first answer, also when the instance has changed since', async () => {
+  it('deploys once and returns the first answer, even if the instance changed since', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const first = await deploy(by, key, { machine_id });
     expect([first.status, replayed(first)]).toEqual([201, null]);
@@ -86,7 +86,7 @@ describe('the same request with the same key', () => {
     expect(await count(by)).toBe(1);
   });
 
-  it('takes defaults that are spelled out, and nulls, for the same', async () => {
+  it('treats explicit defaults and nulls as the same', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await deploy(renter, key, { machine_id });
     for (const body of [
@@ -144,7 +144,7 @@ describe('the same request with the same key', () => {
     expect((await remove(renter, newKey(), body.id)).status).toBe(409);
   });
 
-  it('of another account is another request', async () => {
+  it('is independent for another account', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const [mine, theirs] = [await service.machine(), await service.machine()];
     expect((await deploy(renter, key, { machine_id: mine })).status).toBe(201);
@@ -152,7 +152,7 @@ describe('the same request with the same key', () => {
     expect([answer.status, replayed(answer)]).toEqual([201, null]);
   });
 
-  it('without a key is done again', async () => {
+  it('is repeated without a key', async () => {
     const machine_id = await service.machine();
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
@@ -224,7 +224,7 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
 });
 
 describe('only successes are kept', () => {
-  it('a refused deploy may be sent again with its key', async () => {
+  it('lets a refused deploy be retried with its key', async () => {
     const [key, machine_id, holder] = [newKey(), await service.machine(), await service.renter()];
     const held = await holder.rest('POST', '/instances', { machine_id });
     expect((await deploy(renter, key, { machine_id })).status).toBe(409);
@@ -234,7 +234,7 @@ describe('only successes are kept', () => {
     expect([answer.status, replayed(answer)]).toEqual([201, null]);
   });
 
-  it('so may an action that was not allowed, and one of an unknown instance', async () => {
+  it('lets a refused action be retried, also one of an unknown instance', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     expect((await act(renter, key, body.id, 'start')).status).toBe(409);
@@ -246,7 +246,7 @@ describe('only successes are kept', () => {
 });
 
 describe('a key', () => {
-  it('is kept for 24 hours', async () => {
+  it('is stored for 24 hours', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine({ gpu: 'p4' }) });
     const key = newKey();
     await act(renter, key, body.id, 'stop');
@@ -265,21 +265,21 @@ describe('a key', () => {
     expect([other.status, replayed(other), other.body.status]).toEqual([200, null, 'running']);
   });
 
-  it('is forgotten after these 24 hours and no second before, by a sweep', async () => {
+  it('is pruned after 24 hours, and no second earlier, by a sweep', async () => {
     const own = await service.renter();
     const { body } = await deploy(own, newKey(), { machine_id: await service.machine({ gpu: 'p4' }) });
     const key = newKey();
     await act(own, key, body.id, 'stop');
     const kept = async () => (await service.sql('select 1 from idempotency_key where key = $1', [key])).length;
     service.clock.advance(86_399);
-    await forgetOldAnswers(service.deps);
+    await pruneIdempotencyRecords(service.deps);
     expect([await kept(), replayed(await act(own, key, body.id, 'stop'))]).toEqual([1, 'true']);
     service.clock.advance(1);
-    await forgetOldAnswers(service.deps);
+    await pruneIdempotencyRecords(service.deps);
     expect(await kept()).toBe(0);
   });
 
-  it('under way makes a second wait: at most 5 s, then 409 idempotency_in_progress with Retry-After', async () => {
+  it('in progress makes another wait up to 5 s, then 409 with Retry-After', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const machine_id = await service.machine();
     const input = { machineId: machine_id, idempotencyKey: key };
@@ -304,7 +304,7 @@ describe('a key', () => {
     expect((await deploy(renter, key, { machine_id })).status).toBe(201);
   });
 
-  it('under way holds up no other request of its account', async () => {
+  it('in progress blocks no other request of its account', async () => {
     const [held, free] = [newKey(), newKey()];
     const [first, second] = [await service.machine(), await service.machine()];
     const release = await holdKey(renter.accountId, held);
@@ -316,7 +316,7 @@ describe('a key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('that is let go in time is served', async () => {
+  it('released in time is served', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const release = await holdKey(renter.accountId, key);
     const waiting = deploy(renter, key, { machine_id });
@@ -324,7 +324,7 @@ describe('a key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('sent ten times at once is done once, and all get its answer', async () => {
+  it('sent ten times concurrently is done once, and all get its answer', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

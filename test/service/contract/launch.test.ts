@@ -130,7 +130,7 @@ describe('a launch', () => {
       { env: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`V${index}`, ''])) },
       'env must have at most 100 variables',
     ],
-    [{ command: [] }, 'command must be a list of 1 to 1000 texts'],
+    [{ command: [] }, 'command must be a list of 1 to 1000 strings'],
     [{ command: ['ü'.repeat(16_001)] }, 'command must be'],
     [{ entrypoint: 'sh' }, 'entrypoint must be'],
     [{ secrets: [{ secret: 'hf' }] }, 'secrets[0] must have either'],
@@ -175,14 +175,14 @@ describe('secrets', () => {
       { name: 'quay', kind: 'REGISTRY_LOGIN', registry: 'quay.io', username: 'me' },
     ]);
     expect(await create({ name: 'hf', value: 'x' })).toMatchObject({
-      message: 'there is a secret hf already; delete it first',
+      message: 'secret hf already exists; delete it first',
       extensions: { code: 'action_failed' },
     });
   });
 
   it.each([
     [{ name: 'a b', value: 'x' }, 'name must be'],
-    [{ name: 'a', value: '' }, 'value must be a text of 1 to 32000 bytes without NUL'],
+    [{ name: 'a', value: '' }, 'value must be a string of 1 to 32000 bytes without NUL'],
     [{ name: 'a', value: 'x'.repeat(32_001) }, 'value must be'],
     [{ name: 'a', value: 'x', registry: 'https://ghcr.io', username: 'u' }, 'registry must be'],
     [{ name: 'a', value: 'x', registry: 'ghcr.io' }, 'registry and username must be given together'],

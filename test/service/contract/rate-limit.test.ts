@@ -46,7 +46,7 @@ async function costOf(query: string, variables: Record<string, unknown> = {}): P
 }
 
 describe('the limit', () => {
-  it('is 120 in a minute where the operator says nothing else', () => {
+  it('is 120 per minute by default', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
@@ -68,14 +68,14 @@ describe('the limit', () => {
     );
   });
 
-  it('is of the account: another has its own', async () => {
+  it('applies per account', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     await use(first, LIMIT);
     expect((await first.rest('GET', '/balance')).status).toBe(429);
     expect((await second.rest('GET', '/balance')).status).toBe(200);
   });
 
-  it('is shown on every answer that counted, refusals too', async () => {
+  it('is shown on every answer that counted, including refusals', async () => {
     const renter = await service.renter();
     const answers = [
       await renter.rest('GET', '/balance'),
@@ -128,7 +128,7 @@ describe('the limit', () => {
     expect((await renter.rest('PUT', '/balance')).status).toBe(405);
   });
 
-  it('does nothing of a request that it refuses', async () => {
+  it('does no work for a refused request', async () => {
     const renter = await service.renter();
     const machine = await service.machine();
     await use(renter, LIMIT - 1);
@@ -142,7 +142,7 @@ describe('the limit', () => {
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(0);
   });
 
-  it('takes a request whole or refuses it whole', async () => {
+  it('admits or refuses a request as a whole', async () => {
     const renter = await service.renter();
     await use(renter, 8);
     const refused = await renter.graphql(`{ ${aliases(5)} }`);
@@ -163,7 +163,7 @@ describe('the limit', () => {
     await use(renter, LIMIT);
   });
 
-  it('leaves public routes free, with a key too, also when nothing is left', async () => {
+  it("doesn't limit public routes, even with a key and nothing remaining", async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (const path of ['/gpus/pricing', '/offers?limit=1', '/offers?limit=0']) {
@@ -297,8 +297,8 @@ describe('history', () => {
   });
 });
 
-describe('switched off', () => {
-  it('admits everything and sends no such headers', async () => {
+describe('disabled', () => {
+  it('admits everything and sends no headers', async () => {
     const open = await startService({ rateLimitPerMinute: 0 });
     const renter = await open.renter();
     const answers = await Promise.all(Array.from({ length: 130 }, () => renter.rest('GET', '/balance')));

@@ -23,7 +23,7 @@ describe('what an account saves', () => {
   const remove = async (name: string, caller = renter) =>
     (await caller.graphql('mutation($name: String!) { deleteTemplate(name: $name) { name } }', { name })).body;
 
-  it('is kept whole, by name, instead of what was there, and is its account’s alone', async () => {
+  it('is stored completely, by name, replaces a previous one, and is private', async () => {
     const launch = {
       name: 'llama',
       env: { MODEL: 'a/b', MODE: HOSTILE },
@@ -69,7 +69,7 @@ describe('what an account saves', () => {
     expect(JSON.parse(stored).saved_template).toHaveLength(2);
   });
 
-  it('is shared by a link without secrets: neither their names nor the values of variables that are secret', async () => {
+  it('is shared by a link without names and values of secrets', async () => {
     const env = {
       MODEL: 'a/b',
       VLLM_API_KEY: 'typed-in-clear',
@@ -112,7 +112,7 @@ describe('what an account saves', () => {
     ]);
   });
 
-  it('is shared by a link that opens however much was saved, and one that is too long is refused in words', async () => {
+  it('is shared by a link of any size, and refused with a reason if too long', async () => {
     const env = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`A${index}`, '%'.repeat(1_000)]));
     const { link } = (await save({ name: 'large', launch: { env } })).data.saveTemplate;
     const visit = (address: string) => fetch(address, { headers: { accept: 'text/html' } });
@@ -125,14 +125,14 @@ describe('what an account saves', () => {
 
   it.each<[string, object, string]>([
     ['a name', { name: 'Not A Name' }, 'name must be a name of 1 to 63'],
-    ['a description', { name: 'a', description: 'x'.repeat(201) }, 'description must be a text of 0 to 200'],
-    ['an image', { name: 'a', template: 'not an image' }, 'template must be a text of 1 to 255'],
+    ['a description', { name: 'a', description: 'x'.repeat(201) }, 'description must be a string of 0 to 200'],
+    ['an image', { name: 'a', template: 'not an image' }, 'template must be a string of 1 to 255'],
     ['a disk', { name: 'a', diskGb: 0 }, 'diskGb must be a whole number'],
     ['a variable', { name: 'a', launch: { env: { GPU_COUNT: '1' } } }, 'env must not set GPU_COUNT'],
     [
       'a launch',
       { name: 'a', launch: { env: { A: 'x'.repeat(20_000) }, command: ['y'.repeat(20_000)] } },
-      'launch must be of at most 32000 bytes to be saved',
+      'launch must have at most 32000 bytes to be saved',
     ],
   ])('is refused with %s out of its bounds', async (_what, input, message) => {
     const { errors } = await save(input);
@@ -140,7 +140,7 @@ describe('what an account saves', () => {
     expect(errors[0].message).toContain(message);
   });
 
-  it('is 100 at most, however many come at once', async () => {
+  it('is limited to 100, also for concurrent requests', async () => {
     const other = await service.renter();
     const names = Array.from({ length: 98 }, (_, index) => `saved-${index}`);
     await service.sql(
@@ -151,7 +151,7 @@ describe('what an account saves', () => {
     const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => save({ name }, other)));
     expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(2);
     expect(answers.flatMap(({ errors = [] }) => errors.map(({ message }: Error) => message))).toEqual(
-      Array(3).fill('an account saves at most 100 templates'),
+      Array(3).fill('the account has 100 saved templates, the maximum; delete one first'),
     );
     expect((await save({ name: 'saved-0', diskGb: 7 }, other)).errors).toBeUndefined();
     expect((await remove('saved-1', other)).data.deleteTemplate).toEqual({ name: 'saved-1' });

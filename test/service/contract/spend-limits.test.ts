@@ -262,7 +262,7 @@ describe('the monthly limit of an API key', () => {
         extensions: { code: 'forbidden' },
       });
     expect(await ask(small, 'mutation { createApiKey { secret } }')).toMatchObject({
-      message: 'an API key with a monthly limit may not create keys',
+      message: "an API key with a monthly limit can't create keys",
     });
     const stranger = await service.renter('1');
     expect(await ask(stranger, SET_KEY, { id, monthlyLimit: 1 })).toMatchObject({ extensions: { code: 'not_found' } });

@@ -8,7 +8,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 const DEPLOY =
   'mutation($input: DeployInput!) { deploy(input: $input) { id tcpPorts { port host publicPort } launch { tcpPorts } } }';
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
-const USED_UP = 'the TCP ports of this service are used up; try again later, or without them';
+const USED_UP = 'all TCP ports of this service are in use; try again later, or deploy without them';
 
 describe('TCP ports of launches', () => {
   let service: Service;
@@ -54,7 +54,7 @@ describe('TCP ports of launches', () => {
     return body.errors === undefined ? body.data.deploy : body.errors[0];
   }
 
-  it('are shown with the instance until it is destroyed, and belong to its launch', async () => {
+  it('are shown with the instance until it is destroyed, and in its launch', async () => {
     const { id, tcpPorts, launch } = await deploy([5432, 22]);
     expect(launch.tcpPorts).toEqual([5432, 22]);
     expect(tcpPorts.map(({ port, host }: { port: number; host: string }) => [port, host])).toEqual([
@@ -68,7 +68,7 @@ describe('TCP ports of launches', () => {
     expect((await renter.graphql(shown)).body.data.instance.tcpPorts).toEqual([]);
   });
 
-  it('that are used up are refused before anything is rented, and a quote says so', async () => {
+  it('are refused before anything is rented if all are in use, and in a quote', async () => {
     await deploy([1, 2]);
     expect(await deploy([3, 4])).toMatchObject({ message: USED_UP, extensions: { code: 'deploy_failed' } });
     const { body } = await renter.graphql(QUOTE, {
@@ -79,7 +79,7 @@ describe('TCP ports of launches', () => {
     expect(await deploy([3])).toMatchObject({ launch: { tcpPorts: [3] } });
   });
 
-  it('are given once, however many ask at the same time', async () => {
+  it('are assigned once, also for concurrent requests', async () => {
     const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
     while (machines.length < renters.length) machines.unshift(await newMachine());
     const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));
@@ -121,13 +121,13 @@ describe('TCP ports of launches', () => {
     });
   });
 
-  it('of one account are 50 at most, those that rest included', async () => {
+  it('are limited to 50 per account, including released ones', async () => {
     const { id } = await deploy([1]);
     await service.sql(
       'insert into tcp_port (public_port, instance_id, port) select 40000 + n, $1, 100 + n from generate_series(1, 48) n',
       [id],
     );
-    const message = 'an account holds at most 50 TCP ports; one that is given back counts for an hour';
+    const message = 'the account can have at most 50 TCP ports; a released one counts for another hour';
     expect(await deploy([1, 2])).toMatchObject({ message });
     await renter.rest('DELETE', `/instances/${id}`);
     expect(await deploy([1, 2])).toMatchObject({ message });

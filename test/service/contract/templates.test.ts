@@ -74,7 +74,7 @@ describe('a template of the gallery', () => {
   it('shows what its form is made from, to everybody', async () => {
     const { body } = await service.anyone.graphql(
       `{ templates { slug title category picture vramGb path ports { port name }
-         variables { name description default required secret made } } }`,
+         variables { name description default required secret isGenerated made } } }`,
     );
     const { templates } = body.data;
     expect(templates.find(({ slug }: { slug: string }) => slug === 'serve')).toEqual({
@@ -89,9 +89,9 @@ describe('a template of the gallery', () => {
         { port: 9000, name: null },
       ],
       variables: [
-        { ...VARIABLES[0], default: null, secret: false, made: false },
-        { ...VARIABLES[1], default: null, required: false },
-        { ...VARIABLES[2], default: null, required: false },
+        { ...VARIABLES[0], default: null, secret: false, isGenerated: false, made: false },
+        { ...VARIABLES[1], isGenerated: true, default: null, required: false },
+        { ...VARIABLES[2], isGenerated: true, default: null, required: false },
       ],
     });
     const vllm = templates.find(({ slug }: { slug: string }) => slug === 'vllm');

@@ -68,7 +68,7 @@ const halfway = (createdAt: number) =>
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe('the timeline of an instance', () => {
-  it('has all that happened, newest first, with who asked for it', async () => {
+  it('has everything that happened, newest first, with the request that caused it', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setSpendLimit(id: "${id}", spendLimit: 20) { id } }`);
@@ -97,7 +97,7 @@ describe('the timeline of an instance', () => {
     expect(stopped!.amount! + destroyed!.amount!).toBeCloseTo(body.data.instance.usage.gpuCost, 5);
   });
 
-  it('says of each stop why, not of the last alone', async () => {
+  it('gives the reason of each stop, not only of the last', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setDeadlines(id: "${id}", stopAt: "1h") { id } }`);
@@ -113,7 +113,7 @@ describe('the timeline of an instance', () => {
     ]);
   });
 
-  it('is read page by page, both ways, and each entry once', async () => {
+  it('is paged both ways, with each entry once', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     // Several within a second: their places differ all the same.
@@ -228,7 +228,7 @@ describe('the timeline of an instance', () => {
     expect((await timeline(renter, long.id)).length).toBe(100);
   });
 
-  it('is asked of ten instances at most by one request', async () => {
+  it('is limited to ten instances per request', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     const ask = (count: number) =>

@@ -534,8 +534,8 @@ describe('one instance at a time', () => {
 describe('an instance that goes on elsewhere', () => {
   const MOVE = `mutation($id: ID!, $max: Float, $key: String) {
     moveInstance(id: $id, maxPricePerHour: $max, idempotencyKey: $key) { id status gpu numGpus mode diskGb spendLimit machine { id } launch { name env }
-      volumes { id path holds saved } } }`;
-  const SHOWN = `volumes { id path sizeGb holds saved lastSnapshotAt lostSince message volume { id sizeGb } }`;
+      volumes { id path holdsLease saved } } }`;
+  const SHOWN = `volumes { id path sizeGb holdsLease saved lastSnapshotAt lostSince message volume { id sizeGb } }`;
   const move = async (id: string, more: Record<string, unknown> = {}, of = renter) => {
     const { data, errors } = (await of.graphql(MOVE, { id, ...more })).body;
     return errors === undefined ? data.moveInstance : { ...errors[0], code: errors[0].extensions.code };
@@ -569,7 +569,7 @@ describe('an instance that goes on elsewhere', () => {
           id,
           path: '/data',
           sizeGb: 10,
-          holds: true,
+          holdsLease: true,
           saved: false,
           lastSnapshotAt: null,
           lostSince: null,
@@ -579,7 +579,7 @@ describe('an instance that goes on elsewhere', () => {
       ],
     });
     await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
-    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: true });
+    expect((await shown(old)).volumes[0]).toMatchObject({ holdsLease: false, saved: true });
     expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
     const key = randomBytes(8).toString('hex');
     const [first, second] = await Promise.all([move(old, { key }), move(old, { key })]);
@@ -591,7 +591,7 @@ describe('an instance that goes on elsewhere', () => {
       diskGb: 70,
       spendLimit: 50,
       launch: { name: 'work', env: { A: 'b' } },
-      volumes: [{ id, path: '/data', holds: true, saved: false }],
+      volumes: [{ id, path: '/data', holdsLease: true, saved: false }],
     });
     expect(first.machine.id).not.toBe(host.id);
     expect(second.id).toBe(first.id);
@@ -610,7 +610,10 @@ describe('an instance that goes on elsewhere', () => {
     const id = await volume();
     const old = await host.run(at(id));
     await silence(1_190);
-    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `instance ${old} runs: stop it first` });
+    expect(await move(old)).toMatchObject({
+      code: 'action_failed',
+      message: `instance ${old} is running; stop it first`,
+    });
     await silence(11);
     await other.report();
     const poor = await service.renter('3');
@@ -620,9 +623,13 @@ describe('an instance that goes on elsewhere', () => {
     expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('running');
     expect(await row(id)).toMatchObject({ lease: 1, holder: old });
     const moved = await move(old);
-    expect(moved).toMatchObject({ status: 'RUNNING', volumes: [{ holds: true }] });
+    expect(moved).toMatchObject({ status: 'RUNNING', volumes: [{ holdsLease: true }] });
     expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('stopped');
-    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: false, lostSince: expect.any(String) });
+    expect((await shown(old)).volumes[0]).toMatchObject({
+      holdsLease: false,
+      saved: false,
+      lostSince: expect.any(String),
+    });
     // It comes back: it is to stop, and what it says of the volume is late.
     await host.report();
     const told = (await host.agent.desired()).instances.find((each) => each.id === old)!;
@@ -651,7 +658,7 @@ describe('an instance that goes on elsewhere', () => {
     const host = await Host.join({ region });
     const bare = (await host.deploy(undefined)).body.id;
     expect(await move(bare)).toMatchObject({
-      message: `instance ${bare} has no volume: nothing of its work could go along`,
+      message: `instance ${bare} has no volume, so none of its data could be moved`,
     });
     await renter.rest('DELETE', `/instances/${bare}`);
     await host.agent.desired();
@@ -664,7 +671,7 @@ describe('an instance that goes on elsewhere', () => {
     expect(await move(old)).toMatchObject({
       code: 'deploy_failed',
       message:
-        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
+        'no other host that supports volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
     });
     await service.sql(`update machine set state = 'LISTED'`);
     service.clock.advance(7 * 86_400 + 5);

@@ -105,7 +105,7 @@ const available = async () => {
   return body.data.pricing.data.find(({ slug }: { slug: string }) => slug === GPU).availableGpus as number;
 };
 
-it('a new sheet is in the next answer, and no machine is read for it', async () => {
+it('has a new sheet in the next answer, without reading machines', async () => {
   const names = watchReadings();
   await service.publish('2027-03-01', { [GPU]: 0.01 });
   const [cheapest] = await offers('limit=1');
@@ -113,7 +113,7 @@ it('a new sheet is in the next answer, and no machine is read for it', async () 
   expect(names.filter((name) => name !== 'offered-some')).toEqual([]);
 });
 
-it('machines that one statement adds are in the next answer, and no other is read for them', async () => {
+it('has machines added by one statement in the next answer, reading only those', async () => {
   const before = await available();
   const names = watchReadings();
   await addMachines('m-some', 400);
@@ -122,8 +122,8 @@ it('machines that one statement adds are in the next answer, and no other is rea
   expect(names).not.toContain('offered-page');
 });
 
-describe('while all machines are read anew', () => {
-  it('others are answered from what was true before, and in the end from what is', async () => {
+describe('while all machines are read again', () => {
+  it('answers from the previous data, and in the end from the current data', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     expect(await isOffered(id)).toBe(true);
     const { names, reached, release } = holdPages();
@@ -140,7 +140,7 @@ describe('while all machines are read anew', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('a machine that is rented leaves the offers at once, and is back when it is given back', async () => {
+  it('removes a rented machine from the offers immediately, and returns it afterwards', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     const renter = await service.renter('1000');
     const { reached, release } = holdPages();
@@ -167,7 +167,7 @@ describe('while all machines are read anew', () => {
     expect(await isOffered(id)).toBe(false);
   });
 
-  it('a machine that is deleted, and one that is added, end as they are', async () => {
+  it('ends with the current state of machines deleted and added', async () => {
     const gone = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
     const { reached, release } = holdPages();
     await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, gone]);
@@ -196,7 +196,7 @@ async function rentUntold(accountId: string, machineId: string): Promise<void> {
   );
 }
 
-it('what a gateway rented that died before it told leaves the offers before all machines are read', async () => {
+it('removes machines rented by a crashed gateway before all machines are read', async () => {
   const id = await service.machine({ gpu: GPU, reliability: 1 });
   const held = await service.machine({ gpu: GPU, reliability: 1 });
   const { accountId } = await service.renter('1000');

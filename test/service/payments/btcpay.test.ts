@@ -31,7 +31,7 @@ async function invoiceOf(usd = 50) {
 }
 
 describe('BTCPay Server', () => {
-  test('opens an invoice for one coin that is settled after as many confirmations as are asked for', async () => {
+  test('opens an invoice for one coin, settled after the configured confirmations', async () => {
     const { made, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
     expect(made).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
@@ -56,7 +56,7 @@ describe('BTCPay Server', () => {
     expect(btcpay.invoices.at(-1)).toMatchObject({ orderId: `t-${confirmations}`, speedPolicy });
   });
 
-  test('settled told twice, redelivered and late is one credit, less the network fee', async () => {
+  test('credits once, less the network fee, if settlement is reported twice and late', async () => {
     const { made, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
     expect(await btcpay.tell('InvoiceReceivedPayment', invoice)).toBe(202);
@@ -71,7 +71,7 @@ describe('BTCPay Server', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
   });
 
-  test('a lost webhook is made good by the sweep within 5 minutes', async () => {
+  test('recovers a lost webhook with the sweep within 5 minutes', async () => {
     const { made, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-2-0', value: '0.625', fee: '0', status: 'Settled' });
     gateway.clock.advance(60);
@@ -99,7 +99,7 @@ describe('BTCPay Server', () => {
     expect((await read(renter, made.id)).credited).toBe(50);
   });
 
-  test('a webhook with another secret is refused, and one of another store or order is left alone', async () => {
+  test('refuses a webhook with another secret, and ignores one of another store or order', async () => {
     const { made, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
     expect(await btcpay.tell('InvoiceSettled', invoice, 'another')).toBe(401);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../../src/domain/billing/audit.js';
-import { listAside } from '../../../src/domain/top-ups/callbacks.js';
+import { listQuarantined } from '../../../src/domain/top-ups/callbacks.js';
 import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
 import type { Renter } from '../../support/gateway.js';
 import { signature } from '../../support/payments/shkeeper.js';
@@ -84,11 +84,11 @@ describe('a callback', () => {
 
   test('one of whose transactions can not be read credits the others, and is kept aside', async () => {
     const { made, told } = await paid();
-    const before = (await listAside(shop.gateway.deps)).length;
+    const before = (await listQuarantined(shop.gateway.deps)).length;
     told.transactions.unshift({ ...told.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
     for (let time = 0; time < 2; time += 1) expect((await post(JSON.stringify(told))).status).toBe(202);
     expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
-    const aside = await listAside(shop.gateway.deps);
+    const aside = await listQuarantined(shop.gateway.deps);
     expect(aside).toHaveLength(before + 1);
     expect(aside.at(-1)).toMatchObject({ reason: 'amount_crypto is no decimal text', times: 2 });
   });
@@ -155,13 +155,13 @@ describe('a callback', () => {
       '101 transactions': JSON.stringify({ ...told, transactions: Array(101).fill(transaction) }),
     };
     const before = await lines();
-    const asideBefore = (await listAside(shop.gateway.deps)).length;
+    const asideBefore = (await listQuarantined(shop.gateway.deps)).length;
     for (const [name, text] of Object.entries(table)) {
       const body = name === 'no UTF-8' ? Buffer.from([0x7b, 0xff, 0x7d]) : Buffer.from(text);
       const answer = await post(body, signature(KEY, body, now()));
       expect([name, answer.status]).toEqual([name, 202]);
     }
-    expect((await listAside(shop.gateway.deps)).length - asideBefore).toBe(Object.keys(table).length);
+    expect((await listQuarantined(shop.gateway.deps)).length - asideBefore).toBe(Object.keys(table).length);
     expect(await lines()).toBe(before);
     expect((await read(renter, made.id)).payments).toEqual([]);
 
@@ -185,9 +185,9 @@ describe('a callback', () => {
   });
 
   test('is kept aside once however often it comes', async () => {
-    const before = (await listAside(shop.gateway.deps)).length;
+    const before = (await listQuarantined(shop.gateway.deps)).length;
     for (let round = 0; round < 3; round += 1) expect((await post('{"again":1}')).status).toBe(202);
-    const aside = await listAside(shop.gateway.deps);
+    const aside = await listQuarantined(shop.gateway.deps);
     expect(aside).toHaveLength(before + 1);
     expect(aside.find(({ body }) => body === '{"again":1}')!.times).toBe(3);
   });

@@ -37,7 +37,7 @@ describe('createTopUp', () => {
     },
   );
 
-  test('the same key gives the same top-up, another input is refused', async () => {
+  test('returns the same top-up for the same key, and refuses another input', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
@@ -55,7 +55,7 @@ describe('createTopUp', () => {
     });
   });
 
-  test('refuses sums and assets out of bounds, and more than 20 that wait', async () => {
+  test('refuses amounts and assets out of bounds, and more than 20 unpaid top-ups', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
@@ -70,7 +70,7 @@ describe('createTopUp', () => {
     await expect(make('LTC', 5_000_000n)).rejects.toMatchObject({ code: 'action_failed' });
   });
 
-  test("another account's top-up is not there", async () => {
+  test("doesn't find another account's top-up", async () => {
     const made = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
     const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
@@ -79,12 +79,12 @@ describe('createTopUp', () => {
     expect(body.data).toEqual({ topUp: null, topUps: [] });
   });
 
-  test('without a processor there are no top-ups, and the service says so', async () => {
+  test('refuses top-ups without a processor, with the reason', async () => {
     const gateway = await startGateway();
     const renter = await gateway.renter('0');
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50 }) { id } }');
     expect(body.errors[0]).toMatchObject({
-      message: 'this service takes no top-ups: its operator has set up no payment processor',
+      message: 'this service accepts no top-ups: its operator has not set up a payment processor',
       extensions: { code: 'action_failed' },
     });
     expect((await renter.graphql('{ topUpAssets { code } topUps { id } }')).body.data).toEqual({
@@ -96,14 +96,14 @@ describe('createTopUp', () => {
   });
 });
 
-describe('a callback that is lost', () => {
+describe('a lost callback', () => {
   let shop: Shop | undefined;
   afterEach(async () => {
     await shop?.close();
     shop = undefined;
   });
 
-  test('comes again until it is answered with 202', async () => {
+  test('is repeated until it is answered with 202', async () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50);
@@ -143,7 +143,7 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
-  test('of a top-up of last week is made good while one of its payments waits for the processor', async () => {
+  test('is recovered for a top-up of last week while one of its payments is pending', async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
@@ -161,7 +161,7 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 600 });
   });
 
-  test('is made good though the processor can tell nothing of ten older top-ups', async () => {
+  test('is recovered even if the processor knows nothing of ten older top-ups', async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
@@ -177,7 +177,7 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
-  test('the sweep asks each top-up once a minute, one gateway at a time', async () => {
+  test('is swept for each top-up once a minute, by one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');
     for (let index = 0; index < 3; index += 1) await topUp(renter, 50);

@@ -216,11 +216,19 @@ describe('webhooks', () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
-    const turned = (await renter.graphql(`mutation { turnWebhookSecret(id: "${id}") { secret } }`)).body.data
-      .turnWebhookSecret;
+    const rotated = (await renter.graphql(`mutation { rotateWebhookSecret(id: "${id}") { secret } }`)).body.data
+      .rotateWebhookSecret;
     await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
-    for (const each of [secret, turned.secret]) expect(() => target.verify(each, target.received[0]!)).not.toThrow();
+    for (const each of [secret, rotated.secret]) expect(() => target.verify(each, target.received[0]!)).not.toThrow();
+    const { data } = (await renter.graphql(`mutation { turnWebhookSecret(id: "${id}") { secret } }`)).body;
+    expect(data.turnWebhookSecret.secret).toMatch(/^whsec_/);
+    await expect
+      .poll(async () => {
+        const { activity } = (await renter.graphql('{ activity { edges { node { operation } } } }')).body.data;
+        return activity.edges.map(({ node }: { node: { operation: string } }) => node.operation);
+      }, PATIENCE)
+      .toEqual(expect.arrayContaining(['rotateWebhookSecret']));
     for (let number = 2; number <= 11; number += 1) await renter.graphql(CREATE, { url: `${target.url}/${number}` });
     const eleventh = await renter.graphql(CREATE, { url: target.url });
     expect(eleventh.body.errors[0].extensions.code).toBe('action_failed');

@@ -65,9 +65,9 @@ export async function topUp(renter: Renter, usd: number, asset = 'LTC', idempote
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export async function read(renter: Renter, id: string): Promise<any> {
   const { body } = await renter.graphql(
-    `query ($id: ID!) { topUp(id: $id) { ${TOP_UP_FIELDS} } balance { balance } account { topUpsUnderWay { id } } }`,
+    `query ($id: ID!) { topUp(id: $id) { ${TOP_UP_FIELDS} } balance { balance } account { pendingTopUps { id } } }`,
     { id },
   );
   if (body.errors) throw new Error(JSON.stringify(body.errors));
-  return { ...body.data.topUp, balance: body.data.balance.balance, underWay: body.data.account.topUpsUnderWay };
+  return { ...body.data.topUp, balance: body.data.balance.balance, underWay: body.data.account.pendingTopUps };
 }

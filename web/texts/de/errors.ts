@@ -57,16 +57,16 @@ export const known: typeof englishKnown = [
     (id, by) => `Das Volume ${id} gehört gerade zur Instanz ${by}.`,
   ],
   [
-    /^an account (?:holds|saves|has) at most (\d+) (.+)$/,
+    /^(?:an account (?:holds|has) at most|the account (?:has|can have at most)) (\d+) (.+)$/,
     (most) => `Mehr als ${most} davon kann ein Konto nicht haben.`,
   ],
   [/^no such instance$/, () => 'Diese Instanz gibt es nicht.'],
   [
-    /^there is a secret (\S+) already; delete it first$/,
+    /^secret (\S+) already exists; delete it first$/,
     (name) => `Ein Geheimnis ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
   [/^there is no volume (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
-  [/^usd must be from 5 to 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
+  [/^usd must be 5 to 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 
 const SENTENCES: Record<string, string> = {

@@ -28,7 +28,7 @@ export const operations: typeof english = {
   setBalanceNotice: 'Meldung bei wenig Guthaben ändern',
   createWebhook: 'Webhook anlegen',
   changeWebhook: 'Webhook ändern',
-  turnWebhookSecret: 'Neues Webhook-Geheimnis erzeugen',
+  rotateWebhookSecret: 'Neues Webhook-Geheimnis erzeugen',
   deleteWebhook: 'Webhook löschen',
   testWebhook: 'Webhook testen',
   redeliver: 'Ereignis erneut senden',

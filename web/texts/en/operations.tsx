@@ -27,7 +27,7 @@ export const operations: Record<string, string> = {
   setBalanceNotice: 'Change when a low balance is told',
   createWebhook: 'Create a webhook',
   changeWebhook: 'Change a webhook',
-  turnWebhookSecret: 'Make a new webhook secret',
+  rotateWebhookSecret: 'Rotate a webhook secret',
   deleteWebhook: 'Delete a webhook',
   testWebhook: 'Test a webhook',
   redeliver: 'Send an event again',
