@@ -126,7 +126,7 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
     refusal: t.expose('refusal', {
       type: RefusalType,
       nullable: true,
-      description: 'Why not: its machine is taken or away, or the balance too small. Null when it would start.',
+      description: 'Why not: its machine is taken or away, or the balance too low. Null when it would start.',
     }),
     preempts: t.exposeBoolean('preempts', {
       description: 'Whether it would stop an interruptible instance that runs on its machine.',

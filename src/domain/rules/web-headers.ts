@@ -1,18 +1,21 @@
 import { isWebPass } from './web-pass.js';
 import type { WebSite } from './web-site.js';
 
-/** Headers as Node gives and takes them: name, value, name, value … */
+/** Headers in Node's raw form: name, value, name, value … */
 export type RawHeaders = readonly string[];
 
-/** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
+/**
+ * Cookie that gives a browser access. Behind TLS its name binds it to one host, so that no neighbour can set one like
+ * it.
+ */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** Most passes of one request: more than the bounds of its head have room for, so that none hides another. */
+/** Maximum passes of one request: more than fit into its head, so that none hides another. */
 const MAX_PASSES = 400;
 
 /** The gateway's own cookies: of web links and of the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
-/** The gateway's own secrets, wherever they stand in a header. */
+/** The gateway's own secrets, anywhere in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
 /** Headers of one connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
 const HOP_BY_HOP = new Set([
@@ -38,14 +41,14 @@ const PROXY_HEADERS =
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 
 export interface VisitorRequest {
-  /** The header Host, as the visitor sent it. */
+  /** The Host header, as the visitor sent it. */
   host: string;
   /** The visitor's address, then those of the proxies up to the nearest, as far as they are trusted; never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }
 
-/** The visitor's headers as a container gets them, without those that frame the message. */
+/** Returns the visitor's headers for the container, without those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
     if (name === 'host' || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
@@ -55,7 +58,7 @@ export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }:
   return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
 }
 
-/** A container's headers as a visitor gets them, without those that frame the message. */
+/** Returns a container's headers for the visitor, without those that frame the message. */
 export function headersForVisitor(raw: RawHeaders): string[] {
   return filtered(raw, (name, value) => {
     if (BEYOND_ITS_HOST.has(name)) return null;
@@ -64,8 +67,8 @@ export function headersForVisitor(raw: RawHeaders): string[] {
 }
 
 /**
- * The passes that a request brings, each once, in the order of its cookies. Behind TLS only the cookie that no neighbour can
- * set counts; what can't be a pass takes no place of one that may be.
+ * Returns the distinct passes of a request, in the order of its cookies. Behind TLS only the cookie that no neighbour
+ * can set counts. Values that can't be a pass don't count towards the maximum.
  */
 export function passesOf(cookie: string | undefined, isTls: boolean): string[] {
   const wanted = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
@@ -84,8 +87,8 @@ export interface Provenance {
 
 /**
  * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let
- * the page of one instance act on another with the visitor's cookie. Pages of the same instance may, and what the
- * visitor opens in a tab; `siteOf` reads an origin's host.
+ * the page of one instance act on another with the visitor's cookie. Pages of the same instance may use it, and pages
+ * that the visitor opens in a tab; `siteOf` reads an origin's host.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,
@@ -97,7 +100,7 @@ export function mayUsePass(
   return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
 }
 
-/** Leaves out headers of one connection, and those that `pass` gives null for. */
+/** Leaves out headers of one connection, and those for which `pass` returns null. */
 function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
@@ -110,7 +113,7 @@ function filtered(raw: RawHeaders, pass: (name: string, value: string) => string
   return passed;
 }
 
-/** A sender may make any header one of this connection alone. */
+/** Returns the headers that the sender declared as belonging to this connection. */
 function namedByConnection(raw: RawHeaders): Set<string> {
   const names = new Set<string>();
   for (let index = 0; index < raw.length; index += 2) {
@@ -131,7 +134,10 @@ function withoutOwnCookies(cookie: string): string | null {
   return kept.length === 0 ? null : kept.join(';').trim();
 }
 
-/** A cookie without a domain is that of the host that set it. Null for one that would be taken for the gateway's. */
+/**
+ * Restricts a cookie to the host that set it, by removing its domain. Null for one that would be mistaken for the
+ * gateway's.
+ */
 function ownHostOnly(setCookie: string): string | null {
   const [pair, ...attributes] = setCookie.split(';');
   if (OWN_COOKIE.test(splitAt(pair!, '=')[0])) return null;

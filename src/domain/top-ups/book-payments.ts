@@ -6,10 +6,10 @@ import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import type { Instant } from '../rules/time.js';
 import {
+  evaluatePayment,
   isOver,
-  judge,
   MAX_PAYMENTS,
-  NOT_ASKED_YET,
+  NOT_QUERIED_YET,
   type Payment,
   type PaymentState,
   type ReportedPayment,
@@ -50,7 +50,7 @@ export async function bookPayments(
   });
   // Most reports repeat what is known: that costs no lock.
   if (preview.changed.length === 0) return preview.lost;
-  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
+  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
   const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const account = current.account(topUp.accountId)!;
@@ -86,10 +86,10 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[],
     if (stored === undefined && known.size >= MAX_PAYMENTS) continue;
     if (stored?.state === 'CREDITED' && report.status === 'gone') lost.push(eventOf(topUp, stored, 'LOST'));
     const asked = before.asked && (before.asked.find((answer) => keyOf(answer) === keyOf(report)) ?? null);
-    const payment = judge(topUp, stored, report, {
-      unaskedMicro,
-      askAboveMicro: deps.settings.topUpAskAboveMicro,
-      asked,
+    const payment = evaluatePayment(topUp, stored, report, {
+      unconfirmedMicro: unaskedMicro,
+      queryAboveMicro: deps.settings.topUpAskAboveMicro,
+      queried: asked,
       now: before.now,
     });
     if (payment === null) continue;
@@ -165,7 +165,7 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
 
 /** What is stored of a payment that waits for the processor to be asked back, as it was reported. */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
-  if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
+  if (isOver(payment) || payment.reason !== NOT_QUERIED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;
   return {
     transaction,

@@ -45,7 +45,7 @@ describe('deployBest', () => {
   const hold = async (id: string, account: string, mode: PricingMode) =>
     (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
 
-  it('takes a machine whose host agent runs containers, where that is asked for', async () => {
+  it('takes a machine whose host agent runs containers, where that is requested', async () => {
     await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
     expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no machine.*, hasAgent true$/);
     await domain.db.pool.query('insert into machine_heartbeat (machine_id, reachable) values ($1, true)', [
@@ -168,11 +168,13 @@ describe('deployBest', () => {
   it('refuses by the rules of deploy: balance, number of instances, suspension', async () => {
     await offer({ id: 'a' });
     const poor = await domain.account('0.4');
-    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too small/);
+    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too low/);
     await domain.db.pool.query('update account set live_instances = 1000, deployed_instances = 1000 where id = $1', [
       poor,
     ]);
-    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: an account holds at most 1000/);
+    expect(await refusal(best({}, poor))).toMatch(
+      /^deploy_failed: the account has 1000 undestroyed instances, the maximum/,
+    );
     await domain.db.pool.query('update account set live_instances = 0 where id = $1', [poor]);
     await suspendAccount(domain, poor);
     expect(await refusal(best({}, poor))).toMatch(/^unauthorized/);

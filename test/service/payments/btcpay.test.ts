@@ -31,7 +31,7 @@ async function invoiceOf(usd = 50) {
 }
 
 describe('BTCPay Server', () => {
-  test('opens an invoice for one coin that is settled after as many confirmations as are asked for', async () => {
+  test('opens an invoice for one coin that is settled after as many confirmations as are requested', async () => {
     const { made, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
     expect(made).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
