@@ -97,7 +97,11 @@ describe('an incomplete backup restores nothing', () => {
         ),
       /its manifest was changed/,
     ],
-    ['a manifest that is none', () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')), /has no SHA-256 checksums/],
+    [
+      'a manifest that is none',
+      () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')),
+      /has no SHA-256 checksums/,
+    ],
     ['a file above its folder', () => putFiles(...DATA, file('../evil', 'x'), MANIFEST), /outside its folder/],
     ['a file from the root', () => putFiles(...DATA, file('/tmp/evil', 'x'), MANIFEST), /outside its folder/],
     [
