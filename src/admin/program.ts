@@ -65,7 +65,7 @@ export function createProgram(run: Run): Command {
     .description('Operator commands. They use the database of DATABASE_URL or DATA_DIR.')
     .helpOption('-h, --help', 'Print help')
     .helpCommand('help [command]', 'Print help for a command')
-    .addHelpText('after', NOTES)
+    .addHelpText('after', ({ error }) => (error ? '' : NOTES))
     .configureHelp({ showGlobalOptions: true, subcommandTerm })
     .configureOutput({ writeErr: (text) => complain(text.replace(/^error: /, '').replace(/^Usage:.*/s, NO_COMMAND)) });
   for (const [heading, groups] of Object.entries(GROUPS)) {
@@ -87,7 +87,7 @@ function finish(command: Command, path: readonly string[]): void {
   command.exitOverride().helpOption('-h, --help', 'Print help');
   if (command.commands.length > 0) command.helpCommand('help [command]', 'Print help for a command');
   const example = EXAMPLES[path.join(' ')];
-  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`);
+  if (example !== undefined) command.addHelpText('after', ({ error }) => (error ? '' : `\nExample:\n  ${example}`));
   for (const child of command.commands) finish(child, [...path, child.name()]);
 }
 

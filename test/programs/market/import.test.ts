@@ -187,7 +187,7 @@ bad-3,rtx-4090,1,free,us`;
   });
 
   test.each([
-    ['is not newer', ['--date', '2026-09-26'], market({}), /not newer/],
+    ['is not newer', ['--date', '2026-09-26'], market({}), /must be after/],
     ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
     ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /is missing the columns/],
     ['is no CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],

@@ -264,7 +264,7 @@ describe('while the gateway runs', () => {
   it('audit finds no mismatch in all of this', async () => {
     const { code, stdout, stderr } = await admin(['audit'], env);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no difference\n$/);
+    expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no mismatch\n$/);
     const report = await adminJson(['audit'], env);
     expect(report).toStrictEqual({
       accounts: expect.any(Number),
@@ -280,7 +280,7 @@ describe('while the gateway runs', () => {
     expect([shown.code, shown.stderr]).toEqual([1, '']);
     expect(table(shown.stdout).columns).toBe('ACCOUNT SUBJECT CHECK FOUND');
     expect(shown.stdout).toMatch(new RegExp(`^${account.id} .*credit_units is \\d+, recomputed \\d+$`, 'm'));
-    expect(shown.stdout).toMatch(/: 1 differences?\n$/);
+    expect(shown.stdout).toMatch(/: 1 mismatch(es)?\n$/);
     const report = await admin(['audit', '--json'], env);
     expect(report.code).toBe(1);
     expect(JSON.parse(report.stdout).findings).toMatchObject([{ account_id: account.id, subject: '' }]);
