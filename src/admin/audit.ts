@@ -38,6 +38,6 @@ function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { j
     return;
   }
   if (findings.length > 0) print(findings, COLUMNS);
-  const verdict = findings.length === 0 ? 'no mismatch' : `${findings.length} mismatches`;
+  const verdict = ['no mismatch', '1 mismatch'][findings.length] ?? `${findings.length} mismatches`;
   process.stdout.write(`${accounts} accounts, ${instances} instances, ${ledgerEntries} ledger entries: ${verdict}\n`);
 }
