@@ -9,8 +9,8 @@ import { build } from 'vite';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NAME = 'gpu-agent.mjs';
 /**
- * Parts of dockerode that nothing here calls: engines over SSH, and BuildKit. With them the file would have ssh2, gRPC and
- * protobuf inside.
+ * Matches unused parts of dockerode: engines over SSH, and BuildKit. They would add ssh2, gRPC and protobuf to the
+ * file.
  */
 const UNUSED = /^(ssh2|protobufjs|@grpc\/(grpc-js|proto-loader))$/;
 const leaveOut = {
@@ -20,9 +20,9 @@ const leaveOut = {
   load: (id) => (id.startsWith('\0unused:') ? 'export default {};' : null),
 };
 
-/** The file as text, and the path of each module inside, from the root of the package. */
+/** Returns the file as text, and the path of each module inside, from the root of the package. */
 export async function bundleAgent({ write = false } = {}) {
-  // Vite writes other messages into the file where it is something else.
+  // With another value Vite adds other messages to the file.
   process.env.NODE_ENV = 'production';
   const { output } = await build({
     root,
@@ -40,12 +40,12 @@ export async function bundleAgent({ write = false } = {}) {
       rolldownOptions: { output: { format: 'esm', entryFileNames: NAME, codeSplitting: false, footer } },
     },
   });
-  if (output.length !== 1) throw new Error(`one file was expected: ${output.map(({ fileName }) => fileName)}`);
+  if (output.length !== 1) throw new Error(`expected one file, got ${output.map(({ fileName }) => fileName)}`);
   const [{ code, imports, modules }] = output;
   return { code, imports, modules: Object.keys(modules).map((id) => id.replace(root, '')) };
 }
 
-/** The licences of what is inside, which ask to be handed on with it. */
+/** Returns the licences of the bundled packages, which must be distributed with them. */
 function footer({ modules }) {
   const folders = Object.keys(modules).flatMap(
     (id) => /^\/.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? [],

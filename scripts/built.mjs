@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STAMP = join(ROOT, 'dist/.built-from');
 const SOURCES = ['src', 'web', 'prisma', 'scripts', 'package.json', 'package-lock.json', 'schema.graphql'];
-/** Written by the build itself. */
+/** Files written by the build itself. */
 const GENERATED = /^(src\/database\/generated|web\/generated)\//;
 
 const hash = sourceHash();

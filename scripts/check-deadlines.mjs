@@ -24,6 +24,6 @@ const collecting = setInterval(() => globalThis.gc(), 50);
 const outcome = await Promise.race([asked, late]);
 clearInterval(collecting);
 assert.equal(outcome, 'away');
-console.log(`Node ${process.version}: gave up after ${Math.round(performance.now() - begunAt)} ms`);
+console.log(`Node ${process.version}: timed out after ${Math.round(performance.now() - begunAt)} ms`);
 server.closeAllConnections();
 server.close();

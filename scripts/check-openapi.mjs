@@ -31,7 +31,7 @@ async function redocly(document) {
 }
 
 const ruleset = new spectral.Spectral();
-// Who to write to is the operator's to say; an address of the service is always known, an e-mail address is not.
+// The operator decides whom to contact: an address of the service is always known, an e-mail address is not.
 ruleset.setRuleset({ extends: [[oas, 'all']], rules: { 'contact-properties': 'off' } });
 
 async function spectralOf(document) {

@@ -14,7 +14,7 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
 const EXAMPLE = /^```sh\n(.*?)^```\n(?:```(?:json|text)\n(.*?)^```\n)?/gms;
 const ASSIGNMENT = /^[A-Z]+=.*$/gm;
 
-/** Shell blocks in their order, each with the line it begins on and what is shown to come of it. */
+/** Returns the shell blocks in order, each with its first line and its expected output. */
 function examplesOf(text) {
   return [...text.matchAll(EXAMPLE)]
     .map(({ index, 1: shell, 2: shown = '' }) => ({ shell, shown, line: text.slice(0, index).split('\n').length }))
@@ -38,7 +38,7 @@ async function runAll(examples, { address, key }) {
     newestId = stdout.match(INSTANCE_ID)?.[0] ?? newestId;
     const printed = stdout.replaceAll(address, SHOWN_ADDRESS);
     if (masked(printed) === masked(shown)) continue;
-    throw new Error(`the example in line ${line} shows\n${shown}\nbut prints\n${printed}`);
+    throw new Error(`the example in line ${line} shows\n${shown}\nbut printed\n${printed}`);
   }
 }
 

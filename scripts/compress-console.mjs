@@ -1,11 +1,11 @@
-// Writes the files of the built console again, compressed, beside them: the gateway compresses nothing while it runs.
+// Writes compressed copies of the built console's files next to them: the gateway compresses nothing at run time.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const folder = fileURLToPath(new URL('../dist/console', import.meta.url));
 const COMPRESSED = /\.(html|js|css|svg|json|webmanifest)$/;
-/** Smaller files fit into one packet as they are. */
+/** Smaller files fit into one packet uncompressed. */
 const FROM_BYTES = 1_000;
 
 const paths = existsSync(folder) ? readdirSync(folder, { recursive: true }).map((name) => `${folder}/${name}`) : [];

@@ -11,10 +11,10 @@ const RENTALS = [
   { gpus: ['rtx-4090'], template: 'ghcr.io/acme/train:1.2', mode: 'RESERVED' },
   { gpus: ['rtx-4090'], template: 'comfyui', mode: 'INTERRUPTIBLE' },
 ];
-/** Something has been spent, and a figure that ticks has ticked. */
+/** Long enough for a charge, and for a live figure to change. */
 const SPENDING_MS = 15_000;
 
-/** Each screen wide and light; some narrow or dark too. */
+/** Each screen in wide and light; some also narrow or dark. */
 const pictures = (id) => [
   { name: 'console-first-sight', path: '/', signedIn: false },
   { name: 'console-first-sight-narrow', path: '/', signedIn: false, narrow: true, dark: true },

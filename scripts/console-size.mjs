@@ -1,5 +1,5 @@
-// Fails when a first visit to the console would load more JavaScript than this, in any language: what its page names, and what
-// that imports at once. What is fetched later is not counted.
+// Fails if a first visit to the console would load more JavaScript than this, in any language: what its page names,
+// with its static imports. Later downloads don't count.
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -33,6 +33,6 @@ for (const name of pages) {
   const bytes = await firstLoad(await readFile(new URL(name, folder), 'utf8'));
   if (bytes === 0) throw new Error(`no script in ${name}`);
   if (bytes <= MOST_BYTES) continue;
-  console.error(`${name} loads ${bytes} bytes of JavaScript (gzip) at first, more than ${MOST_BYTES}`);
+  console.error(`${name} initially loads ${bytes} bytes of JavaScript (gzip), more than ${MOST_BYTES}`);
   process.exitCode = 1;
 }

@@ -6,9 +6,9 @@ import { withFreshGateway } from './fresh-gateway.mjs';
 const ROWS = 2_000;
 const VISITS = 5;
 const FRAMES = 120;
-/** Of one frame in scrolling. */
+/** Pixels scrolled per frame. */
 const STEP_PX = 120;
-/** WebPageTest's slow 3G: each answer's first byte comes 400 ms after its request, and 400 kbit/s follow. */
+/** WebPageTest's slow 3G: 400 ms to the first byte of each response, then 400 kbit/s. */
 const FIRST_BYTE = { offline: false, latency: 400, downloadThroughput: -1, uploadThroughput: -1 };
 const SLOW_3G = { ...FIRST_BYTE, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
@@ -45,7 +45,7 @@ async function firstSight(browser, { address }, line) {
   return `first byte ${ms('firstByte')} ms, first paint ${ms('paint')} ms, largest paint ${ms('largest')} ms: ${visits[0].what}`;
 }
 
-/** Frames while a list is scrolled from its beginning, and what the page's main thread does in each. */
+/** Scrolls a list from its beginning and returns frame times, and the main thread's work per frame. */
 async function scrolled(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -74,10 +74,10 @@ async function scrolled(page) {
   const cpu = (name) => (((after[name] - before[name]) * 1_000) / times.length).toFixed(2);
   const parts = ['ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration'].map((name) => `${name} ${cpu(name)}`);
   const long = times.filter((time) => time > 25).length;
-  return `frames of ${middle(times).toFixed(1)} ms, ${long} of ${times.length} longer than 25 ms; ${cpu('TaskDuration')} ms of CPU a frame (${parts.join(', ')}); ${after.Nodes} nodes`;
+  return `frames of ${middle(times).toFixed(1)} ms, ${long} of ${times.length} longer than 25 ms; ${cpu('TaskDuration')} ms of CPU per frame (${parts.join(', ')}); ${after.Nodes} nodes`;
 }
 
-/** What the main thread does while nobody touches the page, in ms of CPU a second. */
+/** Returns the main thread's CPU time while the page is untouched, in ms per second. */
 async function resting(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -85,10 +85,10 @@ async function resting(page) {
     (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value;
   const before = await spent();
   await page.waitForTimeout(5_000);
-  return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU a second at rest`;
+  return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU per second at rest`;
 }
 
-/** The list of instances as of an account with so many: the one that runs, under many names. */
+/** Fakes an account with this many instances: the running one under many ids. */
 async function manyInstances(page) {
   await page.route('**/graphql', async (route) => {
     const text = route.request().postData() ?? '';
@@ -106,8 +106,8 @@ async function manyInstances(page) {
 
 await withFreshGateway(async (gateway) => {
   const browser = await launchChromium();
-  console.log(`first sight, 400 ms to each first byte: ${await firstSight(browser, gateway, FIRST_BYTE)}`);
-  console.log(`first sight, and 400 kbit/s:            ${await firstSight(browser, gateway, SLOW_3G)}`);
+  console.log(`first visit, 400 ms to each first byte: ${await firstSight(browser, gateway, FIRST_BYTE)}`);
+  console.log(`first visit, and 400 kbit/s:             ${await firstSight(browser, gateway, SLOW_3G)}`);
   const context = await browser.newContext({ viewport: { width: 1_400, height: 900 } });
   await signIn(context, gateway);
   const page = await context.newPage();

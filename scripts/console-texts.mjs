@@ -1,4 +1,4 @@
-// Fails when a text that people read stands outside web/texts, or a language lacks one of its files. What TypeScript can't see:
+// Fails if a text for people is outside web/texts, or a language lacks one of its files. TypeScript covers the rest:
 // the German texts have the English type, so a missing key fails to compile.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -6,21 +6,21 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const web = fileURLToPath(new URL('../web', import.meta.url));
-/** No language: units, names and abbreviations that are the same everywhere. */
+/** Matches units, names and abbreviations that are the same in every language. */
 const SAME_EVERYWHERE =
   /\b(USD|GPUs?|CPUs?|vCPUs?|RAM|VRAM|[KMGT]B|[KMGT]iB|bit|Mbit|Hz|MHz|SSH|API|REST|GraphQL|CSV|URL|ID|IP|UTC|JSON|JSONL|min|ms)\b/g;
-/** Attributes that are read to people. */
+/** Matches attributes that are read to people. */
 const READ_ALOUD =
   /^(aria-(label|description|roledescription|valuetext)|title|placeholder|alt|label|caption|summary|data-label|legend)$/;
-/** Elements whose content is typed, not said. */
+/** Elements whose content is typed rather than read. */
 const TYPED = new Set(['code', 'kbd', 'pre', 'samp']);
-/** Errors whose own words are shown nowhere. */
+/** Errors whose message is never displayed. */
 const UNSEEN = /^(Error|Unreachable|DOMException)$/;
-/** Calls that take a selector. */
+/** Matches calls that take a selector. */
 const SELECTS = /\.(querySelector(All)?|closest|matches)$/;
-/** Files of the source that say nothing to people. */
+/** Matches source files without texts for people. */
 const NO_TEXTS = /^(texts|build|generated|graph\/documents|figures\/same-as)/;
-/** To be moved; this list only gets shorter. */
+/** Files whose texts are yet to be moved; this list may only get shorter. */
 const NOT_YET = new Set([]);
 
 const letters = (text) => /\p{L}{2,}/u.test(text.replace(SAME_EVERYWHERE, '').replace(/&\w+;/g, ''));
@@ -32,7 +32,7 @@ function sources(folder) {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** [line, text] of each text found in a file. */
+/** Returns [line, text] of each text found in a file. */
 function textsIn(path) {
   const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
   const found = [];
@@ -58,7 +58,7 @@ function textsIn(path) {
   return found;
 }
 
-/** What a string, or the fixed parts of a template below this node, say. */
+/** Returns the text of a string, or of the fixed parts of a template, below this node. */
 function literalText(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -77,10 +77,11 @@ for (const path of sources(web)) {
   if (NO_TEXTS.test(name)) continue;
   const found = textsIn(path);
   if (NOT_YET.has(name)) {
-    if (found.length === 0) complain(`${name} has its texts in web/texts: take it out of NOT_YET`);
+    if (found.length === 0) complain(`${name} now has its texts in web/texts; remove it from NOT_YET`);
     continue;
   }
-  for (const [line, text] of found) complain(`web/${name}:${line} is no file of texts: ${text.slice(0, 80)}`);
+  for (const [line, text] of found)
+    complain(`web/${name}:${line} contains text for people; move it to web/texts: ${text.slice(0, 80)}`);
 }
 
 const english = sources(join(web, 'texts/en')).map((path) => relative(join(web, 'texts/en'), path));
@@ -90,6 +91,6 @@ for (const language of readdirSync(join(web, 'texts'), { withFileTypes: true }))
     relative(join(web, 'texts', language.name), path),
   );
   const [lacks, extra] = [english.filter((name) => !own.includes(name)), own.filter((name) => !english.includes(name))];
-  for (const name of lacks) complain(`web/texts/${language.name} lacks ${name}`);
-  for (const name of extra) complain(`web/texts/${language.name}/${name} has no English one`);
+  for (const name of lacks) complain(`web/texts/${language.name}/${name} is missing`);
+  for (const name of extra) complain(`web/texts/${language.name}/${name} has no English counterpart`);
 }

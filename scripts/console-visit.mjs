@@ -1,5 +1,5 @@
-// What scripts that open the console in Chromium share: that of CHROMIUM_PATH, or Debian's, if possible the one without a
-// user interface. A gateway is what fresh-gateway.mjs gives: its address, and a key.
+// Shared by scripts that open the console in Chromium: that of CHROMIUM_PATH, or Debian's, preferably the headless one.
+// A gateway is an address and a key, as fresh-gateway.mjs provides.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
@@ -12,12 +12,12 @@ export function launchChromium() {
   });
 }
 
-/** Pages of this browser context are those of the key's account from then on. */
+/** Signs this browser context in with the key. */
 export function signIn(context, { address, key }) {
   return context.request.post(`${address}/console/session`, { headers: { origin: address }, data: { key } });
 }
 
-/** The data of an operation that the key asks for. */
+/** Returns the data of a GraphQL operation executed with the key. */
 export async function graphql({ address, key }, query, variables = {}) {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
   const body = JSON.stringify({ query, variables });

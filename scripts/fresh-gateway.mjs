@@ -1,4 +1,4 @@
-// The built gateway on a new data folder, for scripts that try it as a newcomer would.
+// Runs the built gateway on a new data folder, for scripts that use it as a newcomer would.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL('../dist/gateway.mjs', import.meta.url));
 const STARTS_WITHIN_MS = 60_000;
 const ENDS_WITHIN_MS = 15_000;
 
-/** Calls `work` with the address and the demo account's key of a gateway that is gone afterwards; it must end cleanly. */
+/** Calls `work` with the address and the demo account's key of a temporary gateway, which must shut down cleanly. */
 export async function withFreshGateway(work) {
   const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
   try {
@@ -19,7 +19,7 @@ export async function withFreshGateway(work) {
   }
 }
 
-/** Like `withFreshGateway`, on a data folder that the caller keeps. Only the first start on it knows the key. */
+/** Like `withFreshGateway`, on a data folder that the caller keeps. Only the first start on it returns the key. */
 export async function withGateway(dataDir, work) {
   // A folder and environment without the checkout's .env file.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
@@ -33,7 +33,7 @@ export async function withGateway(dataDir, work) {
     const late = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);
     const code = await ended;
     clearTimeout(late);
-    if (code !== 0) throw new Error(`the gateway ended with ${code ?? 'a signal'}`);
+    if (code !== 0) throw new Error(`the gateway exited with ${code ?? 'a signal'}`);
     return result;
   } finally {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
@@ -46,11 +46,11 @@ function started(child) {
   return new Promise((resolve, reject) => {
     let said = '';
     const late = setTimeout(
-      () => reject(new Error(`no start within ${STARTS_WITHIN_MS} ms: ${said}`)),
+      () => reject(new Error(`the gateway did not start within ${STARTS_WITHIN_MS} ms: ${said}`)),
       STARTS_WITHIN_MS,
     );
     child.once('error', reject);
-    child.once('close', (code) => reject(new Error(`the gateway ended with ${code} at its start: ${said}`)));
+    child.once('close', (code) => reject(new Error(`the gateway exited with ${code} during its start: ${said}`)));
     child.stdout.setEncoding('utf8').on('data', (text) => {
       said += text;
       const address = /REST +(http:\S+)\/v1/.exec(said)?.[1];

@@ -16,7 +16,7 @@ const MACHINE = 'm-gpu-check';
 const ID = 'i-00c0ffee';
 const IMAGE = 'localhost/gpu-check';
 const WITHIN_MS = 120_000;
-/** What nvidia-smi opens by itself, besides the driver's own. */
+/** Libraries that nvidia-smi opens in addition to the driver's. */
 const LIBRARIES = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1'];
 
 const socket = process.argv[2] ?? ['/run/docker.sock', '/run/podman/podman.sock'].find((path) => existsSync(path));
@@ -34,20 +34,20 @@ let agent;
 try {
   const hardware = JSON.parse(execFileSync(process.execPath, [MAIN, 'hardware', ...place()], { encoding: 'utf8' }));
   console.log('hardware:', JSON.stringify(hardware, null, 2));
-  if (hardware.gpus.length === 0) throw new Error('nvidia-smi finds no GPU here');
+  if (hardware.gpus.length === 0) throw new Error('nvidia-smi found no GPUs on this host');
   await makeImage();
-  // Not execFileSync: this process answers it.
+  // Not execFileSync: this process answers the request.
   const joined = await promisify(execFile)(process.execPath, [MAIN, 'join', url, 'code', ...place()]);
   console.log(joined.stdout);
   agent = spawn(process.execPath, [MAIN, 'run', ...place()], { stdio: 'inherit' });
   const began = performance.now();
   wish('running', hardware.gpus.length);
   await phase('RUNNING');
-  console.log(`RUNNING ${Math.round(performance.now() - began)} ms after the document`);
+  console.log(`RUNNING ${Math.round(performance.now() - began)} ms after the desired state was sent`);
   const listed = await inside('/usr/bin/nvidia-smi', '-L');
   console.log('nvidia-smi -L inside:', listed.trim());
   const missing = hardware.gpus.filter(({ uuid }) => !listed.includes(uuid));
-  if (missing.length > 0) throw new Error(`not inside: ${missing.map(({ uuid }) => uuid)}`);
+  if (missing.length > 0) throw new Error(`missing in the container: ${missing.map(({ uuid }) => uuid)}`);
   console.log(await inside('/usr/bin/nvidia-smi'));
   await erase();
   console.log('1 passed, 0 failed');
@@ -114,7 +114,10 @@ async function inside(...command) {
   return text;
 }
 
-/** A shell and what it needs, of this host's own files: nvidia-smi of the driver needs this C library and no more. */
+/**
+ * Builds an image with a shell and its libraries from this host's own files; the driver's nvidia-smi needs only this C
+ * library.
+ */
 async function makeImage() {
   const root = join(dir, 'image');
   for (const name of ['bin', 'dev', 'proc', 'sys', 'etc', 'tmp', 'usr/bin', 'workspace'])

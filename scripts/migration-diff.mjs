@@ -65,7 +65,7 @@ export async function schemaEngine(url, datamodels) {
   return { engine, end: () => pool.end() };
 }
 
-/** The migrations folder in the form that the engine expects. */
+/** Returns the migrations folder in the form that the engine expects. */
 export async function listMigrations(directory) {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
@@ -81,7 +81,7 @@ export async function listMigrations(directory) {
   };
 }
 
-/** SQL that leads from `from` to the schema; undefined when there is no difference. */
+/** Returns the SQL that transforms `from` into the schema; undefined if there is no difference. */
 async function difference(url, from, schema) {
   const { engine, end } = await schemaEngine(url, [['schema.prisma', schema]]);
   try {
@@ -116,7 +116,7 @@ async function check(url, schema, directory) {
   await applyMigrations(url, directory);
   const missing = await difference(url, { tag: 'schemaDatasource' }, schema);
   if (missing === undefined) return;
-  process.stderr.write(`${directory} does not lead to prisma/schema.prisma; missing SQL:\n\n${missing}`);
+  process.stderr.write(`${directory} does not produce prisma/schema.prisma; missing SQL:\n\n${missing}`);
   process.exitCode = 1;
 }
 

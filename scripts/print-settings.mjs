@@ -1,5 +1,5 @@
-// Writes .env.example and docs/configuration.md from the table of settings in the built code; with --check it only says
-// whether the files are as they would be written.
+// Writes .env.example and docs/configuration.md from the table of settings in the built code. With --check it only
+// compares the files.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS } from '../dist/src/config.js';
@@ -8,11 +8,11 @@ const rows = Object.entries(SETTINGS);
 
 function printEnvExample() {
   const lines = rows.flatMap(([variable, { about, unset, default: value = '' }]) => [
-    `# ${about}${unset === undefined ? '' : ` Not set: ${unset}.`}`,
+    `# ${about}${unset === undefined ? '' : ` If unset: ${unset}.`}`,
     `${variable}=${/\s/.test(value) ? `"${value}"` : value}`,
   ]);
   const head =
-    '# Copy to .env and change what you need. Each variable has its default; nothing after the = means not set.';
+    '# Copy to .env and change what you need. Each variable shows its default; nothing after the = means unset.';
   return `${head}\n\n${lines.join('\n')}\n`;
 }
 
@@ -20,9 +20,9 @@ const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/co
 # Configuration
 
 The gateway and the operator commands read their settings from the environment, or from a \`.env\` file in the working
-directory; the environment wins. [\`.env.example\`](../.env.example) lists every variable with its default. A variable set to
-nothing counts as not set. A wrong value ends the start with one line for each wrong variable, which names it and says what
-it takes.
+directory; the environment takes precedence. [\`.env.example\`](../.env.example) lists every variable with its default. An
+empty variable counts as unset. With invalid values the start fails with one line per variable, which names the variable
+and the accepted values.
 `;
 
 function printPage() {
@@ -30,10 +30,10 @@ function printPage() {
   const sections = groups.map((group) => {
     const members = rows.filter(([, row]) => row.group === group);
     const lines = members.map(([variable, row]) => {
-      const value = row.default === undefined ? `not set: ${row.unset}` : `\`${row.default}\``;
+      const value = row.default === undefined ? `unset: ${row.unset}` : `\`${row.default}\``;
       return `| \`${variable}\` | ${value} | ${escaped(row.about)} | ${row.takes.description} |`;
     });
-    return `## ${group}\n\n| variable | default | what it is | what it takes |\n| --- | --- | --- | --- |\n${lines.join('\n')}\n`;
+    return `## ${group}\n\n| variable | default | description | accepted values |\n| --- | --- | --- | --- |\n${lines.join('\n')}\n`;
   });
   return [PAGE_HEAD, ...sections].join('\n');
 }
@@ -47,7 +47,7 @@ async function writeOrCheck(name, printed) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
   if (!process.argv.includes('--check')) await writeFile(file, printed);
   else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
-    console.error(`${name} is not what src/config.ts says: run \`npm run settings\``);
+    console.error(`${name} does not match src/config.ts; run \`npm run settings\``);
     process.exitCode = 1;
   }
 }

@@ -11,7 +11,7 @@ const start = text.indexOf(HEADING);
 const after = start + HEADING.length;
 const [entries] = text.slice(after).split('\n## ', 1);
 if (start < 0 || !/^- /m.test(entries)) {
-  console.error('CHANGELOG.md has no entries under "Unreleased": there is nothing to release');
+  console.error('CHANGELOG.md has no entries under "Unreleased", so there is nothing to release');
   process.exit(1);
 }
 if (!process.argv.includes('--check')) {

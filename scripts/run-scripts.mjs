@@ -18,6 +18,6 @@ ${scripts.join('')}}
 if (wanted.includes("''''")) throw new Error('a script has three quotes in a row');
 if (!process.argv.includes('--check')) writeFileSync(FILE, wanted);
 else if (readFileSync(FILE, 'utf8') !== wanted) {
-  console.error(`${FILE} is not what src/run/scripts.ts makes: npm run schema`);
+  console.error(`${FILE} does not match src/run/scripts.ts; run: npm run schema`);
   process.exitCode = 1;
 }

@@ -2,9 +2,9 @@
 // node scripts/sbom.mjs --check    refuses licences that are not listed here
 import { execFileSync } from 'node:child_process';
 
-/** Permissive ones: they ask for no more than to be named. */
+/** Permissive licences, which require only attribution. */
 const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'Unlicense']);
-/** Dependencies of the build whose code is in the console's files (dist/console). */
+/** Build dependencies whose code is part of the console's files (dist/console). */
 const BUILT_IN = new Set(['preact', '@preact/signals', '@preact/signals-core', 'gql.tada', '@0no-co/graphql.web']);
 
 const shipped = materials('--omit', 'dev');
@@ -37,7 +37,7 @@ function licenceOf({ licenses = [] }) {
   return licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name ?? '').join(' AND ');
 }
 
-/** Of alternatives one is enough; of what applies together all are needed. */
+/** Whether a licence expression is allowed: of alternatives one, of combined licences all must be. */
 function isAllowed(expression) {
   const choices = expression.replace(/[()]/g, '').split(' OR ');
   return choices.some((choice) => choice.split(' AND ').every((each) => ALLOWED.has(each.trim())));

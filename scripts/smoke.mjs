@@ -16,7 +16,7 @@ async function rentOnce({ address, key }) {
     const headers = { Authorization: `Bearer ${readFileSync(keyFile, 'utf8')}` };
     const response = await fetch(`${address}${path}`, { ...options, headers });
     const body = await response.json();
-    assert.ok(response.ok, `${path} answers ${response.status}: ${JSON.stringify(body)}`);
+    assert.ok(response.ok, `${path} returned ${response.status}: ${JSON.stringify(body)}`);
     return body;
   };
   const before = await call('/v1/balance');
@@ -38,4 +38,4 @@ async function rentOnce({ address, key }) {
 }
 
 await withGateway(folder, rentOnce);
-console.log(`Node ${process.version}: one rental made and ended`);
+console.log(`Node ${process.version}: completed one rental`);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** What a program is built from, and the module through which tests start it. */
+/** The entries of a program, and the module through which tests start it. */
 const PROGRAMS = [
   {
     entries: ['src/main.ts', 'src/admin/main.ts', 'src/domain/market/source-worker.ts'],
@@ -18,7 +18,7 @@ const PROGRAMS = [
   { entries: ['src/agent/main.ts'], startedBy: 'test/support/hosts/agent-process.ts' },
   { entries: ['web/main.tsx'], startedBy: 'test/support/console/pages.ts' },
 ];
-/** Any test may depend on these. */
+/** Matches files that any test may depend on. */
 const EVERYTHING =
   /^(package(-lock)?\.json|tsconfig.*|vitest\.config\.ts|prisma\/.*|test\/support\/(global-setup|each-file|template-cluster|database)\.ts)$/;
 const MODULE = /\.(ts|tsx)$/;
@@ -32,7 +32,7 @@ function runTests(files) {
   const options = ['--run', '--passWithNoTests', '--exclude', 'test/long/**'];
   const reason = files.find((file) => EVERYTHING.test(file));
   if (reason !== undefined) {
-    console.log(`Every test may depend on ${reason}: all of them run.`);
+    console.log(`${reason} may affect any test; running all of them.`);
     return vitest(options);
   }
   const started = PROGRAMS.filter(({ entries }) => meets(inputs(entries), files)).map(({ startedBy }) => startedBy);
@@ -56,7 +56,7 @@ function git(...args) {
 
 const meets = (inputs, files) => files.some((file) => inputs.has(file));
 
-/** The modules that these import, directly or not, and they themselves. */
+/** Returns the entries and all modules they import, directly or indirectly. */
 function inputs(entries) {
   const found = new Set();
   const queue = [...entries];
@@ -72,7 +72,7 @@ function inputs(entries) {
   return found;
 }
 
-/** Tests and their helpers that name one of these files, or a folder of it, in a string. */
+/** Returns tests and helpers that name one of these files, or a folder of it, in a string. */
 function readersOf(files) {
   const names = new Set();
   for (const file of files) for (let path = file; path !== '.'; path = dirname(path)) names.add(path);

@@ -18,10 +18,10 @@ if (folder === undefined) {
 }
 
 const BEGIN = '2026-10-28T08:00:00Z';
-/** The instant at which the tests' clock stands. */
+/** Time of the tests' clock. */
 const END = '2026-11-20T12:00:00Z';
 const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
-/** More than statements need to make checkpoints from. */
+/** More rentals than a statement needs to create checkpoints. */
 const SHORT_RENTALS = 420;
 
 const BALANCES = `select id, (credit_units - spend_units - burn_rate * extract(epoch from $1::timestamptz - settled_at)::bigint)::text as units
@@ -38,14 +38,14 @@ class ScriptClock {
   advance(seconds) {
     this.ms += seconds * 1_000;
   }
-  /** Past what was advanced by and before. */
+  /** Moves to an instant after the current one. */
   reach(instant) {
     assert.ok(Date.parse(instant) >= this.ms, `${instant} is over`);
     this.ms = Date.parse(instant);
   }
 }
 
-/** A module of the release, by the places it has had. */
+/** Returns a module of the release, by the places it has had. */
 async function load(...places) {
   const file = places.map((place) => join(checkout, 'dist/src', place)).find(existsSync);
   return file === undefined ? null : import(file);
@@ -78,7 +78,7 @@ try {
 async function live({ deps, address }) {
   const offers = await freeMachines(address);
   const machines = offers.map(({ machine_id: id }) => id);
-  /** Credit for a number of hours of a machine and its disk. */
+  /** Returns the credit for a number of hours of a machine and its disk. */
   const creditFor = (place, hours) => hours * (offers[place].price_per_hour.on_demand + 0.007);
   const renter = async (name, usd) => {
     const { id } = await accounts.createAccount(deps, { name, creditMicro: BigInt(Math.ceil(usd * 1_000_000)) });
@@ -86,7 +86,7 @@ async function live({ deps, address }) {
     return { name, id, key: secret, ...caller(address, secret) };
   };
   const keptAnswers = [];
-  /** A write under a key, for the next version to be asked again. */
+  /** A write under an idempotency key, which the next version must replay. */
   const once = async (who, idempotencyKey, method, path, body) => {
     const headers = { 'Idempotency-Key': idempotencyKey };
     const answer = await who.send(method, path, body, headers);
@@ -94,7 +94,8 @@ async function live({ deps, address }) {
     return answer;
   };
 
-  // A long tenant, over the end of a month: two rentals, one of them stopped and started; credits and a correction.
+  // A long-term tenant across the end of a month: two rentals, one of them stopped and started; credits and a
+  // correction.
   const tenant = await renter('Tenant', 5_000);
   const steady = await tenant.deploy(machines[0]);
   const moody = await tenant.deploy(machines[1], { disk_gb: 120 });
@@ -108,7 +109,7 @@ async function live({ deps, address }) {
   clock.advance(2 * DAY + 5);
   await tenant.act(moody.id, 'stop');
 
-  // Credit that runs out: one is over its grace, one is within it, with running and stopped instances before.
+  // Credit that runs out: one account is past its grace, one within it, with running and stopped instances before.
   const broke = await renter('Broke', creditFor(2, 5));
   await broke.deploy(machines[2]);
   clock.reach('2026-11-04T10:00:00Z');
@@ -116,7 +117,7 @@ async function live({ deps, address }) {
   clock.advance(8 * DAY);
   assert.equal((await broke.get('/instances')).data.length, 0, 'the grace is over');
 
-  // A reserved term left early, one that goes on, and one that is stopped.
+  // A reserved term left early, one that continues, and one that is stopped.
   const loyal = await renter('Loyal', 9_000);
   const [left, , paused] = [
     await loyal.deploy(machines[3], { type: 'res' }),
@@ -127,7 +128,7 @@ async function live({ deps, address }) {
   await loyal.send('DELETE', `/instances/${left.id}`);
   await loyal.act(paused.id, 'stop');
 
-  // Interruptible instances: one is sent away by the tenant, one runs on, one is taken back.
+  // Interruptible instances: the tenant preempts one, the other keeps running.
   const guest = await renter('Guest', 2_000);
   const sentAway = await guest.deploy(machines[6], { type: 'interruptible' });
   await guest.deploy(machines[7], { type: 'interruptible' });
@@ -135,7 +136,7 @@ async function live({ deps, address }) {
   await tenant.deploy(machines[6]);
   assert.equal((await guest.get(`/instances/${sentAway.id}`)).status, 'stopped');
 
-  // Suspended, by the operator, with an instance.
+  // Suspended by the operator, with an instance.
   const suspended = await renter('Suspended', 50);
   await suspended.deploy(machines[8]);
   clock.advance(12 * MINUTE);
@@ -153,7 +154,7 @@ async function live({ deps, address }) {
   const payer = topUps === null ? null : await renter('Payer', 10);
   if (payer !== null) await payInCoins(deps, payer);
 
-  // Within the grace at the end.
+  // Within its grace period at the end.
   const owing = await renter('Owing', creditFor(10, 5));
   await owing.deploy(machines[10]);
   clock.reach('2026-11-19T20:00:00Z');
@@ -183,7 +184,7 @@ async function live({ deps, address }) {
   };
 }
 
-/** What the release answers the owner of an account; a suspended one gets nothing. */
+/** Returns the release's responses to the owner of an account; none for a suspended one. */
 async function answersOf({ id, name, key, ask, get }) {
   const { status } = await ask('GET', '/balance');
   if (status !== 200) return { id, name, key, status };
@@ -191,7 +192,7 @@ async function answersOf({ id, name, key, ask, get }) {
   return { id, name, key, status, balance: await get('/balance'), instances };
 }
 
-/** A top-up that is credited, one that waits for blocks, one that was paid in another coin, and one nobody paid. */
+/** Creates a credited top-up, one waiting for blocks, one paid in another coin, and an unpaid one. */
 async function payInCoins(deps, { id }) {
   let reports = [];
   const payments = {

@@ -55,23 +55,23 @@ export interface Domain {
 }
 
 export interface Gateway extends Domain {
-  /** For `noticeMs` only readiness fails, so that load balancers stop sending requests; then the gateway shuts down. */
+  /** Fails only the readiness check for `noticeMs`, so that load balancers stop sending requests, then shuts down. */
   close(noticeMs?: number): Promise<void>;
-  /** Address it listens on, such as http://127.0.0.1:4000. */
+  /** Address that the gateway listens on, such as http://127.0.0.1:4000. */
   address: string;
-  /** Where SSH into instances leads; null where there is none. */
+  /** Address of SSH into instances; null without SSH. */
   sshAddress: Deps['settings']['ssh'];
-  /** Ways into instances. */
+  /** Tunnels into instances. */
   tunnels: Tunnels;
-  /** Where the metrics are; null where there are none. */
+  /** Address of the metrics; null without them. */
   metricsAddress: string | null;
-  /** False where the console is left out. */
+  /** Whether the console is served. */
   hasConsole: boolean;
   /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
 
-/** The time that background work has to end in, and then the traces that are still to be sent. */
+/** Time limit for background work to end, and then for the remaining traces to be sent. */
 const CLOSE_MS = 1_000;
 
 /** Opens the database and the use cases on it. */
@@ -83,11 +83,11 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
   return { deps: createDeps(db, clock, settings, adapters), close };
 }
 
-/** What the log has beside its logger. */
+/** The log's request lines and its count of dropped lines. */
 export interface LogLines {
-  /** Takes the line of each request; null when the level leaves them out. */
+  /** Writes the line of a request; null if the level excludes it. */
   writeRequest: WriteRequest | null;
-  /** Lines that were dropped, since nobody read them. */
+  /** Number of log lines dropped. */
   droppedLines(): number;
 }
 
@@ -118,7 +118,7 @@ export async function openGateway(
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed, note);
-    if (performance.now() - startedAt > SLOW_MS) note('the database is ready; loading the API');
+    if (performance.now() - startedAt > SLOW_MS) note('database ready; loading the API');
     const [{ createApp }, { createSurface, untracedSurface }, { createTerminalDoor }] = await surfaces;
     await deps.inventory.current();
     const surface = base.traces === null ? untracedSurface() : createSurface(await useCaseTracer(base.traces));
@@ -141,7 +141,7 @@ export async function openGateway(
     });
     const identify = createTerminalDoor({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
-    // An instance may have any path.
+    // An instance may use any path.
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
@@ -165,10 +165,10 @@ export async function openGateway(
   }
 }
 
-/** Closes what a start has opened so far, if it fails. */
+/** Closes what a failed start has opened so far. */
 type Opened = (() => unknown)[];
 
-/** What the use cases stand on, and what stands beside them. */
+/** What the use cases depend on, and the parts that run next to them. */
 interface Base {
   config: Config;
   clock: Clock;
@@ -179,13 +179,13 @@ interface Base {
   redis: RedisBuckets | null;
   messages: Messages;
   server: GatewayServer;
-  /** Of the server. */
+  /** Address of the server. */
   address: string;
   ssh: OpenSsh | null;
   tcpPorts: TcpPorts | null;
 }
 
-/** Opens the database and listens; whoever connects is refused until there is something to serve. */
+/** Opens the database and listens. Clients are refused until the gateway can serve them. */
 async function openBase(config: Config, clock: Clock, log: Logger, opened: Opened): Promise<Base> {
   const [traces, metrics] = await Promise.all([openTraces(config, log), openMetrics(config, log)]);
   const database = await openConfiguredDatabase(config, log, 'after', traces);
@@ -203,7 +203,7 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
   return { config, clock, log, database, traces, metrics, redis, messages, server, address, ssh, tcpPorts };
 }
 
-/** What every use case needs, and the tunnels into instances, through which it reads their logs. */
+/** Creates the use cases' dependencies and the tunnels into instances, through which logs are read. */
 async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
   const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
   const publicUrl = config.publicUrl ?? address;
@@ -229,7 +229,7 @@ async function useCaseTracer(traces: Traces): Promise<(schema: GraphQLSchema) =>
   return (schema) => traceUseCases(schema, traces);
 }
 
-/** Null where there are no metrics. */
+/** Serves metrics; null without them. */
 async function serveMetrics(
   { metrics, ssh, redis }: Base,
   parts: Pick<Watched, 'deps' | 'tunnels' | 'webPorts' | 'droppedLines'>,
@@ -238,13 +238,13 @@ async function serveMetrics(
   return metrics.serve({ ...parts, ssh: ssh?.server ?? null, redisState: redis?.state ?? null });
 }
 
-/** The settings that only the surfaces know. */
+/** Returns the settings that only the surfaces use. */
 function appSettings({ corsOrigins, introspection, console: hasConsole, signup }: Config) {
   const consoleDir = hasConsole ? join(PACKAGE_ROOT, 'dist/console') : null;
   return { corsOrigins, introspection, signup, consoleDir, graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql') };
 }
 
-/** What admits and counts requests. */
+/** Returns what admits, counts and traces requests. */
 function observers({ redis, metrics, traces }: Base) {
   const limiter = createRateLimiter(redis ?? undefined);
   return {
@@ -258,7 +258,7 @@ function observers({ redis, metrics, traces }: Base) {
 interface Running extends Base {
   deps: Deps;
   tunnels: Tunnels;
-  /** Null where the console is left out. */
+  /** Null without the console. */
   terminals: Terminals | null;
   webPorts: WebFront;
   keyUses: KeyUses;
@@ -266,7 +266,7 @@ interface Running extends Base {
   metricsServer: MetricsServer | null;
 }
 
-/** Takes nothing new, lets requests in flight complete, then ends what they needed. */
+/** Stops accepting requests, lets those in flight complete, then closes what they needed. */
 async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   const {
     deps,
@@ -285,9 +285,9 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   server.stopServing();
   ssh?.server.stopListening();
   tcpPorts?.stopListening();
-  const askingEnded = background.stopAskingOthers();
+  const outgoingEnded = background.stopOutgoing();
   await sleep(noticeMs);
-  // A stream never ends by itself; its reader reconnects to another process.
+  // A stream never ends on its own; its client reconnects to another process.
   deps.subscriptions.close();
   deps.fleet.endWaits();
   webPorts.close();
@@ -299,14 +299,14 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   redis?.close();
   await within(
     CLOSE_MS,
-    Promise.all([askingEnded, background.stop()]).then(() => keyUses.close()),
+    Promise.all([outgoingEnded, background.stop()]).then(() => keyUses.close()),
   );
   metricsServer?.close();
   await within(CLOSE_MS, traces?.close() ?? Promise.resolve());
   await running.database.close();
 }
 
-/** Null when the level leaves such lines out. */
+/** Returns a writer of request lines; null if the level excludes them. */
 function requestWriter(log: Logger): WriteRequest | null {
   return log.isLevelEnabled('info') ? (line) => log.info(line, 'request') : null;
 }

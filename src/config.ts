@@ -7,7 +7,7 @@ import { parseUsd } from './domain/rules/money.js';
 import { readConfirmations } from './domain/rules/top-up-assets.js';
 
 interface Setting {
-  /** Its heading in docs/configuration.md. */
+  /** Heading in docs/configuration.md. */
   group:
     | 'Server'
     | 'Access'
@@ -19,23 +19,23 @@ interface Setting {
     | 'Billing'
     | 'Market'
     | 'Payments';
-  /** Its name in `Config`; the unit is that of the code, not of the variable. */
+  /** Name in `Config`; the unit is that of the code, not of the variable. */
   name: string;
-  /** The values that the variable takes; made by `text`. */
+  /** Values that the variable accepts; created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** As written in the environment. A setting without a default is null, or as `unset` says. */
+  /** Default as written in the environment. Without it, the value is null, or as `unset` says. */
   default?: string;
-  /** What happens without it. */
+  /** Effect of leaving it unset. */
   unset?: string;
-  /** `NAME=` is a value of its own; for any other setting it is as if it were not set. */
+  /** Whether `NAME=` is a value; for any other setting it means unset. */
   takesNothing?: true;
   /** One sentence for operators. */
   about: string;
-  /** True if use cases of the domain read it: it is then part of their `Settings`. */
+  /** Whether use cases of the domain read it; it is then part of their `Settings`. */
   domain?: true;
 }
 
-/** As the OpenTelemetry specification names them. */
+/** Samplers by their names in the OpenTelemetry specification. */
 export const SAMPLERS = [
   'always_on',
   'always_off',
@@ -55,8 +55,8 @@ const MAX_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
- * Every variable of the environment, in the order of .env.example and docs/configuration.md, which `npm run settings`
- * writes from this table. `Config` and the domain's `Settings` follow from it too: a new setting is one more row.
+ * All environment variables, in the order of .env.example and docs/configuration.md, which `npm run settings` writes
+ * from this table. `Config` and the domain's `Settings` are derived from it, so a new setting takes only a new row.
  */
 export const SETTINGS = {
   PORT: {
@@ -71,39 +71,39 @@ export const SETTINGS = {
     name: 'host',
     takes: anyText('a host name or IP address'),
     default: '127.0.0.1',
-    about: 'Address to listen on; 0.0.0.0 for every network interface.',
+    about: 'Address to listen on; 0.0.0.0 for all network interfaces.',
   },
   SSH_PORT: {
     group: 'Access',
     name: 'sshPort',
-    takes: text('a whole number from 0 to 65535, or nothing', (given) =>
+    takes: text('a whole number from 0 to 65535, or empty', (given) =>
       given === '' ? null : readWhole(given, 0, 65_535),
     ),
     takesNothing: true,
     default: '2222',
-    about: 'Port of SSH into instances, on HOST; 0 picks a free port and prints it. Set to nothing, there is no SSH.',
+    about: 'Port of SSH into instances, on HOST; 0 picks a free port and prints it. An empty value disables SSH.',
   },
   TCP_PORTS: {
     group: 'Access',
     name: 'tcpPorts',
     takes: text(`a range such as 30000-30999, of at most ${MAX_TCP_RANGE} ports`, readPorts),
-    unset: 'there are none',
-    about: 'Ports, on HOST, that lead to ports of instances; the same for all gateways.',
+    unset: 'no TCP ports',
+    about: 'Ports on HOST that are forwarded to ports of instances; the same for all gateways.',
     domain: true,
   },
   STREAMS_URL: {
     group: 'Access',
     name: 'streamsUrl',
     takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (given) => given.replace(/\/+$/, '')),
-    unset: 'where they joined',
-    about: 'Where host agents reach this very gateway, if several share one address.',
+    unset: 'the address agents joined at',
+    about: 'Address of this process for host agents, if several gateways share one.',
   },
   DATA_DIR: {
     group: 'Data',
     name: 'dataDir',
     takes: anyText('a folder'),
     default: '.data',
-    about: 'Folder of the embedded PostgreSQL; without effect when DATABASE_URL is set.',
+    about: 'Folder of the embedded PostgreSQL; ignored when DATABASE_URL is set.',
   },
   DATABASE_URL: {
     group: 'Data',
@@ -115,130 +115,129 @@ export const SETTINGS = {
   SECRETS_KEY: {
     group: 'Data',
     name: 'secretsKeys',
-    takes: text('one key of 64 hex characters, or several with commas between them', readKeys),
-    unset: 'secrets.key in DATA_DIR; none with DATABASE_URL',
-    about: "Encrypts renters' secrets; of several, the first does.",
+    takes: text('one key of 64 hex characters, or several separated by commas', readKeys),
+    unset: 'secrets.key in DATA_DIR, none for DATABASE_URL',
+    about: "Keys for renters' secrets: the first encrypts, all decrypt.",
   },
   VOLUME_STORE: {
     group: 'Data',
     name: 'volumeStore',
     takes: text('an address such as s3://bucket/prefix', readS3),
     unset: 'the folder volumes in DATA_DIR',
-    about: "Where snapshots of volumes are kept; the AWS SDK's own variables say how.",
+    about: "Store of volume snapshots; the AWS SDK's own variables configure access.",
   },
   REDIS_URL: {
     group: 'Data',
     name: 'redisUrl',
     takes: address(['redis:', 'rediss:'], 'redis://host:6379'),
-    unset: 'each process counts for itself',
-    about: 'Redis through which gateway processes share the rate limit.',
+    unset: 'each process counts separately',
+    about: 'Redis in which gateway processes share their rate limits.',
   },
   SERVICE_DOMAIN: {
     group: 'Callers',
     name: 'serviceDomain',
     takes: text('a domain name in lower case', (given) => (DOMAIN_NAME.test(given) ? given : undefined)),
     default: 'gpu.localhost',
-    about: "Domain of the instances' host names, which are <instance id>.<domain>.",
+    about: "Domain of the instances' host names: <instance id>.<domain>.",
     domain: true,
   },
   PUBLIC_URL: {
     group: 'Callers',
     name: 'publicUrl',
     takes: address(['http:', 'https:'], 'https://api.example.com', (given) => given.replace(/\/+$/, '')),
-    unset: 'the address that is listened on',
-    about: 'Address at which callers reach the gateway, used in links.',
+    unset: 'the address that the gateway listens on',
+    about: 'Address at which clients reach the gateway, used in links.',
   },
   CORS_ORIGINS: {
     group: 'Callers',
     name: 'corsOrigins',
     takes: text('* or origins separated by commas, such as https://console.example.com', readOrigins),
     default: '*',
-    about: 'Web origins that browsers may call from, separated by commas, or * for all.',
+    about: 'Web origins that browsers may send requests from, separated by commas, or * for all.',
   },
   TRUST_PROXY: {
     group: 'Callers',
     name: 'trustProxy',
     takes: text('off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8', readProxies),
     default: 'off',
-    about: 'Proxies whose X-Forwarded-For is believed, in log and bounds: off, how many, or addresses and networks.',
+    about: 'Proxies whose X-Forwarded-For is trusted, in log and limits: off, their number, or addresses and networks.',
   },
   CONSOLE: {
     group: 'Callers',
     name: 'console',
     takes: text('on or off', readSwitch),
     default: 'on',
-    about: 'Whether the web console is served at / and browsers may sign in: on or off.',
+    about: 'Whether to serve the web console at / and let browsers sign in: on or off.',
   },
   WEBHOOK_NETWORKS: {
     group: 'Callers',
     name: 'webhookNetworks',
     takes: text('none, or networks such as 10.1.0.0/16,127.0.0.1', readNetworks),
     default: 'none',
-    about:
-      'Networks that webhooks may be sent to although they are not public; any renter can then send requests there.',
+    about: "Networks that webhooks may reach although they aren't public; any renter can then send requests there.",
   },
   SMTP_URL: {
     group: 'Mail',
     name: 'smtpUrl',
     takes: address(['smtp:', 'smtps:'], 'smtp://user:password@mail.example.com:587'),
-    unset: 'there are no mails',
-    about: 'Mail server that sends notices to renters, with user and password in percent-encoding.',
+    unset: 'no mail',
+    about: 'Mail server for notices to renters; percent-encode user and password.',
   },
   SMTP_TLS: {
     group: 'Mail',
     name: 'smtpTls',
     takes: oneOf(['required', 'offered'], 'required or offered'),
     default: 'required',
-    about: 'Whether smtp:// needs STARTTLS: required, or offered, which sends in clear to a server without it.',
+    about: 'Whether smtp:// requires STARTTLS: required, or offered, which sends in plaintext to a server without it.',
   },
   MAIL_FROM: {
     group: 'Mail',
     name: 'mailFrom',
     takes: text('an address such as notices@example.com, or GPU rental <notices@example.com>', readSender),
-    unset: 'needed with SMTP_URL',
-    about: 'What mails come from.',
+    unset: 'required with SMTP_URL',
+    about: 'Sender of mail.',
   },
   SIGNUP: {
     group: 'Callers',
     name: 'signup',
     takes: oneOf(['open', 'closed'], 'open or closed'),
     default: 'closed',
-    about: 'Whether anybody may create an account, without credit, in the web console: open or closed.',
+    about: 'Whether anyone may create an account, without credit, in the web console: open or closed.',
   },
   INTROSPECTION: {
     group: 'Callers',
     name: 'introspection',
     takes: text('on or off', readSwitch),
     default: 'on',
-    about: 'Whether GraphQL shows its schema to callers and suggests names in error messages: on or off.',
+    about: 'Whether GraphQL exposes its schema and suggests names in error messages: on or off.',
   },
   SEED: {
     group: 'Data',
     name: 'seed',
     takes: oneOf(['demo', 'catalogue', 'none'], 'demo, catalogue or none'),
-    unset: 'demo with the embedded PostgreSQL, else catalogue',
-    about: 'What the first start loads: demo, catalogue or none.',
+    unset: 'demo with the embedded PostgreSQL, otherwise catalogue',
+    about: 'Data for the first start: demo, catalogue or none.',
   },
   LOG_LEVEL: {
     group: 'Log and limits',
     name: 'logLevel',
     takes: oneOf(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`),
     default: 'info',
-    about: 'Least severe log lines to write: fatal, error, warn, info, debug, trace or silent.',
+    about: 'Minimum severity of log lines: fatal, error, warn, info, debug, trace or silent.',
   },
   RATE_LIMIT_PER_MINUTE: {
     group: 'Log and limits',
     name: 'rateLimitPerMinute',
     takes: whole(0, 1_000_000),
     default: '120',
-    about: 'Requests that an account of the lowest tier may make in any 60 seconds; 0 for no limit.',
+    about: 'Requests per 60 seconds for an account of the lowest tier; 0 for no limit.',
     domain: true,
   },
   METRICS_PORT: {
     group: 'Metrics and traces',
     name: 'metricsPort',
     takes: whole(0, 65_535),
-    unset: 'there are none',
+    unset: 'no metrics',
     about: 'Port of /metrics, for Prometheus, on METRICS_HOST; 0 picks a free port and prints it.',
   },
   METRICS_HOST: {
@@ -246,42 +245,42 @@ export const SETTINGS = {
     name: 'metricsHost',
     takes: anyText('a host name or IP address'),
     default: '127.0.0.1',
-    about: 'Address that the metrics are served on, for the operator alone: never a public one.',
+    about: 'Address that metrics are served on. They are for the operator only; never use a public address.',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Metrics and traces',
     name: 'tracesUrl',
     takes: address(['http:', 'https:'], 'http://127.0.0.1:4318', (given) => given.replace(/\/+$/, '')),
-    unset: 'there are no traces',
-    about: 'Where traces are sent, by OTLP over HTTP; /v1/traces is added to it.',
+    unset: 'no traces',
+    about: 'OTLP over HTTP endpoint for traces; /v1/traces is appended.',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     group: 'Metrics and traces',
     name: 'tracesHeaders',
     takes: text('names and values such as api-key=secret,tenant=a', readHeaders),
     unset: 'none',
-    about: 'Headers that traces are sent with.',
+    about: 'Headers sent with traces.',
   },
   OTEL_SERVICE_NAME: {
     group: 'Metrics and traces',
     name: 'tracesService',
     takes: anyText('a name'),
     default: 'gpu-rental-gateway',
-    about: 'What the gateway is called in traces.',
+    about: 'Service name in traces.',
   },
   OTEL_TRACES_SAMPLER: {
     group: 'Metrics and traces',
     name: 'tracesSampler',
     takes: oneOf(SAMPLERS, `one of ${SAMPLERS.join(', ')}`),
     default: 'parentbased_always_on',
-    about: 'Which requests are traced; the parentbased ones do as a caller asks who sends traceparent.',
+    about: "Which requests are traced; the parentbased samplers follow the caller's traceparent.",
   },
   OTEL_TRACES_SAMPLER_ARG: {
     group: 'Metrics and traces',
     name: 'tracesRatio',
     takes: text('a number from 0 to 1', readRatio),
     default: '1',
-    about: 'Share of the requests that traceidratio and parentbased_traceidratio trace.',
+    about: 'Share of requests that traceidratio and parentbased_traceidratio trace.',
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
@@ -289,7 +288,7 @@ export const SETTINGS = {
     name: 'diskRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
-    about: 'Price of disk in USD per GB and hour, locked when an instance is deployed.',
+    about: 'Price of disk in USD per GB and hour, fixed when an instance is deployed.',
     domain: true,
   },
   VOLUME_USD_PER_GB_HOUR: {
@@ -298,7 +297,7 @@ export const SETTINGS = {
     name: 'volumeRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.0001',
-    about: 'Price of volumes in USD per GB and hour, locked when a volume is created.',
+    about: 'Price of volumes in USD per GB and hour, fixed when a volume is created.',
     domain: true,
   },
   VOLUME_SNAPSHOT_SECONDS: {
@@ -306,7 +305,7 @@ export const SETTINGS = {
     name: 'volumeSnapshotSeconds',
     takes: whole(10, 86_400),
     default: '600',
-    about: 'Seconds between two snapshots of a volume while its instance runs: what is lost at most with a host.',
+    about: 'Seconds between snapshots of a volume while its instance runs: the most that the loss of a host can cost.',
     domain: true,
   },
   GRACE_DAYS: {
@@ -314,7 +313,7 @@ export const SETTINGS = {
     name: 'graceSeconds',
     takes: seconds(0, 365, SECONDS_PER_DAY),
     default: '7',
-    about: "Days from the exhaustion of credit to the destruction of the account's instances and volumes.",
+    about: "Days from the exhaustion of credit to the deletion of the account's instances and volumes.",
     domain: true,
   },
   COVER_HOURS: {
@@ -322,7 +321,7 @@ export const SETTINGS = {
     name: 'coverSeconds',
     takes: seconds(0, 720, SECONDS_PER_HOUR),
     default: '1',
-    about: 'Hours of every rate that a balance must cover to deploy or start.',
+    about: 'Hours at all current rates that a balance must cover to deploy or start.',
     domain: true,
   },
   VOLUME_HISTORY_FACTOR: {
@@ -330,7 +329,7 @@ export const SETTINGS = {
     name: 'volumeHistoryFactor',
     takes: whole(1, 100),
     default: '3',
-    about: 'How many times the size of a volume its snapshots may take in the store, and 1 GB more.',
+    about: "Maximum size of a volume's snapshots in the store, as a multiple of its size, plus 1 GB.",
     domain: true,
   },
   MARKET_SOURCE: {
@@ -339,18 +338,19 @@ export const SETTINGS = {
     takes: text('a file path or an address such as https://example.com/listings.csv', (given) =>
       isAddress(given) || !HAS_SCHEME.test(given) ? given : undefined,
     ),
-    unset: 'prices change by import alone',
-    about: 'CSV of market listings that is fetched on schedule.',
+    unset: 'prices change only by import',
+    about: 'CSV of market listings, fetched on schedule.',
     domain: true,
   },
   MARKET_SCHEDULE: {
     group: 'Market',
     name: 'marketSchedule',
-    takes: text('a cron pattern in UTC that comes due, such as 0 4 * * 1', (given) =>
+    takes: text('a cron pattern in UTC with a next time, such as 0 4 * * 1', (given) =>
       isSchedule(given) ? given : undefined,
     ),
     default: '0 4 * * 1',
-    about: 'When MARKET_SOURCE is fetched, at most once a day; six fields begin with seconds.',
+    about:
+      'When to fetch MARKET_SOURCE, at most once per day, as a cron pattern in UTC; a sixth field, at the front, is seconds.',
     domain: true,
   },
   MARKET_MAX_JUMP_PERCENT: {
@@ -358,42 +358,42 @@ export const SETTINGS = {
     name: 'marketMaxJumpPercent',
     takes: whole(0, 100_000),
     default: '50',
-    about: 'Price change, or share of lost medians, in per cent beyond which an import needs --accept-jumps.',
+    about: 'Price change, or share of lost medians, in percent above which an import needs --accept-jumps.',
     domain: true,
   },
   PAYMENTS: {
     group: 'Payments',
     name: 'payments',
     takes: oneOf(['shkeeper', 'btcpay'], 'shkeeper or btcpay'),
-    unset: 'there are no top-ups',
-    about: 'Payment processor that takes cryptocurrency: shkeeper or btcpay.',
+    unset: 'no top-ups',
+    about: 'Payment processor for cryptocurrency: shkeeper or btcpay.',
   },
   PAYMENTS_URL: {
     group: 'Payments',
     name: 'paymentsUrl',
     takes: address(['http:', 'https:'], 'http://shkeeper:5000', (given) => given.replace(/\/+$/, '')),
-    unset: 'needed with PAYMENTS',
+    unset: 'required with PAYMENTS',
     about: 'Address of the payment processor.',
   },
   PAYMENTS_KEY: {
     group: 'Payments',
     name: 'paymentsKey',
     takes: anyText('an API key'),
-    unset: 'needed with PAYMENTS',
-    about: "The processor's API key, which in SHKeeper also signs callbacks.",
+    unset: 'required with PAYMENTS',
+    about: "The processor's API key; in SHKeeper it also signs callbacks.",
   },
   PAYMENTS_SECRET: {
     group: 'Payments',
     name: 'paymentsSecret',
     takes: anyText("a webhook's secret"),
-    unset: 'needed with PAYMENTS=btcpay',
+    unset: 'required with PAYMENTS=btcpay',
     about: "Secret of BTCPay Server's webhook.",
   },
   PAYMENTS_STORE: {
     group: 'Payments',
     name: 'paymentsStore',
     takes: anyText('the id of a store'),
-    unset: 'needed with PAYMENTS=btcpay',
+    unset: 'required with PAYMENTS=btcpay',
     about: 'Id of the store in BTCPay Server.',
   },
   PAYMENTS_CALLBACK_URL: {
@@ -401,14 +401,14 @@ export const SETTINGS = {
     name: 'paymentsCallbackUrl',
     takes: address(['http:', 'https:'], 'http://gateway:4000/payments/callback'),
     unset: 'PUBLIC_URL with /payments/callback',
-    about: 'Where the processor reaches the gateway; keep it.',
+    about: 'Address of the gateway for the processor; keep it unchanged.',
   },
   TOPUP_CONFIRMATIONS: {
     group: 'Payments',
     name: 'topUpConfirmations',
     takes: text('assets and numbers from 1 to 1000 such as BTC=3,USDT-TRX=25', readConfirmations),
     default: 'BTC=2,LTC=6,XMR=10,ETH=12,SOL=32,TRX=19,USDT-TRX=19,USDT-ETH=12,USDT-SOL=32',
-    about: 'Confirmations from which a payment is final, by asset.',
+    about: 'Confirmations after which a payment is final, per asset.',
     domain: true,
   },
   TOPUP_ASK_ABOVE_USD: {
@@ -417,7 +417,7 @@ export const SETTINGS = {
     name: 'topUpAskAboveMicro',
     takes: text('an amount in USD from 0 to 1000000', readAskAbove),
     default: '500',
-    about: 'Credit of one account in 24 hours above which the processor is asked back before a payment is credited.',
+    about: 'USD credited to an account within 24 hours above which each payment is confirmed with the processor first.',
     domain: true,
   },
 } as const satisfies Record<string, Setting>;
@@ -427,21 +427,21 @@ type Variable = keyof Rows;
 type Value<Row extends Setting> = z.output<Row['takes']> | (Row extends { default: string } ? never : null);
 type Seed = NonNullable<Value<Rows['SEED']>>;
 
-/** What the environment decides; null: not set. */
+/** Configuration read from the environment; null: unset. */
 export type Config = { -readonly [V in Variable as Rows[V]['name']]: V extends 'SEED' ? Seed : Value<Rows[V]> };
 
 type DomainVariable = { [V in Variable]: Rows[V] extends { domain: true } ? V : never }[Variable];
 type DomainConfig = Pick<Config, Rows[DomainVariable]['name']>;
 
 declare module './domain/deps.js' {
-  // The domain imports nothing of this file: the table adds its part to the domain's own interface.
+  // The domain doesn't import this file: the table adds its part to the domain's own interface.
   interface Settings extends DomainConfig {}
 }
 
-/** A wrong setting; the message names each variable and what it takes, a line for each. */
+/** An invalid setting. The message has one line per variable, with the values it accepts. */
 export class ConfigError extends Error {}
 
-/** Adds variables of a .env file in the working directory that the environment lacks; the file is optional. */
+/** Adds the variables of an optional .env file in the working directory that the environment lacks. */
 export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
@@ -461,7 +461,7 @@ const environment = z.object(
 );
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  // A variable set to nothing, as `PORT=` in a file, counts as not set.
+  // A variable with an empty value, such as `PORT=` in a file, counts as unset.
   const rows: Readonly<Record<string, Setting>> = SETTINGS;
   const isGiven = (variable: string, value: string | undefined) =>
     value !== undefined && (value !== '' || rows[variable]?.takesNothing === true);
@@ -487,13 +487,13 @@ function checkPayments(config: Config): void {
   if (missing.length > 0) throw new ConfigError(missing.join('\n'));
 }
 
-/** The part of the configuration that the domain's use cases read. */
+/** Returns the part of the configuration that the domain's use cases read. */
 export function domainSettings(config: Config): DomainConfig {
   const rows = Object.values<Setting>(SETTINGS).filter((row) => row.domain === true);
   return Object.fromEntries(rows.map(({ name }) => [name, config[name as keyof Config]])) as unknown as DomainConfig;
 }
 
-/** A variable's text; `read` gives its value, or undefined for a text that is refused. */
+/** Returns the schema of a variable. `read` returns its value, or undefined for an invalid text. */
 function text<T>(takes: string, read: (given: string) => T | undefined) {
   return z
     .string()
@@ -579,7 +579,7 @@ function readRatio(given: string): number | undefined {
   return /^(0|1|[01]?\.\d{1,9})$/.test(given) && Number(given) <= 1 ? Number(given) : undefined;
 }
 
-/** As W3C Baggage has them: names and values, percent-encoded. */
+/** Reads W3C Baggage: names and values, percent-encoded. */
 function readHeaders(given: string): Readonly<Record<string, string>> | undefined {
   const pairs = given.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
   if (pairs.some((pair) => pair === null)) return undefined;
@@ -593,7 +593,7 @@ function readHeaders(given: string): Readonly<Record<string, string>> | undefine
 function readOrigins(given: string): '*' | string[] | undefined {
   if (given === '*') return '*';
   const list = given.split(',').map((origin) => origin.trim());
-  // A star within an origin would match nothing.
+  // A star within an origin would never match.
   const isOrigin = (origin: string) =>
     URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*');
   return list.every(isOrigin) ? list : undefined;

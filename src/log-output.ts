@@ -1,35 +1,35 @@
 import type { Writable } from 'node:stream';
 
-/** Bytes that wait in memory at most while nobody reads the log. */
-export const MAX_WAITING_BYTES = 8_388_608;
+/** Maximum bytes buffered in memory while the log isn't read. */
+export const MAX_BUFFERED_BYTES = 8_388_608;
 
 /**
- * Writes the log without ever waiting for whoever reads it: on a pipe that nobody reads, lines wait in memory up to a bound,
- * and are dropped and counted after that. Node's own stream of standard error never blocks on a pipe; pino's destinations
- * sleep when it is full, or occupy a thread that the process can't end without.
+ * Writes the log without ever waiting for its reader. If a pipe isn't read, lines are buffered in memory up to a limit,
+ * then dropped and counted. Node's own standard error stream never blocks on a pipe. pino's destinations sleep when it
+ * is full, or occupy a thread that the process can't end without.
  */
 export class LogOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;
   #dropped = 0;
-  #untold = 0;
-  /** Called as soon as there is room to say how many lines were dropped since the last call. */
+  #unreported = 0;
+  /** Called with the number of lines dropped since the last call, as soon as there is room to report it. */
   onDropped: (lines: number) => void = () => {};
 
-  constructor(stream: Writable, maxBytes = MAX_WAITING_BYTES) {
+  constructor(stream: Writable, maxBytes = MAX_BUFFERED_BYTES) {
     this.#stream = stream;
     this.#maxBytes = maxBytes;
-    // A reader that went away or a full disk; the lines are counted below.
+    // The reader disconnected or the disk is full; the lines are counted below.
     stream.on('error', () => {});
-    stream.on('drain', () => this.#tell());
+    stream.on('drain', () => this.#reportDropped());
   }
 
-  /** Lines that were dropped, from the beginning. */
+  /** Number of lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Takes text of so many whole lines. */
+  /** Writes a text of `lines` whole lines. */
   write(text: string, lines = 1): void {
     if (this.#stream.writableLength + text.length > this.#maxBytes) {
       this.#drop(lines);
@@ -37,12 +37,12 @@ export class LogOutput {
     }
     this.#stream.write(text, (error) => {
       if (error) this.#drop(lines);
-      // A slow reader may never empty it.
-      else if (this.#stream.writableLength < this.#maxBytes / 2) this.#tell();
+      // A slow reader may never empty the buffer.
+      else if (this.#stream.writableLength < this.#maxBytes / 2) this.#reportDropped();
     });
   }
 
-  /** Resolves when everything was handed to the system, or after so long. */
+  /** Resolves when everything was passed to the system, or after `withinMs`. */
   written(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stream.writableLength === 0) return resolve();
@@ -53,13 +53,13 @@ export class LogOutput {
 
   #drop(lines: number): void {
     this.#dropped += lines;
-    this.#untold += lines;
+    this.#unreported += lines;
   }
 
-  #tell(): void {
-    if (this.#untold === 0) return;
-    const lines = this.#untold;
-    this.#untold = 0;
+  #reportDropped(): void {
+    if (this.#unreported === 0) return;
+    const lines = this.#unreported;
+    this.#unreported = 0;
     this.onDropped(lines);
   }
 }

@@ -3,27 +3,27 @@ import { formatUsd } from './domain/rules/money.js';
 import type { PaymentEvent } from './domain/top-ups/book-payments.js';
 import type { PaymentProcessor } from './domain/top-ups/processor.js';
 
-/** Logs the outcome of each payment; the operator has to look at warnings. */
+/** Logs the outcome of each payment. Warnings and errors need the operator's attention. */
 export function logPayment(log: Logger): (event: PaymentEvent) => void {
   return ({ usdMicro, state, ...event }) => {
     const line = { ...event, state, usd: usdMicro === null ? null : formatUsd(usdMicro) };
-    if (state === 'LOST') log.error(line, 'a credited payment is taken back by the processor');
-    else if (state === 'QUARANTINED' || state === 'GONE') log.warn(line, 'payment kept aside');
-    else log.info(line, 'payment');
+    if (state === 'LOST') log.error(line, 'processor reversed a credited payment');
+    else if (state === 'QUARANTINED' || state === 'GONE') log.warn(line, 'payment needs review');
+    else log.info(line, 'payment recorded');
   };
 }
 
-/** The processor, with each of its faults in the log: callers only learn that it does not answer. */
+/** Wraps the processor so that its faults are logged; callers only learn that it is unavailable. */
 export function withLog(
   processor: PaymentProcessor,
   log: Logger,
   onFault: (what: string) => void = () => {},
 ): PaymentProcessor {
-  const logged = async <T>(what: string, asked: Promise<T>): Promise<T> => {
+  const logged = async <T>(what: string, call: Promise<T>): Promise<T> => {
     try {
-      return await asked;
+      return await call;
     } catch (error) {
-      log.warn({ what, reason: (error as Error).message }, 'payment processor');
+      log.warn({ what, reason: (error as Error).message }, 'payment processor request failed');
       onFault(what);
       throw error;
     }

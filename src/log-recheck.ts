@@ -20,6 +20,6 @@ export function logRecheck(log: Logger): (event: RecheckEvent) => void {
 const MESSAGES = {
   started: 'market re-check started',
   succeeded: 'market re-check succeeded',
-  current: 'market re-check not needed: the sheet is as new',
+  current: 'market re-check not needed: the price sheet is already current',
   failed: 'market re-check failed',
 };

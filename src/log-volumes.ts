@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import type { Deps } from './domain/deps.js';
 import type { StoreComparison } from './domain/volumes/check.js';
 
-/** What is said of the store of volumes. */
+/** Returns the handlers that log the state of the volume store. */
 export function volumeLog(log: Logger, { restic }: Pick<Deps, 'restic'>) {
-  if (restic === null) log.info('there is no restic on the PATH: old snapshots of volumes are not pruned');
+  if (restic === null) log.info("restic not found on the PATH; old snapshots of volumes aren't pruned");
   return {
-    onFailure: (volume: string, reason: string) => log.warn({ volume, reason }, 'upkeep of a volume failed'),
+    onFailure: (volume: string, reason: string) => log.warn({ volume, reason }, 'volume upkeep failed'),
     onCompared: ({ differences, strangers }: StoreComparison) => {
       const gone = differences.filter(({ isGone }) => isGone).map(({ volumeId }) => volumeId);
       const missing = count(differences.map((each) => (each.isGone ? [] : each.missing)));
@@ -15,8 +15,8 @@ export function volumeLog(log: Logger, { restic }: Pick<Deps, 'restic'>) {
       const isNewer = unknown > 0 || strangers.length > 0;
       const facts = { gone, missing_snapshots: missing, unknown_snapshots: unknown, unknown_volumes: strangers };
       if (isOlder)
-        log.warn(facts, 'the store of volumes is older than the database, or another one: admin volume check');
-      else if (isNewer) log.warn(facts, 'the store of volumes is newer than the database: admin volume check');
+        log.warn(facts, 'volume store is older than the database or a different one; run: admin volume check');
+      else if (isNewer) log.warn(facts, 'volume store is newer than the database; run: admin volume check');
     },
   };
 }

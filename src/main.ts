@@ -9,13 +9,13 @@ import { MetricsPortUnusable } from './metrics/serve.js';
 import { installNameLookup } from './name-lookup.js';
 import { systemClock } from './system-clock.js';
 
-/** A shutdown may take this long; then the process exits as it is. */
+/** Time limit of a shutdown; after it, the process exits immediately. */
 const END_WITHIN_MS = 9_500;
-/** How long to wait for a start under way to finish first. */
+/** Maximum wait for a start in progress to finish before the shutdown. */
 const OPENS_WITHIN_MS = 60_000;
 /** How long /readyz answers 503 before requests are refused. */
 const NOTICE_MS = 1_000;
-/** How long the last lines of the log may wait for their reader. */
+/** Maximum wait for the last log lines to be read. */
 const LOGGED_WITHIN_MS = 1_000;
 
 async function start(): Promise<void> {
@@ -32,7 +32,10 @@ async function start(): Promise<void> {
   log.info({ address: gateway.address }, 'listening');
 }
 
-/** Node would write these to stderr too, but not as JSON. A process in an unknown state must not go on. */
+/**
+ * Logs warnings and uncaught exceptions as JSON, unlike Node's own handlers. A process in an unknown state must not
+ * continue.
+ */
 function logProcessEvents({ log, written }: Log): void {
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
   process.on('uncaughtException', (error) => {
@@ -41,13 +44,16 @@ function logProcessEvents({ log, written }: Log): void {
   });
 }
 
-/** Works while the gateway is still opening too: it is then closed in order, its own database server above all. */
+/**
+ * Shuts down in order on SIGTERM or SIGINT, also while the gateway is still opening; above all, the embedded database
+ * server.
+ */
 function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
   let ending = false;
   const end = async (signal: NodeJS.Signals) => {
     if (ending) return;
     ending = true;
-    log.info({ signal }, 'ending');
+    log.info({ signal }, 'shutting down');
     const late = setTimeout(() => process.exit(1), OPENS_WITHIN_MS);
     const gateway = await opening;
     clearTimeout(late);
@@ -56,18 +62,18 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => exit(0, written),
       (error) => {
-        log.error({ err: error }, 'did not end cleanly');
+        log.error({ err: error }, 'shutdown failed');
         exit(1, written);
       },
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // If opening fails, the process ends by itself.
+    // If opening fails, the process ends on its own.
     process.on(signal, () => end(signal).catch(() => {}));
   }
 }
 
-/** At once when the log is written, as it is unless its reader is behind. */
+/** Exits once the log is written: immediately, unless its reader is behind. */
 function exit(code: number, written: Log['written']): void {
   const end = () => process.exit(code);
   if (process.stderr.writableLength === 0) end();
@@ -88,7 +94,7 @@ function welcome({ address, hasConsole, sshAddress, metricsAddress, demoKey }: G
   if (demoKey !== null) {
     lines.push(
       '',
-      '  A demo account with 100 USD was created. Its API key is shown this once:',
+      '  A demo account with 100 USD was created. Its API key is shown only once:',
       `    ${demoKey}`,
       '  Try it:',
       `    curl -H 'Authorization: Bearer ${demoKey}' ${address}/v1/balance`,
@@ -102,7 +108,7 @@ start().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** One clear line for what an operator can fix; the whole error for a fault of the program. */
+/** Returns one clear line for what an operator can fix, or the whole error for a fault of the program. */
 function explain(error: unknown): string {
   const types = [
     ConfigError,
@@ -116,9 +122,9 @@ function explain(error: unknown): string {
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (known) return message;
   if (code === 'EADDRINUSE')
-    return `PORT ${port} is taken by another program; set PORT to another, or to 0 for a free one`;
-  if (syscall === 'listen' && code === 'EACCES') return `PORT ${port} can't be listened on by this user; set another`;
-  if (syscall === 'listen' || syscall === 'getaddrinfo') return `HOST can't be listened on: ${message}`;
-  if (isUnavailable(error)) return `temporarily unavailable, start again: ${unavailableReason(error)}`;
+    return `PORT ${port} is used by another program; set PORT to another port, or to 0 for a free one`;
+  if (syscall === 'listen' && code === 'EACCES') return `this user may not listen on PORT ${port}; set another port`;
+  if (syscall === 'listen' || syscall === 'getaddrinfo') return `can't listen on HOST: ${message}`;
+  if (isUnavailable(error)) return `temporarily unavailable; start again: ${unavailableReason(error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

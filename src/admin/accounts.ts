@@ -26,13 +26,13 @@ const COLUMNS: readonly Column<AccountState>[] = [
 ];
 
 export function addAccountCommands(program: Command, run: Run): void {
-  const account = program.command('account').description('customer accounts');
+  const account = program.command('account').description('Customer accounts');
   account
     .command('create')
-    .description('create an account')
-    .requiredOption('--name <name>', 'name for people')
-    .option('--credit <usd>', 'first credit in USD', amount)
-    .option('--json', 'print JSON')
+    .description('Create an account')
+    .requiredOption('--name <name>', 'Display name')
+    .option('--credit <usd>', 'Initial credit in USD', amount)
+    .option('--json', 'Print JSON')
     .action((options: Output & { name: string; credit?: Micro }) =>
       run(async (deps) => {
         const created = await createAccount(deps, {
@@ -45,16 +45,16 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   account
     .command('list')
-    .description('all accounts, settled to this second')
-    .option('--json', 'print JSON')
+    .description('List all accounts, settled to the current second')
+    .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => show(await listAccounts(deps), options)));
   account
     .command('credit <id>')
-    .description('add credit')
+    .description('Add credit to an account')
     .requiredOption('--amount <usd>', 'USD to add, above 0', amount)
-    .option('--note <text>', 'kept with the ledger entry')
-    .option('--reference <text>', 'the same reference twice credits once')
-    .option('--json', 'print JSON')
+    .option('--note <text>', 'Note to store with the ledger entry')
+    .option('--reference <text>', 'Idempotency reference; repeating it credits only once')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note?: string; reference?: string }) =>
       run(async (deps) => {
         const { amount: amountMicro, note, reference } = options;
@@ -63,20 +63,20 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   account
     .command('adjust <id>')
-    .description('book a correction of either sign')
-    .requiredOption('--amount <usd>', 'USD to add, or with a minus to take', amount)
-    .requiredOption('--note <text>', 'why, kept with the ledger entry')
-    .option('--reference <text>', 'the same reference twice adjusts once')
-    .option('--json', 'print JSON')
+    .description('Book a correction, positive or negative')
+    .requiredOption('--amount <usd>', 'USD to add; a negative amount is deducted', amount)
+    .requiredOption('--note <text>', 'Reason, stored with the ledger entry')
+    .option('--reference <text>', 'Idempotency reference; repeating it adjusts only once')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note: string; reference?: string }) =>
       run(async (deps) => {
         const { amount: amountMicro, note, reference } = options;
         showOne(await adjustAccount(deps, id, { amountMicro, note, reference }), options);
       }),
     );
-  change(account, run, 'suspend', 'refuse its keys and stop its instances', suspendAccount);
-  change(account, run, 'resume', 'accept its keys again', resumeAccount);
-  change(account, run, 'rebuild', 'recompute its totals from ledger and usage', rebuildAccount);
+  change(account, run, 'suspend', "Reject the account's keys and stop its instances", suspendAccount);
+  change(account, run, 'resume', "Accept the account's keys again", resumeAccount);
+  change(account, run, 'rebuild', "Recompute the account's totals from ledger and usage", rebuildAccount);
 }
 
 function change(
@@ -89,7 +89,7 @@ function change(
   account
     .command(`${name} <id>`)
     .description(description)
-    .option('--json', 'print JSON')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output) => run(async (deps) => showOne(await apply(deps, id), options)));
 }
 

@@ -14,23 +14,21 @@ interface EnrolOptions extends Output {
   slices?: string;
 }
 
-/** Commands about the agents of machines. */
+/** Adds the commands for host agents. */
 export function addAgentCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
-    .description(
-      'print a code that lets the agent of a machine join, once and within the hour; a new machine without id',
-    )
-    .option('--gpu <slug>', 'the model that its GPUs must be; names those that the catalogue can not tell')
-    .option('--count <number>', 'how many GPUs it must have, 1 to 8')
-    .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
+    .description('Print a code with which an agent can join once within one hour; without id, as a new machine')
+    .option('--gpu <slug>', "GPU model that the host must have; required for models the catalogue can't identify")
+    .option('--count <number>', 'Number of GPUs that the host must have, 1 to 8')
+    .option('--region <code>', 'Region of a new machine; optional if there is only one region')
     .option(
       '--slices <sizes>',
-      'how its GPUs are sold: all, whole, or sizes such as 1,2; as before, or all, without it',
+      'Block sizes to sell: all, whole, or sizes such as 1,2 (default: unchanged, or all for a new machine)',
     )
-    .option('--online', 'offer it as soon as it joins; else `machine online` does')
-    .option('--demo', 'accept simulated GPUs')
-    .option('--json', 'print JSON')
+    .option('--online', 'Offer the machine as soon as it joins; otherwise run `machine online`')
+    .option('--demo', 'Accept simulated GPUs')
+    .option('--json', 'Print JSON')
     .action((id: string | undefined, { json, gpu, count, region, online, demo, slices }: EnrolOptions) =>
       run(async (deps) => {
         const { machineId, code, expiresAt } = await enrol(deps, {
@@ -44,25 +42,26 @@ export function addAgentCommands(machine: Command, run: Run): void {
         });
         const until = formatInstant(expiresAt);
         if (json) printJson({ machine_id: machineId, code, expires_at: until });
-        else process.stdout.write(`${code}\nlets the agent of machine ${machineId} join, once, until ${until}\n`);
+        else
+          process.stdout.write(`${code}\nOne agent can join with this code as machine ${machineId} until ${until}\n`);
       }),
     );
   machine
     .command('revoke <id>')
-    .description('refuse the token of its agent from now on; `enroll` lets one join again')
+    .description("Reject the token of the machine's agent; `enroll` lets an agent join again")
     .action((id: string) =>
       run(async (deps) => {
         await revokeHost(deps, id);
-        process.stdout.write(`the agent of machine ${id} is refused\n`);
+        process.stdout.write(`rejected the token of machine ${id}\n`);
       }),
     );
   machine
     .command('forget <id>')
-    .description('say that nothing is left of what ran on a machine that is away, so that something new may start')
+    .description('Declare the containers of an unreachable machine gone, so that new ones may start')
     .action((id: string) =>
       run(async (deps) => {
         const containers = await forgetContainers(deps, id);
-        process.stdout.write(`${containers} containers of machine ${id} are forgotten\n`);
+        process.stdout.write(`forgot ${containers} containers of machine ${id}\n`);
       }),
     );
 }

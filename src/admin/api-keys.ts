@@ -16,9 +16,9 @@ export function addKeyCommands(program: Command, run: Run): void {
   const key = program.command('key').description('API keys');
   key
     .command('create')
-    .description('create a key; it is shown only once')
-    .requiredOption('--account <id>', 'account it belongs to')
-    .option('--json', 'print JSON')
+    .description("Create a key and print it; it can't be shown again")
+    .requiredOption('--account <id>', 'Account that the key belongs to')
+    .option('--json', 'Print JSON')
     .action((options: Output & { account: string }) =>
       run(async (deps) => {
         await accountState(deps, options.account);
@@ -29,9 +29,9 @@ export function addKeyCommands(program: Command, run: Run): void {
     );
   key
     .command('list')
-    .description("an account's keys, newest first")
-    .requiredOption('--account <id>', 'account they belong to')
-    .option('--json', 'print JSON')
+    .description("List an account's keys, newest first")
+    .requiredOption('--account <id>', 'Account whose keys to list')
+    .option('--json', 'Print JSON')
     .action((options: Output & { account: string }) =>
       run(async (deps) => {
         await accountState(deps, options.account);
@@ -42,8 +42,8 @@ export function addKeyCommands(program: Command, run: Run): void {
     );
   key
     .command('revoke <id>')
-    .description('refuse a key from now on')
-    .option('--json', 'print JSON')
+    .description('Revoke a key immediately')
+    .option('--json', 'Print JSON')
     .action((id: string, { json }: Output) =>
       run(async (deps) => {
         const revoked = await revokeApiKey(deps, null, id);

@@ -14,12 +14,12 @@ const COLUMNS: readonly Column<Finding>[] = [
 export function addAuditCommand(program: Command, run: Run): void {
   program
     .command('audit')
-    .description('recompute every account and check the invariants; exit code 1 on any difference')
-    .option('--json', 'print JSON')
+    .description('Recompute all accounts; exit with 1 on any mismatch')
+    .option('--json', 'Print JSON')
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
-/** Prints the findings; any difference sets exit code 1. */
+/** Prints the findings. Sets exit code 1 if there are any. */
 export async function runAudit(deps: Deps, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);
@@ -38,6 +38,6 @@ function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { j
     return;
   }
   if (findings.length > 0) print(findings, COLUMNS);
-  const verdict = findings.length === 0 ? 'no difference' : `${findings.length} differences`;
+  const verdict = ['no mismatch', '1 mismatch'][findings.length] ?? `${findings.length} mismatches`;
   process.stdout.write(`${accounts} accounts, ${instances} instances, ${ledgerEntries} ledger entries: ${verdict}\n`);
 }

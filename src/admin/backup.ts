@@ -15,15 +15,15 @@ const [MIN_RATE, MAX_RATE] = [32, 1_048_576];
 export function addBackupCommands(program: Command, run: Run): void {
   program
     .command('backup <file>')
-    .description('write a backup of the built-in PostgreSQL, also while gateways use it')
-    .option('--max-rate <kb>', `kB of data read in a second at most, ${MIN_RATE} to ${MAX_RATE}`, rate)
-    .option('--json', 'print JSON')
+    .description('Back up the built-in PostgreSQL, also while it is in use')
+    .option('--max-rate <kb>', `Read limit in kB per second, ${MIN_RATE} to ${MAX_RATE}`, rate)
+    .option('--json', 'Print JSON')
     .action(async (file: string, options: Output & { maxRate?: number }) => {
       const dataDir = builtInDataDir('backup');
       const path = resolve(file);
       refuseUnwritable(path);
-      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR, ${dataDir}, holds no database`);
-      // Opened without migrations, unlike the gateway: a backup must not change the database.
+      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} holds no database`);
+      // Opened without migrations, unlike in the gateway: a backup must not change the database.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {
         const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });
@@ -35,8 +35,8 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
   program
     .command('restore <file>')
-    .description('make the database from a backup, in an empty DATA_DIR, and audit it')
-    .option('--json', 'print JSON')
+    .description('Create the database in an empty DATA_DIR, and audit it')
+    .option('--json', 'Print JSON')
     .action(async (file: string, options: Output) => {
       const dataDir = builtInDataDir('restore');
       await restore(resolve(file), dataDir);
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
 }
 
-/** Before a server is started for it. */
+/** Checks the path before a server is started for the backup. */
 function refuseUnwritable(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
   try {
@@ -59,7 +59,9 @@ function builtInDataDir(command: string): string {
   loadEnvFile();
   const { databaseUrl, dataDir } = readConfig(process.env);
   if (databaseUrl === null) return dataDir;
-  throw new ConfigError(`${command} is for the built-in PostgreSQL; DATABASE_URL is set: use that server's own tools`);
+  throw new ConfigError(
+    `${command} only works with the built-in PostgreSQL. DATABASE_URL is set; use that server's own tools`,
+  );
 }
 
 function rate(text: string): number {

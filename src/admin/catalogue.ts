@@ -16,7 +16,7 @@ export function addCatalogueCommands(program: Command, run: Run): void {
   addImport(program, run, 'template', 'templates', columns, importTemplates);
 }
 
-/** Of a file; `more` may be left out. */
+/** Columns of a file; those in `more` are optional. */
 interface Columns {
   columns: readonly string[];
   more: readonly string[];
@@ -30,14 +30,14 @@ function addImport(
   { columns, more }: Columns,
   apply: Import,
 ): void {
-  const others = more.length === 0 ? '' : `; also ${more.join(', ')}`;
+  const others = more.length === 0 ? '' : `; optional: ${more.join(', ')}`;
   program
     .command(noun)
-    .description(things)
+    .description(`Import ${things}`)
     .command('import <file>')
-    .description(`create or update ${things} from a CSV or JSON with ${columns.join(', ')}${others}`)
-    .option('--dry-run', 'check the file, and change nothing')
-    .option('--json', 'print JSON')
+    .description(`Create or update ${things} from a CSV or JSON file with ${columns.join(', ')}${others}`)
+    .option('--dry-run', 'Validate the file without changing anything')
+    .option('--json', 'Print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>
       run(async (deps) =>
         printImport(things, await apply(deps, recordsOf(file, columns), options.dryRun ?? false), options),

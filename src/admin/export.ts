@@ -6,8 +6,8 @@ import type { Run } from './run.js';
 export function addExportCommand(program: Command, run: Run): void {
   program
     .command('export')
-    .description('all that is stored about an account, as JSON; without keys and their hashes')
-    .requiredOption('--account <id>', 'the account')
+    .description("Print an account's stored data as JSON, without its keys")
+    .requiredOption('--account <id>', 'Account to export')
     .action(({ account }: { account: string }) =>
       run((deps) =>
         exportAccount(deps, account, async (text) => {

@@ -4,12 +4,13 @@ import { csvRecords } from '../domain/csv.js';
 import type { FileRecord } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** A JSON file is read whole, up to this size; a CSV is streamed and has no limit. */
+/** Maximum size of a JSON file, which is read as a whole. A CSV is streamed and has no limit. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const MAX_SHOWN = 100;
 
 /**
- * The records of a CSV file with a header, or of a JSON file with an array of objects. Refuses a file that is neither.
+ * Yields the records of a CSV file with a header, or of a JSON file with an array of objects. Throws for any other
+ * file.
  */
 export async function* recordsOf(file: string, columns: readonly string[]): AsyncGenerator<FileRecord> {
   try {
@@ -22,20 +23,20 @@ export async function* recordsOf(file: string, columns: readonly string[]): Asyn
   }
 }
 
-/** The line of a JSON record is its place in the array, from 1. */
+/** Yields the records of a JSON file; a record's line is its position in the array, from 1. */
 async function* jsonRecords(file: string): AsyncGenerator<FileRecord> {
   const text = await readFile(file, 'utf8');
   if (text.length > MAX_JSON_BYTES) throw invalid(`${file} is larger than ${MAX_JSON_BYTES} bytes; use CSV`);
   const list: unknown = JSON.parse(text);
-  if (!Array.isArray(list)) throw invalid(`${file} must hold an array of objects`);
+  if (!Array.isArray(list)) throw invalid(`${file} must contain an array of objects`);
   for (const [index, entry] of list.entries()) {
     const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
-    if (!isObject) throw invalid(`${file} must hold an array of objects; entry ${index + 1} is ${shown(entry)}`);
+    if (!isObject) throw invalid(`${file} must contain an array of objects; entry ${index + 1} is ${shown(entry)}`);
     yield { line: index + 1, fields: entry as Record<string, unknown> };
   }
 }
 
-/** A value that is no object, for a message. */
+/** Formats a value that isn't an object for a message. */
 function shown(value: unknown): string {
   return Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, MAX_SHOWN);
 }

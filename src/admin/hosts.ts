@@ -23,23 +23,23 @@ const BLOCK_COLUMNS: readonly Column<HostView['blocks'][number]>[] = [
   ['RUNS', ({ runs }) => runs ?? '-'],
 ];
 
-/** Commands about hosts: computers with an agent, whose GPUs are sold as one machine or as several. */
+/** Adds the commands for hosts: computers with an agent, whose GPUs are sold as one or several machines. */
 export function addHostCommands(program: Command, run: Run): void {
-  const host = program.command('host').description('computers with an agent, and the machines that they are sold as');
+  const host = program.command('host').description('Computers with an agent, sold as one or more machines');
   host
     .command('list')
-    .description('hosts by id')
-    .option('--json', 'print JSON')
+    .description('List hosts by id')
+    .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => show(await listHosts(deps), options)));
   host
     .command('show <id>')
-    .description('one host, and its machines')
-    .option('--json', 'print JSON')
+    .description('Show a host and its machines')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output) => run(async (deps) => showOne((await listHosts(deps, id))[0]!, options)));
   host
     .command('slices <id> <sizes>')
-    .description('sell its GPUs from now on as: all, whole, or sizes such as 1,2; what is rented goes on')
-    .option('--json', 'print JSON')
+    .description('Set the block sizes to sell: all, whole, or sizes such as 1,2; current rentals continue')
+    .option('--json', 'Print JSON')
     .action((id: string, sizes: string, options: Output) =>
       run(async (deps) => {
         await sellSlices(deps, id, readSizes(sizes));

@@ -18,12 +18,12 @@ const COLUMNS: readonly Column<InstanceRow>[] = [
 ];
 
 export function addInstanceCommands(program: Command, run: Run): void {
-  const instance = program.command('instance').description('rentals');
+  const instance = program.command('instance').description('Rentals');
   instance
     .command('list')
-    .description('live instances, newest first')
-    .option('--account <id>', 'of one account')
-    .option('--json', 'print JSON')
+    .description('List live instances, newest first')
+    .option('--account <id>', 'Only of this account')
+    .option('--json', 'Print JSON')
     .action((options: Output & { account?: string }) =>
       run(async (deps) => {
         const instances = await listInstances(deps, options.account ?? null);
@@ -35,7 +35,7 @@ export function addInstanceCommands(program: Command, run: Run): void {
     instance
       .command(`${name} <id>`)
       .description(description)
-      .option('--json', 'print JSON')
+      .option('--json', 'Print JSON')
       .action((id: string, { json }: Output) =>
         run(async (deps) => {
           const changed = await operatorAct(deps, id, action);
@@ -47,8 +47,8 @@ export function addInstanceCommands(program: Command, run: Run): void {
 }
 
 const ACTIONS = [
-  ['stop', 'STOP', 'stop a running instance'],
-  ['destroy', 'DESTROY', 'destroy an instance and its disk'],
+  ['stop', 'STOP', 'Stop a running instance'],
+  ['destroy', 'DESTROY', 'Destroy an instance and its disk'],
 ] as const;
 
 function asJson(instance: InstanceRow): object {

@@ -31,19 +31,21 @@ const COLUMNS: readonly Column<MachineView>[] = [
 const STATES = ['listed', 'drained', 'offline', 'retired'];
 
 const CHANGES: readonly [MachineChange, string][] = [
-  ['drain', 'no new deploys or starts; running instances continue'],
-  ['offline', 'like drain, for a machine that is unreachable'],
-  ['online', 'offer it again'],
-  ['retire', 'remove it for good; it must have no live instances'],
+  ['drain', 'Accept no new deploys or starts; running instances continue'],
+  ['offline', 'Like drain, for a machine that is unreachable'],
+  ['online', 'Offer the machine again'],
+  ['retire', 'Remove the machine permanently; it must have no live instances'],
 ];
 
 export function addMachineCommands(program: Command, run: Run): void {
-  const machine = program.command('machine').description('physical hosts');
+  const machine = program.command('machine').description('Machines: the units that renters rent');
   machine
     .command('import <file>')
-    .description(`create or update machines by id, all or none, from a CSV or JSON with ${MACHINE_COLUMNS.join(', ')}`)
-    .option('--dry-run', 'check the file, and change nothing')
-    .option('--json', 'print JSON')
+    .description(
+      `Create or update machines by id, all or none, from a CSV or JSON file with ${MACHINE_COLUMNS.join(', ')}`,
+    )
+    .option('--dry-run', 'Validate the file without changing anything')
+    .option('--json', 'Print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>
       run(async (deps) => {
         const report = await withProgress('machines', (onProgress) =>
@@ -57,10 +59,10 @@ export function addMachineCommands(program: Command, run: Run): void {
     );
   machine
     .command('list')
-    .description('machines by id')
-    .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
-    .option('--gpu <slug>', 'only those of this model')
-    .option('--json', 'print JSON')
+    .description('List machines by id')
+    .addOption(new Option('--state <state>', 'Only machines in this state').choices(STATES))
+    .option('--gpu <slug>', 'Only machines of this GPU model')
+    .option('--json', 'Print JSON')
     .action((options: Output & { state?: string; gpu?: string }) =>
       run(async (deps) => {
         const state = options.state?.toUpperCase() as MachineState | undefined;
@@ -69,15 +71,15 @@ export function addMachineCommands(program: Command, run: Run): void {
     );
   machine
     .command('show <id>')
-    .description('one machine')
-    .option('--json', 'print JSON')
+    .description('Show a machine')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output) => run(async (deps) => show([await findMachine(deps, id)], options)));
   addAgentCommands(machine, run);
   for (const [change, description] of CHANGES) {
     machine
       .command(`${change} <id>`)
       .description(description)
-      .option('--json', 'print JSON')
+      .option('--json', 'Print JSON')
       .action((id: string, options: Output) =>
         run(async (deps) => show([await changeMachine(deps, id, change)], options)),
       );

@@ -28,17 +28,17 @@ const COLUMNS: readonly Column<ModelPlan>[] = [
 ];
 
 export function addMarketCommands(program: Command, run: Run): void {
-  const market = program.command('market').description('market snapshots and the price sheet');
+  const market = program.command('market').description('Market snapshots and the price sheet');
   market
     .command('import <file>')
-    .description('compute prices from a CSV of listings and publish them as a new sheet')
-    .requiredOption('--date <day>', 'the date of the listings, such as 2026-11-20', day)
-    .option('--dry-run', 'show what would change, and change nothing')
+    .description('Compute prices from a CSV of listings and publish them as a new sheet')
+    .requiredOption('--date <day>', 'Date of the listings, such as 2026-11-20', day)
+    .option('--dry-run', 'Show the changes without publishing them')
     .option(
       '--accept-jumps',
-      'publish prices that move, and medians that are lost, by more than MARKET_MAX_JUMP_PERCENT',
+      'Publish even if prices or the share of lost medians change by more than MARKET_MAX_JUMP_PERCENT',
     )
-    .option('--json', 'print JSON')
+    .option('--json', 'Print JSON')
     .action((file: string, options: Options) =>
       run(async (deps) => {
         const rows = listingRows(recordsOf(file, LISTING_COLUMNS));
@@ -48,13 +48,13 @@ export function addMarketCommands(program: Command, run: Run): void {
         show(plan, options);
         if (options.dryRun) return;
         await publishPlan(deps, plan, options.acceptJumps ? null : deps.settings.marketMaxJumpPercent);
-        if (!options.json) process.stdout.write(`published the sheet of ${plan.date}\n`);
+        if (!options.json) process.stdout.write(`published the price sheet of ${plan.date}\n`);
       }),
     );
   market
     .command('status')
-    .description('the current sheet, and how the scheduled re-check of MARKET_SOURCE went')
-    .option('--json', 'print JSON')
+    .description('Show the current sheet and the state of the scheduled re-check of MARKET_SOURCE')
+    .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => showStatus(await recheckStatus(deps), options)));
 }
 
@@ -78,7 +78,7 @@ function showStatus(status: RecheckStatus, { json }: Output): void {
     ['Schedule', `${schedule} (UTC)`],
     ['Last succeeded', time(status.lastSucceededAt)],
     ['Last failed', time(status.lastFailedAt)],
-    ...(lastError === null ? [] : [['Because', lastError] as [string, string]]),
+    ...(lastError === null ? [] : [['Last error', lastError] as [string, string]]),
     ['Next', source === null ? '-' : time(status.nextAt)],
   ];
   process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${visible(text)}\n`).join(''));
@@ -95,9 +95,9 @@ function show(plan: MarketPlan, { json }: Options): void {
   const unknown = [...plan.unknownSlugs].map(([slug, rows]) => `${slug} (${rows})`).join(', ');
   const lines = [
     `${plan.listings} listings of ${plan.models.length} models; ${changed.length} models change`,
-    ...(unknown === '' ? [] : [`unknown models, left out: ${unknown}`]),
+    ...(unknown === '' ? [] : [`skipped unknown models: ${unknown}`]),
     ...more(plan.unknownCount, named, ' rows of other unknown models'),
-    ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing, which counts once:`]),
+    ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing; each listing counts once:`]),
     ...plan.repeated.map(({ line, listingId }) => `  line ${line}: ${listingId}`),
     ...more(plan.repeatedCount, plan.repeated.length),
     ...(plan.rejectedCount === 0 ? [] : [`${plan.rejectedCount} rows rejected:`]),

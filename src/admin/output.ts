@@ -3,7 +3,7 @@ import { formatUsd } from '../domain/rules/money.js';
 import { formatInstant, type Instant, instantOf } from '../domain/rules/time.js';
 import { visible, visibleJson } from '../visible.js';
 
-/** How a command's answer is written: a table for people, or JSON for scripts. */
+/** Output format of a command: a table for people, or JSON for scripts. */
 export interface Output {
   json?: boolean;
 }
@@ -30,7 +30,7 @@ export function printJson(value: unknown): void {
 const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** Of CSV: a text that a spreadsheet would take for a formula is led by an apostrophe; a number is none. */
+/** Prefixes CSV text that a spreadsheet would take for a formula with an apostrophe; numbers stay unchanged. */
 export const CSV_CAST = {
   string: (text: string) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text),
 };
@@ -47,7 +47,7 @@ export function timeOrNull(value: Instant | Date | null): string | null {
   return value === null ? null : time(value);
 }
 
-/** On a terminal, shows how many records `work` has read. */
+/** Runs `work`; on a terminal, shows how many records it has read. */
 export async function withProgress<T>(
   things: string,
   work: (onProgress?: (count: number) => void) => Promise<T>,
@@ -66,5 +66,6 @@ export function printImport(
   options: Output & { dryRun?: boolean },
 ): void {
   if (options.json) printJson({ created, updated, dry_run: options.dryRun ?? false });
-  else process.stdout.write(`${options.dryRun ? 'would be ' : ''}created ${created}, updated ${updated} ${things}\n`);
+  else
+    process.stdout.write(`${options.dryRun ? 'would have ' : ''}created ${created} and updated ${updated} ${things}\n`);
 }

@@ -12,6 +12,7 @@ import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
 import { addBackupCommands } from './backup.js';
 import { addCatalogueCommands } from './catalogue.js';
+import { EXAMPLES } from './examples.js';
 import { addExportCommand } from './export.js';
 import { addHostCommands } from './hosts.js';
 import { addInstanceCommands } from './instances.js';
@@ -24,9 +25,9 @@ import { addTopUpCommands } from './top-ups.js';
 import { addVolumeCommands } from './volumes.js';
 
 const BAD_INPUT = 2;
-const NO_COMMAND = 'a command is missing; --help lists them';
+const NO_COMMAND = 'missing command; --help lists the commands';
 
-/** Runs an operator command; `run` gives it a database. Returns its exit code. */
+/** Runs an operator command, to which `run` passes the dependencies. Returns the exit code. */
 export async function runCommand(args: readonly string[], run: Run): Promise<number> {
   try {
     await createProgram(run).parseAsync(args, { from: 'user' });
@@ -36,36 +37,61 @@ export async function runCommand(args: readonly string[], run: Run): Promise<num
   }
 }
 
-/** All operator commands; each does its work through `run`. */
+const GROUPS = {
+  'Accounts and money:': [
+    addAccountCommands,
+    addKeyCommands,
+    addStatementCommand,
+    addTopUpCommands,
+    addExportCommand,
+    addAuditCommand,
+  ],
+  'Rentals:': [addInstanceCommands, addVolumeCommands, addSecretCommands],
+  'Machines:': [addMachineCommands, addHostCommands],
+  'Catalogue and prices:': [addCatalogueCommands, addMarketCommands],
+  'Database:': [addBackupCommands],
+};
+
+const NOTES = `
+Examples:
+  admin account create --name "Acme GmbH" --credit 100
+  admin machine enroll rig-1 --region us-tx --online
+
+Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input, no change`;
+
+/** Returns the program with all operator commands. */
 export function createProgram(run: Run): Command {
   const program = new Command('admin')
-    .description('Operator commands of the GPU rental gateway. DATABASE_URL or DATA_DIR selects the database.')
-    .configureHelp({ showGlobalOptions: true })
+    .description('Operator commands. They use the database of DATABASE_URL or DATA_DIR.')
+    .helpOption('-h, --help', 'Print help')
+    .helpCommand('help [command]', 'Print help for a command')
+    .addHelpText('after', ({ error }) => (error ? '' : NOTES))
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
     .configureOutput({ writeErr: (text) => complain(text.replace(/^error: /, '').replace(/^Usage:.*/s, NO_COMMAND)) });
-  addAccountCommands(program, run);
-  addKeyCommands(program, run);
-  addInstanceCommands(program, run);
-  addMarketCommands(program, run);
-  addCatalogueCommands(program, run);
-  addMachineCommands(program, run);
-  addHostCommands(program, run);
-  addStatementCommand(program, run);
-  addTopUpCommands(program, run);
-  addSecretCommands(program, run);
-  addVolumeCommands(program, run);
-  addAuditCommand(program, run);
-  addBackupCommands(program, run);
-  addExportCommand(program, run);
-  exitByException(program);
+  for (const [heading, groups] of Object.entries(GROUPS)) {
+    program.commandsGroup(heading);
+    for (const add of groups) add(program, run);
+  }
+  finish(program, []);
   return program;
 }
 
-function exitByException(command: Command): void {
-  command.exitOverride();
-  for (const child of command.commands) exitByException(child);
+/** Returns a command's name and arguments for the list of commands; its options are in its own help. */
+function subcommandTerm(command: Command): string {
+  const names = command.registeredArguments.map((each) => (each.required ? `<${each.name()}>` : `[${each.name()}]`));
+  return [command.name(), ...names].join(' ');
 }
 
-/** 0 success, 2 bad input (nothing was changed), 1 any other error. */
+/** Makes a command and its subcommands throw instead of exiting, and adds examples to their help. */
+function finish(command: Command, path: readonly string[]): void {
+  command.exitOverride().helpOption('-h, --help', 'Print help');
+  if (command.commands.length > 0) command.helpCommand('help [command]', 'Print help for a command');
+  const example = EXAMPLES[path.join(' ')];
+  if (example !== undefined) command.addHelpText('after', ({ error }) => (error ? '' : `\nExample:\n  ${example}`));
+  for (const child of command.commands) finish(child, [...path, child.name()]);
+}
+
+/** Returns 2 for bad input (nothing was changed), otherwise 1; 0 after help. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;
@@ -78,12 +104,12 @@ function exitCodeOf(error: unknown): number {
         .join(''),
     );
   else if (expected) complain((error as Error).message);
-  else if (isUnavailable(error)) complain(`temporarily unavailable, try again: ${unavailableReason(error)}`);
+  else if (isUnavailable(error)) complain(`temporarily unavailable; try again: ${unavailableReason(error)}`);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return badInput ? BAD_INPUT : 1;
 }
 
-/** Always one line. */
+/** Writes one line to standard error. */
 export function complain(text: string): void {
   process.stderr.write(`${visible(text.trim().replace(/\s*\n\s*/g, ' '))}\n`);
 }

@@ -6,15 +6,15 @@ import type { Run } from './run.js';
 export function addSecretCommands(program: Command, run: Run): void {
   program
     .command('secret')
-    .description("renters' secrets")
+    .description("Renters' secrets")
     .command('reseal')
-    .description('encrypt all with the first key of SECRETS_KEY, after the key was turned over')
-    .option('--json', 'print JSON')
+    .description('Reseal all secrets with the first key of SECRETS_KEY, after a key rotation')
+    .option('--json', 'Print JSON')
     .action(({ json }: Output) =>
       run(async (deps) => {
         const resealed = await resealSecrets(deps);
         if (json) printJson({ resealed });
-        else process.stdout.write(`${resealed} secrets are encrypted with the first key\n`);
+        else process.stdout.write(`resealed ${resealed} secrets with the first key\n`);
       }),
     );
 }

@@ -13,7 +13,7 @@ interface Options {
   json?: boolean;
 }
 
-/** One row of a statement, whatever it is about. */
+/** A row of a statement. */
 interface Row {
   kind: string;
   subject: string;
@@ -38,21 +38,21 @@ const COLUMNS: readonly Column<Row>[] = [
 export function addStatementCommand(program: Command, run: Run): void {
   program
     .command('statement <account>')
-    .description('what changed a balance in a period, line by line')
-    .requiredOption('--from <time>', 'first second: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
-    .option('--to <time>', 'end, exclusive; default: now', instant)
-    .addOption(new Option('--format <format>', 'how to write it').choices(['table', 'json', 'csv']).default('table'))
-    .option('--json', 'the same as --format json')
+    .description('Show what changed a balance in a period, line by line')
+    .requiredOption('--from <time>', 'Start, inclusive: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
+    .option('--to <time>', 'End, exclusive (default: now)', instant)
+    .addOption(new Option('--format <format>', 'Output format').choices(['table', 'json', 'csv']).default('table'))
+    .option('--json', 'Same as --format json')
     .action((account: string, { from, to, format, json }: Options) =>
       run(async (deps) => write(await statement(deps, account, { from, to: to ?? null }), json ? 'json' : format)),
     );
 }
 
-function write(made: Statement, format: Options['format']): void {
-  if (format === 'json') printJson(asJson(made));
+function write(result: Statement, format: Options['format']): void {
+  if (format === 'json') printJson(asJson(result));
   else if (format === 'csv')
-    process.stdout.write(stringify(rowsOf(made), { header: true, columns: CSV_COLUMNS, cast: CSV_CAST }));
-  else print(rowsOf(made), COLUMNS);
+    process.stdout.write(stringify(rowsOf(result), { header: true, columns: CSV_COLUMNS, cast: CSV_CAST }));
+  else print(rowsOf(result), COLUMNS);
 }
 
 const CSV_COLUMNS = {
@@ -66,7 +66,7 @@ const CSV_COLUMNS = {
   note: 'note',
 };
 
-/** Charges are negative, so the amounts from the opening balance to the last line add up to the closing balance. */
+/** Returns the rows of a statement. Charges are negative, so all amounts above the closing balance add up to it. */
 function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
   const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
   return [

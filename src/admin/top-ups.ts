@@ -76,56 +76,56 @@ const LINE_COLUMNS = {
 };
 
 export function addTopUpCommands(program: Command, run: Run): void {
-  const topUp = program.command('topup').description('credit paid in cryptocurrency');
+  const topUp = program.command('topup').description('Credit paid in cryptocurrency');
   topUp
     .command('list')
-    .description('the newest 1000 top-ups of all accounts')
-    .option('--account <id>', 'of this account alone')
-    .addOption(new Option('--state <state>', 'in this state alone').choices(STATES.map((state) => state.toLowerCase())))
-    .option('--aside', 'instead: callbacks that are kept aside')
-    .option('--json', 'print JSON')
+    .description('List the newest 1000 top-ups of all accounts')
+    .option('--account <id>', 'Only of this account')
+    .addOption(new Option('--state <state>', 'Only in this state').choices(STATES.map((state) => state.toLowerCase())))
+    .option('--aside', 'List the callbacks set aside for review instead')
+    .option('--json', 'Print JSON')
     .action((options: Output & { account?: string; state?: string; aside?: boolean }) =>
       run((deps) => (options.aside ? showAside(deps, options) : list(deps, options))),
     );
   topUp
     .command('show <id>')
-    .description('one top-up with its payments')
-    .option('--json', 'print JSON')
+    .description('Show a top-up with its payments')
+    .option('--json', 'Print JSON')
     .action((id: string, options: Output) => run(async (deps) => show(await showTopUp(deps, id), options)));
-  decision(topUp.command('credit <id>'), 'credit a payment that is kept aside, not final, or was never reported')
-    .option('--amount <usd>', 'what it is worth in USD, where the processor did not say', amount)
+  decision(topUp.command('credit <id>'), 'Credit a payment that is quarantined, not final, or was never reported')
+    .option('--amount <usd>', "Value in USD, if the processor didn't report one", amount)
     .action((id: string, options: Output & Decision & { amount?: Micro }) =>
       run(async (deps) => show(await creditPayment(deps, id, { ...options, usdMicro: options.amount }), options)),
     );
-  decision(topUp.command('refuse <id>'), 'refuse a payment for good, or take back one that was credited').action(
+  decision(topUp.command('refuse <id>'), 'Refuse a payment permanently, or reverse a credited one').action(
     (id: string, options: Output & Decision) =>
       run(async (deps) => show(await refusePayment(deps, id, options), options)),
   );
   topUp
     .command('forget <id>')
-    .description('remove a callback that is kept aside')
+    .description('Remove a callback that was quarantined')
     .action((id: string) => run((deps) => removeQuarantined(deps, id)));
-  decision(topUp.command('refund <id>'), 'book what was sent back: at most the balance')
-    .requiredOption('--amount <usd>', 'USD that was sent back', amount)
+  decision(topUp.command('refund <id>'), 'Book a refund of at most the balance')
+    .requiredOption('--amount <usd>', 'USD that you sent back', amount)
     .action((id: string, options: Output & Decision & { amount: Micro }) =>
       run(async (deps) => show(await refundTopUp(deps, id, { ...options, usdMicro: options.amount }), options)),
     );
   topUp
     .command('export')
-    .description('what top-ups moved in a period, for bookkeeping')
-    .requiredOption('--from <date>', 'first day: 2026-11-01', day)
-    .requiredOption('--to <date>', 'day after the last', day)
-    .option('--csv', 'print CSV (the default)')
-    .option('--json', 'print JSON')
+    .description('Export what top-ups booked in a period, for bookkeeping')
+    .requiredOption('--from <date>', 'First day, such as 2026-11-01', day)
+    .requiredOption('--to <date>', 'Day after the last one', day)
+    .option('--csv', 'Print CSV (default)')
+    .option('--json', 'Print JSON')
     .action((options: Output & { from: Instant; to: Instant }) => run((deps) => exportLines(deps, options)));
 }
 
 function decision(command: Command, description: string): Command {
   return command
     .description(description)
-    .requiredOption('--transaction <id>', 'the transaction, as its network names it')
-    .requiredOption('--note <text>', 'why, kept with the payment or ledger entry')
-    .option('--json', 'print JSON');
+    .requiredOption('--transaction <id>', 'Transaction id on its network')
+    .requiredOption('--note <text>', 'Reason, stored with the payment or ledger entry')
+    .option('--json', 'Print JSON');
 }
 
 async function list(deps: Deps, options: Output & { account?: string; state?: string }): Promise<void> {

@@ -28,13 +28,13 @@ interface CheckOptions extends Output {
   readData?: boolean;
 }
 
-/** Commands about the volumes of accounts and the store that they lie in. */
+/** Adds the commands for volumes and the store of their snapshots. */
 export function addVolumeCommands(program: Command, run: Run): void {
-  const volume = program.command('volume').description("accounts' volumes, and the store that their snapshots lie in");
+  const volume = program.command('volume').description('Volumes and the store of their snapshots');
   volume
     .command('list')
-    .description('all volumes that the store has something of')
-    .option('--json', 'print JSON')
+    .description('List all volumes that have data in the store')
+    .option('--json', 'Print JSON')
     .action(({ json }: Output) =>
       run(async (deps) => {
         const volumes = await viewVolumes(deps);
@@ -44,11 +44,9 @@ export function addVolumeCommands(program: Command, run: Run): void {
     );
   volume
     .command('check [id]')
-    .description(
-      'compare store and database, and check the repositories with restic; exit code 1 for whatever is wrong',
-    )
-    .option('--read-data', 'read every byte that is stored')
-    .option('--json', 'print JSON')
+    .description('Compare store and database, and check the repositories with restic; exit with 1 on any fault')
+    .option('--read-data', 'Also read and verify all stored data')
+    .option('--json', 'Print JSON')
     .action((id: string | undefined, options: CheckOptions) => run((deps) => check(deps, id ?? null, options)));
 }
 
@@ -70,13 +68,17 @@ async function check(deps: Deps, only: string | null, { json, readData = false }
 function linesOf({ differences, strangers }: StoreComparison, faults: readonly CheckedRepository[], checked: number) {
   return [
     ...differences.flatMap(({ volumeId, isGone, missing, unknown }) => [
-      ...(isGone ? [`${volumeId}: the store has nothing of it; it is older than the database, or another one`] : []),
-      ...(missing.length > 0 && !isGone
-        ? [`${volumeId}: the store lacks ${missing.length} snapshots of the database`]
+      ...(isGone
+        ? [`${volumeId}: the store has none of its snapshots; the store is older than the database or a different one`]
         : []),
-      ...(unknown.length > 0 ? [`${volumeId}: the database lacks ${unknown.length} snapshots of the store`] : []),
+      ...(missing.length > 0 && !isGone
+        ? [`${volumeId}: ${missing.length} snapshots of the database are missing in the store`]
+        : []),
+      ...(unknown.length > 0
+        ? [`${volumeId}: ${unknown.length} snapshots of the store are missing in the database`]
+        : []),
     ]),
-    ...strangers.map((id) => `${id}: the database does not know it; nothing of it is ever erased by itself`),
+    ...strangers.map((id) => `${id}: unknown to the database; its data is never erased automatically`),
     ...faults.map(({ volumeId, fault }) => `${volumeId}: ${fault!.replace(/\s*\n\s*/g, ' | ')}`),
     `${checked} repositories checked, ${faults.length} with faults`,
   ];

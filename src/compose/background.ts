@@ -15,17 +15,17 @@ import { volumeLog } from '../log-volumes.js';
 
 export interface BackgroundOptions {
   log: Logger;
-  /** Of this gateway, such as http://127.0.0.1:4000. */
+  /** Address of this gateway, such as http://127.0.0.1:4000. */
   address: string;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;
 }
 
-/** What a gateway does without being asked. */
+/** Background work of a gateway. */
 export interface BackgroundWork {
-  /** No more requests to other services are begun; resolves when those under way have ended. */
-  stopAskingOthers(): Promise<void>;
-  /** Everything else; what was heard of host agents is written. */
+  /** Starts no further requests to other services; resolves when those in flight have ended. */
+  stopOutgoing(): Promise<void>;
+  /** Stops everything else and writes the reports received from host agents. */
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
   return {
-    stopAskingOthers: async () => {
+    stopOutgoing: async () => {
       await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
     },
     stop: async () => {

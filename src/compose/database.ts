@@ -14,7 +14,7 @@ import type { Traces } from '../traces/traces.js';
 /** The database can't be reached or migrated; the message is one line that names the setting. */
 export class DatabaseUnusable extends Error {}
 
-/** Cutting a connection does not end its query. */
+/** Time limit for closing; closing a connection does not end its query. */
 const CLOSE_MS = 1_000;
 
 export interface OpenDatabase {
@@ -22,7 +22,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** Opens the configured database, the embedded one if there is no address, and applies pending migrations. */
+/** Opens the configured database, or the embedded one without DATABASE_URL, and applies pending migrations. */
 export async function openConfiguredDatabase(
   config: Config,
   log: Logger,
@@ -41,23 +41,23 @@ export async function openConfiguredDatabase(
     await embedded?.release();
   };
   try {
-    // The pool's connections time out on a host that does not answer; the migrations' connection does not.
+    // The pool's connections time out if the host doesn't answer; the migrations' connection doesn't.
     await db.pool.query('select 1');
     const applied = await noteIfSlow(
       (note) => log.info(note),
-      'checking the database, and applying pending migrations',
+      'checking the database and applying pending migrations',
       () => applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations')),
     );
-    if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
+    if (applied.length > 0) log.info({ migrations: applied }, 'applied database migrations');
     return { db, close };
   } catch (error) {
     await close();
     const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
-    throw new DatabaseUnusable(`${setting} names a database that can't be used: ${reasonOf(error)}`, { cause: error });
+    throw new DatabaseUnusable(`can't use the database of ${setting}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Waits for work that is ending, but no longer: a query waiting for a lock must not keep the process from ending. */
+/** Waits up to `ms` for work that is ending: a query waiting for a lock must not keep the process from ending. */
 export function within(ms: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }

@@ -19,8 +19,8 @@ import type { Traces } from '../traces/traces.js';
 import { FolderStore } from '../volumes/folder-store.js';
 import { hasRestic, runRestic } from '../volumes/restic.js';
 
-/*
- * What an operator may leave out. Each is null then, and its library is imported only when it is used: the clients of
+/**
+ * Parts that an operator may leave out. Each is null then, and its library is imported only when used: the clients of
  * Redis, metrics and traces take megabytes.
  */
 
@@ -34,8 +34,7 @@ export async function openMetrics(config: Config, log: Logger): Promise<Metrics 
   const { metricsPort: port, metricsHost: host } = config;
   if (port === null) return null;
   const { createMetrics } = await import('../metrics/metrics.js');
-  const onFault = (error: unknown) =>
-    log.warn({ err: error }, 'the figures of the database are missing in the metrics');
+  const onFault = (error: unknown) => log.warn({ err: error }, 'database metrics are missing from this scrape');
   return createMetrics({ host, port, hasPayments: config.payments !== null, onFault });
 }
 
@@ -44,8 +43,8 @@ export async function openTraces(config: Config, log: Logger): Promise<Traces | 
   if (url === null) return null;
   const { openTraces } = await import('../traces/traces.js');
   const onDelivery = (reason: string | null) => {
-    if (reason === null) log.info('traces are sent again');
-    else log.warn({ reason }, 'traces can not be sent and are dropped');
+    if (reason === null) log.info('sending traces works again');
+    else log.warn({ reason }, "can't send traces; dropping them");
   };
   return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
 }
@@ -55,18 +54,18 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
   if (url === null || from === null) return null;
   const { createMailSender } = await import('../mail/send.js');
   const onDelivery = (reason: string | null) => {
-    if (reason === null) log.info('mails are sent again');
-    else log.warn({ reason }, 'mails can not be sent and are tried again');
+    if (reason === null) log.info('sending mail works again');
+    else log.warn({ reason }, "can't send mail; retrying");
   };
   return createMailSender({ url, tls, from, onDelivery });
 }
 
-/** Null where this machine has none. */
+/** Returns the runner of restic; null if it isn't installed. */
 export async function findRestic(): Promise<RunRestic | null> {
   return (await hasRestic()) ? runRestic : null;
 }
 
-/** Nothing is asked of the store yet: it may be away. */
+/** Opens the store without contacting it: it may be unreachable. */
 export async function openVolumeStore({ volumeStore, dataDir }: Config): Promise<VolumeStore> {
   if (volumeStore === null) return new FolderStore(join(dataDir, 'volumes'));
   const { S3Store } = await import('../volumes/s3-store.js');
@@ -81,7 +80,7 @@ export interface OpenSsh {
   address: NonNullable<Settings['ssh']>;
 }
 
-/** Listens; connections are closed at once until the server is given what it serves. */
+/** Listens; connections are closed immediately until the server has something to serve. */
 export async function openSsh(config: Config, db: Database, clock: Clock, log: Logger): Promise<OpenSsh | null> {
   if (config.sshPort === null) return null;
   const { privateKey, publicKey } = await hostKey({ db, clock });
@@ -90,7 +89,7 @@ export async function openSsh(config: Config, db: Database, clock: Clock, log: L
   return { server, address: { host: config.serviceDomain, port, hostKey: publicKey } };
 }
 
-/** Listens; connections are closed at once until it is given what it serves. */
+/** Listens; connections are closed immediately until the ports have something to serve. */
 export async function openTcpPorts({ tcpPorts, host }: Config, log: Logger): Promise<TcpPorts | null> {
   if (tcpPorts === null) return null;
   const ports = new TcpPorts(log);

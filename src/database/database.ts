@@ -7,18 +7,18 @@ import { createPool, type NotifyMode } from './pool.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
 
-/** The two ways to the database: Prisma for reading the graph, the pool for the domain's own statements. */
+/** The two ways to access the database: Prisma to read the graph, the pool for the domain's own statements. */
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** Runs the writes of one account one after the other. */
+  /** Runs the writes of one account sequentially. */
   accountQueue: KeyedQueue;
   /** Changes made by any process. */
   notices: Notices;
   close(): Promise<void>;
 }
 
-/** `acquireTimeoutMs`: how long a caller waits for a connection; by default as long as a request may. */
+/** Opens the database. `acquireTimeoutMs`: maximum wait for a connection; by default that of a request. */
 export function openDatabase(
   connectionString: string,
   notifyMode: NotifyMode = 'within',

@@ -1,9 +1,9 @@
 import { QueueTimeout } from './keyed-queue.js';
 
-/** SQLSTATE: serialization failure, deadlock, unique violation. */
+/** SQLSTATE: serialization failure, deadlock. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
-/** An instance and its first intervals are written together: PostgreSQL names whichever collision it meets first. */
+/** Primary keys of rows written together: PostgreSQL names whichever collides first. */
 const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
 /** SQLSTATE classes of a database that can't serve now: connection, resources, object in use, operator, system. */
 const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
@@ -18,7 +18,7 @@ const UNAVAILABLE_ERRNOS = new Set([
 ]);
 /** Prisma: can't reach, timed out reaching, connection closed, no pool connection, no transaction in time. */
 const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
-/** Faults that pg reports by message only. */
+/** Faults that pg reports only by message. */
 const UNAVAILABLE_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|server closed/i;
 const MAX_CAUSES = 5;
@@ -28,21 +28,21 @@ export function isConflict(error: unknown): boolean {
   return code !== undefined && (CONFLICT_STATES.has(code) || isIdCollision(error));
 }
 
-/** Two new instances drew the same random id. */
+/** Whether two new instances drew the same random id. */
 function isIdCollision(error: unknown): boolean {
   return (
     sqlState(error) === UNIQUE_VIOLATION && ID_CONSTRAINTS.has((error as { constraint?: string }).constraint ?? '')
   );
 }
 
-/** True when the database is unreachable or too busy: the caller may try again later. */
+/** Whether the database is unreachable or too busy, so that the caller may retry later. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof QueueTimeout) return true;
   let fault = error;
   for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
     const { code, message, cause, originalError, syscall } = fault as Record<string, unknown>;
     const named = typeof code === 'string' || typeof code === 'number' ? String(code) : '';
-    // A socket that is missing; a missing file is another matter.
+    // A missing socket; a missing file is a different fault.
     if (named === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return false;
     if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
     if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** The advisory lock of Prisma's own engine. */
+/** Advisory lock of Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
-/** Maximum wait for another process that migrates, and how often this one polls. A slow machine takes minutes. */
-const TURN_LIMIT_MS = 600_000;
-const TURN_EVERY_MS = 200;
+/** Maximum wait for another process that migrates, and the polling interval. A slow machine takes minutes. */
+const LOCK_WAIT_MS = 600_000;
+const LOCK_POLL_MS = 200;
 /**
- * The longest wait for a table in use. Other users of the table wait behind the migration, so this is shorter than
- * LOCK_TIMEOUT_MS, after which gateways give up; the migration then gives way and tries again.
+ * Maximum wait for a table in use. Other users of the table wait behind the migration, so this is shorter than
+ * LOCK_TIMEOUT_MS, after which gateways give up. The migration then releases its locks and retries.
  */
 const TABLE_LIMIT = '2s';
 const TABLE_TRIES = 30;
 const PAUSE_MS = 500;
-/** An index that is made beside the traffic keeps nobody waiting while it waits for older transactions. */
+/** Maximum wait of an index built concurrently: while it waits for older transactions, it blocks no other client. */
 const CONCURRENT_LIMIT = '10min';
 /** SQLSTATE of a lock that was not obtained in time. */
 const NOT_LOCKED = '55P03';
@@ -39,7 +39,7 @@ const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
 interface Migration {
   name: string;
   sql: string;
-  /** The index that it creates concurrently, if that is what it does. */
+  /** The index that it creates concurrently; null for any other migration. */
   concurrentIndex: string | null;
   /** SHA-256 of the SQL, in hex. */
   checksum: string;
@@ -54,9 +54,9 @@ interface AppliedMigration {
 /**
  * Applies the new migrations in `directory` (folders with a `migration.sql`, in the order of their names) and records
  * them as `prisma migrate deploy` does, which can continue from there. Concurrent runs are safe. Returns the names
- * applied. Each migration runs in one transaction with its record, so that one that is killed leaves nothing; it must
- * not end that transaction (COMMIT). A single CREATE INDEX CONCURRENTLY is a migration of its own; a killed one starts
- * again. Throws an Error with a one-line message when records and folder disagree or a migration fails.
+ * applied. Each migration runs in one transaction with its record, so that a killed one leaves nothing; it must not end
+ * that transaction (COMMIT). A single CREATE INDEX CONCURRENTLY is its own migration; a killed one is restarted. Throws
+ * an Error with a one-line message if records and folder disagree or a migration fails.
  */
 export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
   const migrations = await readMigrations(directory);
@@ -66,10 +66,10 @@ export async function applyMigrations(connectionString: string, directory: strin
   await client.connect();
   try {
     await client.query(`SET TIME ZONE 'UTC'; SET statement_timeout = 0; SET lock_timeout = '${TABLE_LIMIT}'`);
-    await takeTurn(client);
+    await acquireLock(client);
     const applied = await readApplied(client);
-    const canBeginAnew = new Set(migrations.filter((each) => each.concurrentIndex !== null).map(({ name }) => name));
-    const kept = applied.filter(({ name, finished }) => finished || !canBeginAnew.has(name));
+    const restartable = new Set(migrations.filter((each) => each.concurrentIndex !== null).map(({ name }) => name));
+    const kept = applied.filter(({ name, finished }) => finished || !restartable.has(name));
     refuseDisagreement(migrations, kept);
     const done = new Set(kept.map(({ name }) => name));
     const fresh = migrations.filter(({ name }) => !done.has(name));
@@ -93,22 +93,25 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   return Promise.all(names.sort().map(read));
 }
 
-/** Asks again and again: whoever waits within PostgreSQL is a transaction that CREATE INDEX CONCURRENTLY waits for. */
-async function takeTurn(client: Client): Promise<void> {
-  for (let waitedMs = 0; waitedMs <= TURN_LIMIT_MS; waitedMs += TURN_EVERY_MS) {
-    const asked = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [PRISMA_LOCK]);
-    if (asked.rows[0]!.mine) return;
-    await sleep(TURN_EVERY_MS);
+/**
+ * Acquires the migration lock by polling: a session that waits for it inside PostgreSQL is a transaction that CREATE
+ * INDEX CONCURRENTLY waits for.
+ */
+async function acquireLock(client: Client): Promise<void> {
+  for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_POLL_MS) {
+    const attempt = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [PRISMA_LOCK]);
+    if (attempt.rows[0]!.mine) return;
+    await sleep(LOCK_POLL_MS);
   }
-  const limit = `${TURN_LIMIT_MS / 1_000} s`;
-  throw new Error(`Another process has been migrating this database for ${limit}; try again when it is done.`);
+  const limit = `${LOCK_WAIT_MS / 1_000} s`;
+  throw new Error(`another process has been migrating this database for ${limit}; retry when it is done`);
 }
 
 function isNotLocked(error: unknown): boolean {
   return (error as { code?: string }).code === NOT_LOCKED;
 }
 
-/** The recorded migrations that are not rolled back; creates the table if it is missing. */
+/** Returns the recorded migrations that are not rolled back; creates the table if it is missing. */
 async function readApplied(client: Client): Promise<AppliedMigration[]> {
   const found = await client.query<{ present: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`,
@@ -126,13 +129,13 @@ function refuseDisagreement(migrations: Migration[], applied: AppliedMigration[]
   for (const { name, checksum, finished } of applied) {
     const expected = checksums.get(name);
     if (!finished)
-      throw new Error(`Migration ${name} started here and failed; resolve it with: prisma migrate resolve.`);
+      throw new Error(`migration ${name} started here and failed; resolve it with: prisma migrate resolve`);
     if (expected === undefined) {
       throw new Error(
-        `The database is newer than this version of the program: it has migration ${name}, which this version does not have.`,
+        `the database is newer than this version of the program: it has migration ${name}, which this version lacks`,
       );
     }
-    if (expected !== checksum) throw new Error(`Migration ${name} was changed after it had been applied here.`);
+    if (expected !== checksum) throw new Error(`migration ${name} was changed after it had been applied here`);
   }
 }
 
@@ -143,7 +146,7 @@ async function applyPatiently(client: Client, migration: Migration): Promise<voi
       return await once(client, migration);
     } catch (error) {
       if (!isNotLocked(error) || tries === TABLE_TRIES) {
-        throw new Error(`Migration ${migration.name} failed: ${(error as Error).message}`, { cause: error });
+        throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error });
       }
     }
     await sleep(PAUSE_MS);
@@ -169,14 +172,14 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
   }
 }
 
-/** A run that was killed left an unfinished record, and maybe an index that nobody can use. */
-const FORGET_UNFINISHED = `DELETE FROM _prisma_migrations
+/** Removes the unfinished record of a killed run, which may also have left an unusable index. */
+const DELETE_UNFINISHED = `DELETE FROM _prisma_migrations
   WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL`;
 
 async function applyConcurrently(client: Client, migration: Migration): Promise<void> {
   const { name, sql, checksum, concurrentIndex } = migration;
   await client.query(`SET lock_timeout = '${CONCURRENT_LIMIT}'`);
-  const { rowCount: unfinished } = await client.query(FORGET_UNFINISHED, [name]);
+  const { rowCount: unfinished } = await client.query(DELETE_UNFINISHED, [name]);
   if (unfinished! > 0) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${concurrentIndex}"`);
   const id = randomUUID();
   await client.query(BEGIN_RECORD, [id, checksum, name]);

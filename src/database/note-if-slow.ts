@@ -1,4 +1,4 @@
-/** A step of a start that takes longer is logged. */
+/** Duration after which a step of a start is logged. */
 export const SLOW_MS = 3_000;
 
 /** Runs `work`; if that takes longer than `SLOW_MS`, `note` receives the message once, while it still runs. */

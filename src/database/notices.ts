@@ -6,7 +6,7 @@ import type { NotifyMode } from './pool.js';
 /** A change, as the triggers of the migrations `change_notices` and `market_recheck` report it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
-  /** A container changed what it does. Its instance did not change. */
+  /** A container changed what it does; its instance did not change. */
   | { table: 'container'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
@@ -16,26 +16,26 @@ export type Notice =
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'top_up'; id: string; account: string }
-  /** Which TCP ports lead where. */
+  /** The assignment of TCP ports changed. */
   | { table: 'tcp_port' }
-  /** Which ports of an instance anybody may visit. */
+  /** The public ports of an instance changed. */
   | { table: 'open_port'; id: string }
   /**
-   * A tunnel into an instance is wanted (domain/fleet/tunnel-requests.ts). It has no row, because it is over within
-   * seconds.
+   * A client requests a tunnel into an instance (domain/fleet/tunnel-requests.ts). It has no row, because it is over
+   * within seconds.
    */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' }
-  /** No table: background work may be due earlier than was known (domain/background.ts, migration `due_work`). */
+  /** No table: background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
   | { table: 'due_work' };
 
 export const DUE_WORK: Notice = { table: 'due_work' };
 
 export interface Listener {
   /**
-   * `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any
-   * order.
+   * Receives a notice. `isOwn`: this process made the change. Its own notices arrive in the order of its writes to one
+   * account, others in any order.
    */
   onNotice(notice: Notice, isOwn: boolean): void;
   /** Notices may have been missed: everything cached must be read again. */
@@ -43,8 +43,8 @@ export interface Listener {
 }
 
 /**
- * Why notices may have been missed: the own connection broke, no matter how long ago; or another gateway is gone, maybe
- * without notices of its last writes.
+ * Why notices may have been missed: the own connection broke, at any earlier time; or another gateway is gone, maybe
+ * without having sent notices of its last writes.
  */
 export type Loss = 'connection' | 'peer';
 
@@ -52,22 +52,22 @@ const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_MS = 200;
-/** A connection that dies silently is detected within the sum of both. */
+/** A silently lost connection is detected within the sum of both. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** A probe that was answered says so long that notices arrive: until the next one is overdue. */
+/** How long an answered probe proves that notices arrive: until the next one is overdue. */
 const PROBE_COUNTS_MS = 2 * PROBE_EVERY_MS;
-/** Notices published during the pause are sent together: each notification is a commit of its own. */
+/** Notices published during the pause are sent together: each notification is its own commit. */
 const SEND_PAUSE_MS = 100;
 /** Above this many unsent notices, a single one says that any machine may have changed. */
 const MAX_UNSENT = 1_000;
 
 /**
- * The change notices of the database, on a connection of their own, which opens at the first use. When the connection
+ * The change notices of the database, on a dedicated connection, which opens at the first use. When the connection
  * breaks it is reopened; until then `isListening` is false.
  *
- * A process that notifies `after` its transactions may die between the two. The others see that its connection is gone
- * and read everything again. So it announces its connection before it counts as listening, and until then its
+ * A process that notifies `after` its transactions may crash between the two. The others see that its connection is
+ * gone and read everything again. So it announces its connection before it counts as listening, and until then its
  * transactions notify.
  */
 export class Notices {
@@ -78,7 +78,7 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #unsent: Notice[] = [];
-  /** When the oldest of them was published, as performance.now() counts. */
+  /** Time at which the oldest of them was published, on the performance.now() clock. */
   #unsentSinceMs: number | null = null;
   /** The same for the notices being sent. */
   readonly #sendingSinceMs = new Set<number>();
@@ -87,13 +87,13 @@ export class Notices {
   /** Set while unsent notices wait for more to join them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
-  /** When the newest probe that was answered was sent, as performance.now() counts. */
+  /** Time at which the newest answered probe was sent, on the performance.now() clock. */
   #provenAtMs = Number.NEGATIVE_INFINITY;
-  /** One query at a time. */
+  /** The last query; one runs at a time. */
   #last: Promise<unknown> = Promise.resolve();
-  /** The notice connections of other gateways, as far as is known. */
+  /** The known notice connections of other gateways. */
   #peers = new Set<string>();
-  /** A peer was gone at the last probe: its last commit may be newer than what was read since. */
+  /** Whether a peer was gone at the last probe: its last commit may be newer than what was read since. */
   #isLossFresh = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -108,36 +108,36 @@ export class Notices {
   }
 
   /**
-   * Whether the notice of everything that other processes committed until a moment ago has been delivered. A connection
-   * that died silently still counts as listening, but not as this for longer than a second.
+   * Whether the notices of everything that other processes committed until a moment ago have been delivered. A silently
+   * lost connection still counts as listening, but not as current for longer than one second.
    */
   get isCurrent(): boolean {
     return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
   }
 
-  /** How long the oldest notice that the other gateways may not know of has waited; 0 when there is none. */
+  /** Age of the oldest notice that the other gateways may not have; 0 without any. */
   get lagMs(): number {
     const oldest = Math.min(this.#unsentSinceMs ?? Number.POSITIVE_INFINITY, ...this.#sendingSinceMs);
     return oldest === Number.POSITIVE_INFINITY ? 0 : performance.now() - oldest;
   }
 
-  /** Returns a function that ends the subscription. */
+  /** Subscribes a listener. Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Call with what a transaction of this process committed, before the request is answered. */
+  /** Publishes what a transaction of this process committed. Call it before the response is sent. */
   publish(notices: readonly Notice[]): void {
     for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
     this.#unsentSinceMs ??= performance.now();
     this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
-    // Somebody waits for a stream.
+    // A client waits for a tunnel.
     if (this.#pause === null || notices.some(({ table }) => table === 'stream')) void this.#sendPending();
   }
 
-  /** Resolves once notices are received; throws when the connection can't be opened. */
+  /** Resolves once notices are received; throws if the connection can't be opened. */
   async ready(): Promise<void> {
     if (this.#client === null) await this.#connect();
   }
@@ -172,7 +172,7 @@ export class Notices {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
       application_name: APPLICATION_NAME,
-      // A notice lost in a crash costs nothing, so it need not wait for the disk.
+      // A notice lost in a crash costs nothing, so it doesn't have to wait for the disk.
       options: '-c synchronous_commit=off',
     });
     const onDisconnect = () => this.#onDisconnect(client);
@@ -202,7 +202,7 @@ export class Notices {
     for (const listener of this.#listeners) listener.onNotice(notice, isOwn);
   }
 
-  /** Notices that are unsent when the connection breaks are sent on the next one. */
+  /** Sends the unsent notices. Those unsent when the connection breaks are sent on the next one. */
   async #sendPending(): Promise<void> {
     if (this.#unsent.length === 0 || this.#client === null) return;
     const batch = this.#unsent;
@@ -240,7 +240,7 @@ export class Notices {
     const probe = async () => {
       await this.#last.catch(() => {});
       const sentAtMs = performance.now();
-      // Every other gateway has announced itself, or was there before this one.
+      // Every other gateway has announced itself, or existed before this one.
       if (this.#peers.size === 0 && !this.#isLossFresh) await answered(client);
       else await this.#checkPeers(client);
       this.#provenAtMs = sentAtMs;
@@ -260,7 +260,7 @@ export class Notices {
     const known = [...this.#peers];
     const peers = new Set(await peersOf(client));
     const gone = known.filter((peer) => !peers.has(peer));
-    // A peer announced meanwhile may be missing here: the next probe looks for it.
+    // A peer announced in the meantime may be missing here: the next probe checks it.
     for (const peer of gone) this.#peers.delete(peer);
     for (const peer of peers) this.#peers.add(peer);
     if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
@@ -291,14 +291,14 @@ interface Announcement {
   connection: string;
 }
 
-/** Resolves once the server has answered a message that asks for nothing, and so begins no transaction. */
+/** Resolves once the server has answered an empty message, which begins no transaction. */
 function answered(client: pg.Client): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query<pg.Submittable>(new Sync((error) => (error === undefined ? resolve() : reject(error))));
   });
 }
 
-/** The message Sync alone (PostgreSQL: "Extended Query"). The methods are those that node-postgres calls on a query. */
+/** A single Sync message (PostgreSQL: "Extended Query"). The methods are those that node-postgres calls on a query. */
 class Sync implements pg.Submittable {
   /** node-postgres replaces it by one that also ends its time limit. */
   callback: (error?: Error) => void;
@@ -320,14 +320,14 @@ class Sync implements pg.Submittable {
   }
 }
 
-/** Names the server process behind a connection: the process id alone is reused. */
+/** Names the server process behind a connection; a process id is reused. */
 const CONNECTION = `pid || ' ' || extract(epoch from backend_start)`;
 
 const ANNOUNCE = `
   select pg_notify($2, json_build_object('sender', $1::text, 'connection', ${CONNECTION})::text)
   from pg_stat_activity where pid = pg_backend_pid()`;
 
-/** The notice connections of other gateways. */
+/** Returns the notice connections of other gateways. */
 async function peersOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ connection: string }>({
     name: 'peers',

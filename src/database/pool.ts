@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-/** Most connections of one gateway process. */
+/** Maximum connections of one gateway process. */
 const MAX_CONNECTIONS = 20;
 /** How long a request waits for a free connection before it is answered 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
 /**
- * How long a start or an operator's command waits for a connection: on a slow machine the process may be busy for seconds
- * before it reads the answer.
+ * How long a start or an operator command waits for a connection: on a slow machine the process may be busy for seconds
+ * before it reads the response.
  */
 export const PATIENT_ACQUIRE_TIMEOUT_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -17,7 +17,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
-/** int8 as bigint and timestamptz as whole seconds since 1970 (bigint): the units of the domain's rules. */
+/** Reads int8 as bigint and timestamptz as whole seconds since 1970 (bigint): the units of the domain's rules. */
 const domainTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8) return BigInt;
@@ -27,7 +27,7 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * Who sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
+ * Sender of the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
  * it, so that commits don't wait for each other (migration `change_notices`, which names the parameter
  * `gateway.tells`).
  */
@@ -40,7 +40,7 @@ export const NOTIFY_IN_TRANSACTION = {
   values: [],
 };
 
-/** The one pool of the process, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
+/** Creates the process's only pool, shared by the domain's own SQL and by Prisma (which has its own type parsers). */
 export function createPool(
   connectionString: string,
   notifyMode: NotifyMode,
@@ -58,13 +58,13 @@ export function createPool(
   });
   // A broken idle connection is replaced at the next use; without a listener its error would end the process.
   pool.on('error', () => {});
-  // Nor has a connection a listener between the pool, which hands it over, and its user: it may end in the very packet
-  // that says it is ready.
+  // A connection also has no listener between the pool, which hands it over, and its user: it may end in the very
+  // packet that says it is ready.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** Makes a patient pool serve requests: those wait for a connection as long as a request may. */
+/** Makes a patient pool serve requests, which wait for a connection for a shorter time. */
 export function serveRequests(pool: pg.Pool): void {
   pool.options.connectionTimeoutMillis = ACQUIRE_TIMEOUT_MS;
 }

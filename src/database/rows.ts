@@ -6,7 +6,7 @@ export type RowTable = 'gpu_model' | 'gpu_price' | 'machine' | 'market_snapshot'
 /** A row by the properties of its model; `vramGb` is stored in the column `vram_gb`. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Returns a statement that inserts rows of the same properties in their order, however many there are. */
+/** Returns a statement that inserts any number of rows with the same properties, in their order. */
 export function insertRows(table: RowTable, rows: readonly Row[]): PreparedStatement {
   const columns = columnsOf(rows);
   return {
@@ -45,6 +45,6 @@ function columnOf(property: string): string {
 function jsonOf(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name) => [name, columnOf(name)] as const);
   const records = rows.map((row) => Object.fromEntries(columns.map(([name, column]) => [column, row[name]])));
-  // PostgreSQL reads a number from text too, and JSON.stringify refuses a bigint.
+  // PostgreSQL reads a number from text too, and JSON.stringify throws for a bigint.
   return JSON.stringify(records, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { isConflict } from './faults.js';
 import type { ValuedQuery } from './watch-pool.js';
 
-/** Most attempts of one transaction that meets conflicts. */
+/** Maximum attempts of one transaction that meets conflicts. */
 const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
 /** Maximum time of a statement of a long transaction, and between two of them. */
@@ -21,14 +21,15 @@ export interface PreparedStatement {
   values: readonly (string | number | bigint | null | readonly string[])[];
 }
 
-/** The names prepared on each connection: as many as there are statements in the code, and gone with the connection. */
+/** Names prepared on each connection, one per statement in the code; gone with the connection. */
 const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 
 /**
- * A READ COMMITTED transaction with few round trips: statements that need not wait for an answer are sent together, the
+ * A READ COMMITTED transaction with few round trips: statements whose result isn't needed yet are sent together, the
  * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
- * began, so a read that follows a lock sees the rows that the lock protects. They are one message of the simple protocol, which
- * ends at its first fault: statements that the library pipelines go on after a BEGIN that was cancelled, and commit one by one.
+ * began, so a read that follows a lock sees the rows that the lock protects. They are one message of the simple
+ * protocol, which ends at its first fault: statements that the library pipelines would continue after a BEGIN that was
+ * cancelled, and commit one by one.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
@@ -46,12 +47,12 @@ export class Transaction {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  /** Executes the statements with the next message, at the latest with COMMIT. */
+  /** Executes the statements with the next message, with COMMIT at the latest. */
   later(...statements: PreparedStatement[]): void {
     this.#pending.push(...statements);
   }
 
-  /** Executes a statement in a message of its own, after the pending ones. */
+  /** Executes a statement in its own message, after the pending ones. */
   async query<T extends pg.QueryResultRow>(
     query: string | pg.QueryConfig,
     values?: unknown[],
@@ -103,7 +104,7 @@ export class Transaction {
 
 /**
  * Runs `work` in one transaction and returns its result after the commit. Deadlocks, serialization failures, id
- * collisions and StaleReadError are retried with jitter, at most `maxAttempts` attempts in all; any other error rolls
+ * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total; any other error rolls
  * back and is thrown.
  */
 export async function inTransaction<T>(
@@ -123,8 +124,8 @@ export async function inTransaction<T>(
 
 /**
  * Runs `work` as `inTransaction` does, with limits for what an operator waits for: an import, a publication, a first
- * start. On a slow machine its statements, and the process between them, may take minutes. What `work` reads elsewhere
- * it reads before it begins.
+ * start. On a slow machine its statements, and the process between them, may take minutes. `work` must read anything
+ * else before it begins.
  */
 export function inLongTransaction<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return inTransaction(pool, (transaction) => {
@@ -168,7 +169,7 @@ function execution({ name, values }: PreparedStatement): string {
   return values.length === 0 ? `EXECUTE "${name}"` : `EXECUTE "${name}"(${values.map(literal).join(', ')})`;
 }
 
-/** Unlike a parameter, a statement ends at a zero byte: what follows would be read as another message. */
+/** Quotes a value. Unlike a parameter, a statement ends at a zero byte: the rest would be read as another message. */
 function literal(value: PreparedStatement['values'][number]): string {
   if (value === null) return 'null';
   if (typeof value === 'object') return `ARRAY[${value.map(literal).join(', ')}]::text[]`;

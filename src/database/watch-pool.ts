@@ -2,9 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import type pg from 'pg';
 
-/** A query whose text holds values. Nothing but `textWithoutValues` may be shown of it. */
+/** A query whose text contains values. Only `textWithoutValues` may be shown of it. */
 export interface ValuedQuery extends pg.QueryConfig {
-  /** Its statements with parameters instead of values. */
+  /** Returns its statements with parameters instead of values. */
   textWithoutValues(): string;
 }
 
@@ -12,8 +12,8 @@ export interface ValuedQuery extends pg.QueryConfig {
 export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   const connect = pool.connect.bind(pool) as Connect;
   const watched: Connect = (callback) => {
-    const askedAt = performance.now();
-    const report = () => waited(performance.now() - askedAt);
+    const requestedAt = performance.now();
+    const report = () => waited(performance.now() - requestedAt);
     if (callback !== undefined) {
       return connect((...given) => {
         report();
@@ -30,14 +30,14 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
 /** Receives statements while `isFollowing` returns true. */
 export interface StatementWatcher {
   isFollowing(): boolean;
-  /** A statement is sent; `text` has no values. The returned function is called when it has ended. */
+  /** Called when a statement is sent; `text` has no values. The returned function is called when it has ended. */
   began(text: string): (error: unknown) => void;
 }
 
 /** Reports each statement as it is sent. */
 export function watchStatements(pool: pg.Pool, { isFollowing, began }: StatementWatcher): void {
   const connect = pool.connect.bind(pool) as Connect;
-  // Called when a connection becomes free, in the async context of whoever releases it.
+  // Called when a connection becomes free, in the async context of the code that releases it.
   const bound: Connect = (callback) =>
     connect(callback !== undefined && isFollowing() ? AsyncResource.bind(callback) : callback);
   pool.connect = bound as pg.Pool['connect'];

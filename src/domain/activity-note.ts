@@ -2,7 +2,7 @@ import type { PreparedStatement, Transaction } from '../database/transaction.js'
 import { API_KEY_PREFIX } from './rules/api-key.js';
 import { formatInstant, type Instant } from './rules/time.js';
 
-/** Who asks for a change: the key, whether by a console session made from it, and from where. */
+/** Who requests a change: the key, the console session if any, and the client's address. */
 export interface Actor {
   accountId: string;
   keyId: string;
@@ -10,7 +10,7 @@ export interface Actor {
   address: string;
 }
 
-/** What targets look like: ids and names. Whatever else a caller gives as one is left out. */
+/** Matches valid targets: ids and names. Anything else is left out. */
 const TARGET = /^[\w.:-]{1,64}$/;
 const MAX_TARGETS = 10;
 
@@ -21,8 +21,8 @@ const INSERT = {
 };
 
 /**
- * One change that an account asks for, on its way through the domain: whoever makes it writes the note with the effect, in
- * the same transaction. What nobody wrote is written apart, afterwards.
+ * The record of one requested change as it passes through the domain: the use case writes it with the effect, in the
+ * same transaction. Any other is written separately, afterwards.
  */
 export class ActivityNote {
   readonly actor: Actor;
@@ -38,7 +38,7 @@ export class ActivityNote {
 
   /** Names something that the change is about: never a value. */
   add(target: unknown): void {
-    // Somebody who mixes up fields sends a key where an id belongs.
+    // A client that mixes up fields sends a key as an id.
     if (typeof target !== 'string' || !TARGET.test(target) || target.includes(API_KEY_PREFIX)) return;
     if (this.#targets.length < MAX_TARGETS && !this.#targets.includes(target)) this.#targets.push(target);
   }
@@ -52,13 +52,13 @@ export class ActivityNote {
     return this.#isWritten;
   }
 
-  /** Sends the row with the statements of the effect: it costs no message of its own. */
+  /** Sends the row with the statements of the effect, without an extra round trip. */
   writeWith(transaction: Pick<Transaction, 'later'>, at: Instant, targets: readonly string[] = []): void {
     for (const target of targets) this.add(target);
     transaction.later(this.#insertion(at));
   }
 
-  /** Call once that transaction is committed. */
+  /** Marks the note as written; call it once that transaction is committed. */
   committed(): void {
     this.#isWritten = true;
   }

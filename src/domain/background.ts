@@ -1,7 +1,7 @@
 import type { Deps } from './deps.js';
 import type { Instant } from './rules/time.js';
 
-/** A look without a reason, in case a write of due work sent no notice. */
+/** Interval of looks without a reason, in case a write of due work sent no notice. */
 const LOOK_ANYWAY_MS = 10_000;
 
 /** Background work that repeats until it is stopped. */
@@ -23,14 +23,13 @@ export function every(intervalMs: number, work: () => Promise<unknown>, onFault:
 }
 
 /**
- * Runs `look` at the interval, but only while something may be due. `look` does what is due and returns the second from
- * which on it has to look again, null for none that is known; it may be one that has passed. Until then the database is
- * queried only after a notice, whatever it is of: each write that makes something due earlier sends one (migration
- * `due_work`).
+ * Runs `look` at the interval, but only while something may be due. `look` does what is due and returns when it must
+ * look again, null if unknown; the time may be in the past. Until then the database is queried only after a notice of
+ * any kind: each write that makes something due earlier sends one (migration `due_work`).
  *
- * Nothing is done later than if `look` ran at each interval: a notice of another process, or a missed one, that comes
- * after an interval without a look is followed by one immediately. While notices do not arrive, `look` runs at each interval. The second is
- * compared with the clock at each interval, so that a clock that is set is followed.
+ * Nothing is done later than if `look` ran at each interval: a notice of another process, or a missed one, that arrives
+ * after an interval without a look triggers one immediately. While notices do not arrive, `look` runs at each interval.
+ * The due time is compared with the clock at each interval, so that changes of the clock are respected.
  */
 export function whenDue(
   { db: { notices }, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -39,15 +38,15 @@ export function whenDue(
   onFault: (error: unknown) => void,
 ): Sweep {
   let dueAt: Instant | null = null;
-  /** Something may have become due that the newest look did not see. */
+  /** Whether something may have become due that the newest look did not see. */
   let isStale = true;
   let lookedAtMs = 0;
-  /** An interval has passed without a look since the newest one. */
+  /** Whether an interval has passed without a look since the newest one. */
   let hasSkipped = false;
   const work = guarded(async () => {
     lookedAtMs = performance.now();
     hasSkipped = false;
-    // Notices that are missed until they arrive again are followed by no other.
+    // Notices missed before they arrive again are not repeated.
     isStale = !notices.isCurrent;
     try {
       dueAt = await look();

@@ -11,13 +11,14 @@ export async function* csvRecords(
 ): AsyncGenerator<FileRecord> {
   const checkHeader = (header: string[]) => {
     const missing = columns.filter((column) => !header.includes(column));
-    if (missing.length > 0) throw new DomainError('invalid_request', `${name} lacks the columns ${missing.join(', ')}`);
+    if (missing.length > 0)
+      throw new DomainError('invalid_request', `${name} is missing the columns ${missing.join(', ')}`);
     return header;
   };
   const options = { columns: checkHeader, info: true, bom: true, trim: true, skip_empty_lines: true } as const;
   const rows = source.pipe(parse(options));
   source.on('error', (error) => rows.destroy(error));
-  /** The parser counts a line break of two characters within quotes as two lines. */
+  /** Surplus lines: the parser counts a line break of two characters within quotes as two lines. */
   let countedTwice = 0;
   try {
     for await (const { record, info } of rows) {

@@ -1,6 +1,6 @@
 import type { Deps } from './deps.js';
 
-/** Whether the database answers. */
+/** Returns whether the database responds. */
 export function databaseState(deps: Deps): Promise<'ok' | 'away'> {
   return deps.db.pool.query('select 1').then(
     () => 'ok',

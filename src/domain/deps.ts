@@ -17,7 +17,7 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import { LoadWatch } from './samples/load-watch.js';
 import { LoadLoader, MetricLoader } from './samples/metric-points.js';
-import { NotedSamples } from './samples/noted-samples.js';
+import { SampleBuffer } from './samples/noted-samples.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
@@ -28,24 +28,24 @@ import { Visits } from './web-ports/visits.js';
 import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
- * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
- * marked as the domain's.
+ * The operator's settings, in the units of the rules. The table in src/config.ts adds each of its rows that is marked
+ * for the domain.
  */
 export interface Settings {
-  /** Where the service is reached, without a slash at the end. */
+  /** Address of the service, without a trailing slash. */
   publicUrl: string;
-  /** Where SSH into instances leads, and the host's public key; null where there is none. */
+  /** Address of SSH into instances, and the host's public key; null without SSH. */
   ssh: { host: string; port: number; hostKey: string } | null;
 }
 
-/** What every use case needs. The composition root makes it once, frozen. */
+/** Dependencies of every use case. The composition root creates them once, frozen. */
 export type Deps = Readonly<{
   db: Database;
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that several streams follow. */
   sharedOffers: SharedAnswers<readonly Offer[]>;
-  /** The price sheet, as streams follow it. */
+  /** The price sheet that streams follow. */
   sharedSheet: SharedAnswers<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
@@ -53,58 +53,61 @@ export type Deps = Readonly<{
   accountLoader: AccountLoader;
   /** Reads machines for previews, which decide without a lock. */
   machineLoader: MachineLoader;
-  /** Reads pages of usage intervals, those of several instances together. */
+  /** Reads pages of usage intervals, batched over instances. */
   usageIntervalLoader: UsageIntervalLoader;
-  /** Reads the volumes of instances, those of several together. */
+  /** Reads the volumes of instances, batched. */
   attachmentLoader: AttachmentLoader;
-  /** Reads what instances do now, those of several together. */
+  /** Reads instances' current loads, batched. */
   loadLoader: LoadLoader;
-  /** Tells streams what instances do. */
+  /** Notifies streams of instances' loads. */
   loadWatch: LoadWatch;
-  /** Reads what instances did, those of several together. */
+  /** Reads instances' past measurements, batched. */
   metricLoader: MetricLoader;
-  /** What host agents measured, on its way into the database. */
-  samples: NotedSamples;
+  /** Buffers host agents' measurements for the database. */
+  samples: SampleBuffer;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
-  /** State of the host agents that talk to this process. */
+  /** State of the host agents connected to this process. */
   fleet: Fleet;
-  /** Who may visit the web ports of instances. */
+  /** Access of visitors to the web ports of instances. */
   visits: Visits;
-  /** Null in a process that host agents don't talk to. */
+  /** Null in a process without host agents. */
   openLogs: OpenLogs | null;
-  /** Seals and opens secrets: the first key seals new ones, the others open what they sealed. Rejects where there is none. */
+  /**
+   * Returns the keys that seal secrets: the first seals new ones, the others only open old ones. Rejects if there is
+   * none.
+   */
   sealingKeys: () => Promise<readonly SealingKey[]>;
-  /** Null where there are no top-ups. */
+  /** Null without top-ups. */
   payments: PaymentProcessor | null;
-  /** Where the repositories of volumes lie. */
+  /** Store of the volumes' repositories. */
   volumeStore: VolumeStore;
-  /** For writes to it within a transaction. */
+  /** Slots for writes to it within a transaction. */
   volumeWrites: Slots;
-  /** For keys of repositories, which take long to derive. */
+  /** Slots for deriving keys of repositories, which takes long. */
   volumeKeys: Slots;
-  /** Null where there is none: then nothing of volumes is pruned or checked. */
+  /** Null if not installed: volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
-  /** Receives what happens in use cases. */
+  /** Receives events of use cases. */
   events: DomainEvents;
   /** Sends an event to a webhook. */
   sendWebhook: SendWebhook;
-  /** Null where there is no mail. */
+  /** Null without mail. */
   sendMail: SendMail | null;
-  /** What changes are noted in that are refused, or have no transaction of their own. */
+  /** Records changes that are refused, or have no transaction of their own. */
   activityLog: ActivityLog;
-  /** The change that an account asks for; null for whatever nobody asked for. */
+  /** The requested change; null if no account requested it. */
   activity: ActivityNote | null;
   clock: Clock;
   settings: Readonly<Settings>;
 }>;
 
-/** Each has a connection to the database, of the 20 that a process has. */
+/** Maximum concurrent writes to volumes. Each uses one of the process's 20 database connections. */
 const VOLUMES_WRITTEN_AT_ONCE = 6;
 const MAX_VOLUMES_UNWRITTEN = 2_000;
 const MAX_KEYS_UNVERIFIED = 20;
 
-/** What only a gateway has: operator commands do without. */
+/** Dependencies of a gateway that operator commands don't need. */
 export interface GatewayDeps
   extends Partial<
     Pick<
@@ -149,7 +152,7 @@ export function createDeps(
     loadLoader,
     loadWatch: new LoadWatch(loadLoader, onFault),
     metricLoader: new MetricLoader(db, clock),
-    samples: new NotedSamples(db, onFault),
+    samples: new SampleBuffer(db, onFault),
     subscriptions: new SubscriptionRegistry(notices),
     fleet,
     visits: new Visits(db, clock),
@@ -171,9 +174,9 @@ export function createDeps(
 }
 
 function noSealingKeys(): never {
-  throw new Error('nothing seals secrets in this process');
+  throw new Error('this process has no keys to seal secrets');
 }
 
 function sendsNothing(): never {
-  throw new Error('nothing sends webhooks in this process');
+  throw new Error('this process does not send webhooks');
 }

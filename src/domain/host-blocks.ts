@@ -3,18 +3,18 @@ import { DomainError } from './rules/errors.js';
 import type { HostGpu, HostLayout } from './rules/host-gpus.js';
 import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from './rules/slices.js';
 
-/** What decides which blocks of a host are sold. */
+/** Everything that decides which blocks of a host are sold. */
 export interface HostBlocks extends HostLayout {
   id: string;
-  /** Of ALL_SIZES. */
+  /** Subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Of its agent. */
+  /** Protocol version of its agent. */
   protocol: number;
 }
 
-/** What is known of a host's GPUs, under the lock that rentals on it wait for; null for one without an agent. */
+/** Returns a host's GPUs, under the lock that its rentals wait for; null for one without an agent. */
 export async function lockHost(transaction: Pick<Transaction, 'query'>, id: string): Promise<HostBlocks | null> {
-  // Read after the lock: a statement that waited for it sees the row of the agent as before.
+  // Read after the lock: a statement that waited for it would see the agent's row as before.
   await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<HostRow>(HOST_AND_AGENT, [id]);
   const row = rows[0];
@@ -23,7 +23,7 @@ export async function lockHost(transaction: Pick<Transaction, 'query'>, id: stri
   return { ...host, gpus: gpusOf(host.gpus, gpu, joined) };
 }
 
-/** One that joined a version before slices has the GPUs that it joined with. */
+/** Returns a host's GPUs; one that joined before slices existed has those it joined with. */
 export function gpusOf(gpus: readonly HostGpu[], gpu: string, joined: HostRow['joined']): readonly HostGpu[] {
   return gpus.length > 0 ? gpus : joined.map(({ uuid }) => ({ uuid, model: gpu }));
 }
@@ -31,7 +31,7 @@ export function gpusOf(gpus: readonly HostGpu[], gpu: string, joined: HostRow['j
 export interface HostRow extends HostBlocks {
   gpus: HostGpu[];
   gpu: string;
-  /** GPUs of a host that joined a version before slices. */
+  /** GPUs of a host that joined before slices existed. */
   joined: { uuid: string }[];
 }
 
@@ -46,8 +46,8 @@ interface WholeHost {
 }
 
 /**
- * Writes the machines that a host is sold as: a row for each block of every size, so that those which are rented stay
- * machines whatever the operator sells later. Its own row has been written, and is locked.
+ * Writes the machines that a host is sold as: a row for each block of every size, so that rented ones stay machines
+ * regardless of what the operator sells later. The host's own row must be written and locked.
  */
 export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host: HostBlocks): Promise<void> {
   const { id, gpus, missing, sizes, protocol } = host;
@@ -69,10 +69,10 @@ export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host:
   if (foreign.rows.length > 0)
     throw new DomainError(
       'invalid_request',
-      `${foreign.rows[0]!.id} is a machine of its own: host ${id} needs another id`,
+      `${foreign.rows[0]!.id} is a separate machine; host ${id} needs another id`,
     );
   await transaction.query(WRITE_BLOCKS, [id, JSON.stringify(values)]);
-  await transaction.query(NOTE_SOLD, [id, [...sold]]);
+  await transaction.query(MARK_SOLD, [id, [...sold]]);
 }
 
 function sharesOf(whole: WholeHost, block: Block, hostGpus: number) {
@@ -88,7 +88,7 @@ function sharesOf(whole: WholeHost, block: Block, hostGpus: number) {
   };
 }
 
-/** It reads nothing. */
+/** Locks a machine without reading it. */
 export const LOCK_MACHINE = 'select from machine where id = $1 for no key update';
 
 const HOST_AND_AGENT = `
@@ -99,10 +99,10 @@ const HOST_SQL = `
   select vcpus, ram_gb as "ramGb", disk_gb as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, nvlink
   from machine where id = $1`;
 
-/** Machines that have the id of a block and are none. */
+/** Machines that have the id of a block but aren't one. */
 const FOREIGN = 'select id from machine where id = any($2::text[]) and host_id <> $1 order by id limit 1';
 
-/** What the blocks have of the host beside their shares is the same. */
+/** Everything but the blocks' shares is the same as the host's. */
 const WRITE_BLOCKS = `
   insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
     ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at, sold)
@@ -116,5 +116,5 @@ const WRITE_BLOCKS = `
     nvlink = excluded.nvlink, cuda_max = excluded.cuda_max, reliability = excluded.reliability, state = excluded.state,
     demo = excluded.demo`;
 
-const NOTE_SOLD =
+const MARK_SOLD =
   'update machine set sold = (id = any($2::text[])) where host_id = $1 and sold <> (id = any($2::text[]))';

@@ -7,13 +7,13 @@ export interface FileRecord {
   fields: Record<string, unknown>;
 }
 
-/** What an import did, or would do in a dry run. */
+/** Result of an import, or what a dry run would do. */
 export interface ImportReport {
   created: number;
   updated: number;
 }
 
-/** Of each kind of fault. */
+/** Maximum listed faults of each kind. */
 const MAX_LISTED_FAULTS = 20;
 const BATCH = 1_000;
 
@@ -22,14 +22,17 @@ interface FaultsOfKind {
   listed: { line: number; reason: string }[];
 }
 
-/** A file with faults: the message has a line for each of the first 20 of a kind, and one for the rest of each kind. */
+/**
+ * Refuses a file with faults: the message has a line for each of the first 20 of a kind, and one for the rest of each
+ * kind.
+ */
 export class FileRefused extends DomainError {}
 
 /** Collects the faults of a file. An import with a fault changes nothing. */
 export class FileFaults {
   readonly #kinds = new Map<string, FaultsOfKind>();
 
-  /** `kind`: the reason without what is the line's own; there are few, whatever the file holds. */
+  /** `kind` is the reason without line-specific parts; there are few kinds in any file. */
   add(line: number, reason: string, kind = reason): void {
     const faults = this.#kinds.get(kind) ?? { count: 0, listed: [] };
     this.#kinds.set(kind, faults);
@@ -52,7 +55,7 @@ export class FileFaults {
 
 /**
  * Parses records in batches, so that a file of any size takes the same memory. `alsoCheck` sees each record as it is in
- * the file, also one of another shape: so all of its faults are reported at once.
+ * the file, even an invalid one, so that all of its faults are reported together.
  */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,
@@ -76,7 +79,7 @@ export async function* readBatches<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Returns a message for a value of another type, where the schema has none of its own. */
+/** Returns a message for a value of the wrong type, if the schema has none. */
 function typeFault(issue: { code?: string; input?: unknown; expected?: unknown }): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input == null ? 'is missing' : `must be of type ${String(issue.expected)}`;

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
-/** The output of an instance that its machine's engine keeps, as lines of src/domain/rules/log-line.ts. */
+/** The output of an instance that its machine's engine retains, as lines of src/domain/rules/log-line.ts. */
 export type LogSource = Readable;
 
 export interface WantedLogs {
-  /** The account and key that ask; also the console session, where the key came by one. */
+  /** The account and key of the request, and the console session if there is one. */
   opener: { accountId: string; keyId: string; session?: Buffer };
   instanceId: string;
   tail: number | null;
@@ -13,5 +13,5 @@ export interface WantedLogs {
   follow: boolean;
 }
 
-/** Refuses with not_found, action_failed, rate_limited or unavailable. */
+/** Opens an instance's log. Refuses with not_found, action_failed, rate_limited or unavailable. */
 export type OpenLogs = (wanted: WantedLogs, signal: AbortSignal) => Promise<LogSource>;

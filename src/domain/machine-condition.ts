@@ -6,25 +6,27 @@ export const MACHINE_CONDITION = `
   case when machine.state = 'LISTED' and (select not reachable from machine_heartbeat where machine_id = machine.id)
     then 'UNREACHABLE' else machine.state::text end`;
 
-/** Whether `machine` has a host agent: on one that has none, a rental runs nothing. */
+/** SQL for whether `machine` has a host agent: without one, a rental runs nothing. */
 export const HAS_AGENT = 'exists (select from machine_heartbeat where machine_id = machine.id)';
 
-/** Whether the host agent of `machine` is of a version before launches; false without an agent. */
+/** SQL for whether the host agent of `machine` predates launches; false without an agent. */
 export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id = machine.id and not launches)';
 
-/** Whether the host agent of `machine` says how busy instances are; false without an agent. */
+/** SQL for whether the host agent of `machine` reports how busy instances are; false without an agent. */
 export const WATCHES_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
 
-/** Whether the host agent of `machine` mounts volumes; true without an agent, where they are a record. */
+/**
+ * SQL for whether the host agent of `machine` mounts volumes; true without an agent, where volumes are only records.
+ */
 export const TAKES_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
 
-/** SQL for a `machine` with its `host`, the host's agent and its heartbeat; these are null for one without an agent. */
+/** SQL for a `machine` with its `host`, the host's agent and its heartbeat; these are null without an agent. */
 export const MACHINE_ON_HOST = `
   machine join machine host on host.id = machine.host_id
     left join machine_host agent on agent.machine_id = host.id
     left join machine_heartbeat heartbeat on heartbeat.machine_id = host.id`;
 
-/** Columns of MACHINE_ON_HOST that the rules decide by. A machine of which a GPU is missing is as good as drained. */
+/** Columns of MACHINE_ON_HOST that the rules evaluate. A machine with a missing GPU counts as drained. */
 export const MACHINE_FOR_ADMISSION = `
   machine.id, host.id as "hostId", machine.first_gpu as "firstGpu", machine.gpu, machine.num_gpus as "numGpus", host.region,
   machine.disk_gb as "diskGb", host.disk_gb as "hostDiskGb", machine.sold as "isSold",
@@ -36,15 +38,15 @@ export const MACHINE_FOR_ADMISSION = `
   coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "watchesLoad",
   coalesce(agent.volumes, true) as "takesVolumes"`;
 
-/** SQL: two machines of one host, or an instance and a machine there, have a GPU in common. */
+/** SQL for whether two machines of one host, or an instance and a machine there, have a GPU in common. */
 export function overlapping(one: string, other: string): string {
   return `(${one}.first_gpu < ${other}.first_gpu + ${other}.num_gpus and ${other}.first_gpu < ${one}.first_gpu + ${one}.num_gpus)`;
 }
 
-/** SQL: GB of the host's disk that an `instance` uses until it is destroyed. */
+/** SQL for the GB of the host's disk that an `instance` uses until it is destroyed. */
 export const USED_GB = '(instance.disk_gb + instance.volume_gb)';
 
-/** SQL for an `instance` that is on the host of a machine whose id `is`. */
+/** SQL for whether an `instance` is on the host of a machine whose id `is`. */
 export function onHostOf(is: string): string {
   return `machine_id in (select id from machine where host_id in (select host_id from machine where id ${is}))`;
 }

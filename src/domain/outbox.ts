@@ -5,18 +5,19 @@ import { formatInstant } from './rules/time.js';
 
 const EVENT_ID_BYTES = 12;
 
-/** SQL for whether anybody is told of the events of an `account`. */
-export const IS_TOLD = 'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
+/** SQL for whether an `account` has an active webhook. */
+export const HAS_ACTIVE_WEBHOOK =
+  'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
 
 /**
- * The statement that puts events into the outbox. Run it in the transaction that makes them true:
+ * Returns the statement that puts events into the outbox. Run it in the transaction that makes them true:
  *
  *     transaction.later(emit([{ accountId, type: 'instance.stopped', subject: id, at, data: { instance: id } }]));
  *
- * Inside `write` of the ledger call `current.emit(event)`. Events that only time makes true, which any gateway may notice, have `once`: the
- * first to write it tells, all others write nothing. An event that no webhook of the account asks for is not written at all.
- * Events of one subject are delivered in the order of their rows, so whoever emits for an instance holds the lock of its account, or
- * of its host. `at` is the second that it is true of, whoever notices when.
+ * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect, have
+ * `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at all.
+ * Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the instance's
+ * account, or of its host. `at` is the second at which the event happened, regardless of when it was detected.
  */
 export function emit(events: readonly NewEvent[]): PreparedStatement {
   const rows = events.map(({ accountId, type, subject, at, data, once }, place) => ({

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** `<prefix>-<hex>`: two hex characters for each random byte. */
+/** Returns `<prefix>-<hex>`, with two hex characters per random byte. */
 export function randomId(prefix: string, bytes: number): string {
   return `${prefix}-${randomBytes(bytes).toString('hex')}`;
 }

@@ -3,28 +3,28 @@ import type { Mail } from '../domain/rules/mail.js';
 import type { Attempt } from '../domain/rules/webhook.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 
-/** For one mail, with name, connection and TLS. A lease of the domain lasts longer. */
+/** Time limit for sending one mail, including DNS, connection and TLS. A lease of the domain lasts longer. */
 const WITHIN_MS = 20_000;
 const MAX_ERROR = 200;
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 export interface MailSettings {
-  /** smtp: begins in clear and turns to TLS by STARTTLS; smtps: is TLS from the first byte. */
+  /** smtp: begins in plaintext and upgrades to TLS with STARTTLS; smtps: uses TLS from the first byte. */
   url: string;
-  /** Of smtp: whether a server that offers no STARTTLS is sent to in clear. */
+  /** For smtp: whether to send in plaintext if the server doesn't support STARTTLS. */
   tls: 'required' | 'offered';
-  /** What mails come from: an address, or a name with one in angle brackets. */
+  /** Sender: an address, or a name followed by an address in angle brackets. */
   from: string;
-  /** Told when mails can't be sent, with the reason, and null when they can again: once for each change. */
+  /** Called once per change: with the reason when sending fails, with null when it works again. */
   onDelivery(reason: string | null): void;
   withinMs?: number;
 }
 
-/** Sends by the operator's server, each mail by a connection of its own. */
+/** Returns a sender that uses the operator's server, with one connection per mail. */
 export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN_MS }: MailSettings): SendMail {
   let transport: Promise<Transporter> | undefined;
   let isDown = false;
-  const noteState = (reason: string | null) => {
+  const reportState = (reason: string | null) => {
     if (isDown !== (reason !== null)) onDelivery(reason);
     isDown = reason !== null;
   };
@@ -32,7 +32,7 @@ export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN
   return async (mail) => {
     transport ??= openTransport(url, tls);
     const ended = new AbortController();
-    const late = setTimeout(() => ended.abort(new Error(`no answer within ${withinMs / 1_000} s`)), withinMs);
+    const late = setTimeout(() => ended.abort(new Error(`no response within ${withinMs / 1_000} s`)), withinMs);
     try {
       await (await transport).sendMail({
         ...messageOf(mail),
@@ -40,11 +40,11 @@ export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN
         from,
         signal: ended.signal,
       });
-      noteState(null);
+      reportState(null);
       return { status: 250, error: null };
     } catch (error) {
       const { attempt, isServers } = outcomeOf(error as SmtpError, ended.signal);
-      if (isServers) noteState((error as Error).message.slice(0, MAX_ERROR));
+      if (isServers) reportState((error as Error).message.slice(0, MAX_ERROR));
       return attempt;
     } finally {
       clearTimeout(late);
@@ -53,7 +53,7 @@ export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN
 }
 
 async function openTransport(address: string, tls: MailSettings['tls']): Promise<Transporter> {
-  // Only a gateway that sends mails needs it.
+  // Imported here because only a gateway that sends mail needs it.
   const { createTransport } = await import('nodemailer');
   const { protocol, hostname, port, username, password } = new URL(address);
   const isSecure = protocol === 'smtps:';
@@ -74,7 +74,7 @@ function messageOf({ to, subject, text, endUrl }: Mail) {
     subject,
     text,
     textEncoding: 'quoted-printable' as const,
-    // No program answers it with a note of absence (RFC 3834).
+    // Suppresses automatic replies (RFC 3834).
     headers: {
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',
@@ -92,7 +92,7 @@ interface SmtpError extends Error {
   command?: string;
 }
 
-/** What the account may read of a failure: of its own address all, of the operator's server the number alone. */
+/** Returns what the account may read of a failure: everything about its own address, only the status of the server. */
 function outcomeOf(
   { responseCode, response, command, message }: SmtpError,
   signal: AbortSignal,
@@ -102,7 +102,7 @@ function outcomeOf(
     const error = (response ?? message).replace(/\s+/g, ' ').slice(0, MAX_ERROR);
     return { attempt: { status, error, isFinal: status >= 500 }, isServers: false };
   }
-  const said = signal.aborted ? (signal.reason as Error).message : 'it can not be reached';
-  const error = `the mail server of this service: ${status === null ? said : `answer ${status}`}`;
+  const reason = signal.aborted ? (signal.reason as Error).message : 'unreachable';
+  const error = `mail server of this service: ${status === null ? reason : `status ${status}`}`;
   return { attempt: { status, error }, isServers: true };
 }

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Deps } from '../domain/deps.js';
 
-/** How long a scrape waits for figures that are being read. */
+/** Maximum wait of a scrape for figures that are being read. */
 const WAIT_MS = 1_000;
-/** Older ones are not shown. */
+/** Figures older than this are not shown. */
 const MAX_AGE_MS = 60_000;
 /**
- * Figures are read again after this time, or this multiple of the time that reading took: at most a twentieth of the
- * time goes into it.
+ * Minimum time between two reads, and the multiple of the last read's duration that must pass: reading takes at most a
+ * twentieth of the time.
  */
 const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
-/** Begins the help of metrics that are the same at each gateway. */
+/** Beginning of the help text of metrics that are the same at each gateway. */
 export const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
 
 interface Figures {
@@ -31,9 +31,9 @@ interface Figures {
 }
 
 /**
- * Figures that only the database has. They are read by one statement when somebody scrapes, by one scrape at a time,
- * and kept for some seconds. A scrape never waits long for them: it shows those it has, if they are not too old, and
- * says whether they are missing.
+ * Figures that only the database has. One statement reads them on a scrape, at most once at a time, and they are cached
+ * for some seconds. A scrape never waits long for them: it shows the cached ones unless they are too old, and reports
+ * whether they are missing.
  */
 export class DatabaseFigures {
   readonly #deps: Deps;
@@ -51,7 +51,7 @@ export class DatabaseFigures {
     this.#onFault = onFault;
   }
 
-  /** Resolves within about a second, with the newest figures available by then. */
+  /** Resolves within about one second, with the newest figures available by then. */
   async refresh(): Promise<void> {
     if (this.#reading === null && performance.now() >= this.#dueAtMs) {
       this.#reading = this.#read().finally(() => {
@@ -75,7 +75,7 @@ export class DatabaseFigures {
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
-      // Reported once; scrapes go on.
+      // Reported once; later scrapes try again.
       if (!this.#hasFailed) this.#onFault(error);
       this.#hasFailed = true;
     } finally {
@@ -95,35 +95,36 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   const gpus = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
   const busy = gauge(
     'gpu_rental_gpus_busy_ratio',
-    'How busy the GPUs of running instances are, by model: the mean of their samples of the last minute, 0 to 1.',
+    'Utilization of the GPUs of running instances, by model: the mean of their samples of the last minute, 0 to 1.',
     ['gpu'],
   );
   const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
-  const agents = gauge('gpu_rental_agents', 'Host agents by whether they are heard from: reachable or away.', [
-    'state',
-  ]);
+  const agents = gauge('gpu_rental_agents', 'Host agents by whether they report: reachable or away.', ['state']);
   const accounts = gauge('gpu_rental_accounts', 'Accounts.');
   const suspended = gauge('gpu_rental_accounts_suspended', 'Suspended accounts.');
   const exhausted = gauge(
     'gpu_rental_accounts_exhausted',
-    'Accounts whose credit has run out, in their grace period or after it.',
+    'Accounts whose credit is exhausted, within or after their grace period.',
   );
-  const credited = gauge('gpu_rental_credited_usd', 'USD that all accounts were credited, adjustments included.');
+  const credited = gauge('gpu_rental_credited_usd', 'USD credited to all accounts, including adjustments.');
   const charged = gauge(
     'gpu_rental_charged_usd',
-    'USD that all accounts were charged up to now, less what was given back.',
+    'USD charged to all accounts up to now, less credits for outages and slow starts.',
   );
-  const held = gauge('gpu_rental_balances_usd', 'USD that accounts have left: the sum of the balances above zero.');
-  const burn = gauge('gpu_rental_burn_usd_per_hour', 'USD per hour that all accounts are charged now.');
+  const held = gauge('gpu_rental_balances_usd', 'Remaining credit in USD: the sum of all balances above zero.');
+  const burn = gauge('gpu_rental_burn_usd_per_hour', 'Current charges to all accounts in USD per hour.');
   const volumes = {
-    live: gauge('gpu_rental_volumes', 'Volumes that are not deleted.'),
-    stored: gauge('gpu_rental_volume_stored_bytes', 'Bytes that the snapshots of all volumes take in the store.'),
-    held: gauge('gpu_rental_volumes_held', 'Volumes that an instance with a host agent has.'),
+    live: gauge('gpu_rental_volumes', 'Volumes, except deleted ones.'),
+    stored: gauge('gpu_rental_volume_stored_bytes', 'Bytes of all volume snapshots in the store.'),
+    held: gauge('gpu_rental_volumes_held', 'Volumes leased to an instance on a host with an agent.'),
     unsaved: gauge(
       'gpu_rental_volume_unsaved_seconds',
-      'The longest time since the last snapshot of a volume, or since its instance got it, of those that an instance with a host agent has.',
+      'Longest time since the last snapshot, or since the lease began, of volumes leased to an instance on a host with an agent.',
     ),
-    unpruned: gauge('gpu_rental_volumes_unpruned', 'Volumes whose old snapshots could not be dropped at the last try.'),
+    unpruned: gauge(
+      'gpu_rental_volumes_unpruned',
+      'Volumes whose old snapshots could not be removed at the last attempt.',
+    ),
   };
   const labelled: Gauge<string>[] = [instances, gpus, busy, machines, agents];
   const single: Gauge<string>[] = [accounts, suspended, exhausted, credited, charged, held, burn];
@@ -134,9 +135,12 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
       : {
           succeeded: gauge(
             'gpu_rental_market_recheck_succeeded_timestamp_seconds',
-            'When the scheduled re-check last published a sheet.',
+            'Time at which the scheduled re-check last published a price sheet.',
           ),
-          failed: gauge('gpu_rental_market_recheck_failed_timestamp_seconds', 'When an attempt of it last failed.'),
+          failed: gauge(
+            'gpu_rental_market_recheck_failed_timestamp_seconds',
+            'Time at which the scheduled re-check last failed.',
+          ),
         };
   if (market !== null) single.push(market.succeeded, market.failed);
   const aside =
@@ -144,24 +148,24 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
       ? null
       : gauge(
           'gpu_rental_payment_callbacks_aside',
-          'Callbacks of the payment processor that the operator has to look at.',
+          'Callbacks of the payment processor that the operator must review.',
         );
   if (aside !== null) single.push(aside);
   const up = new Gauge({
     name: 'gpu_rental_database_figures_up',
-    help: 'Of this process. 0: the figures of the database are missing here, because it is away or slow.',
+    help: 'Of this process. 0 while figures of the database are missing, because it is unreachable or slow.',
     registers,
   });
   const readAt = new Gauge({
     name: 'gpu_rental_database_figures_timestamp_seconds',
-    help: 'Of this process. When the figures of the database were read.',
+    help: 'Of this process. Time at which the figures of the database were read.',
     registers,
   });
 
   return {
-    /** Null: they are missing. */
+    /** Sets the gauges; null removes them, because the figures are missing. */
     show: (figures: Figures | null, readAtMs: number) => {
-      // A gauge without labels would be reset to 0.
+      // Resetting a gauge without labels would set it to 0.
       for (const each of labelled) each.reset();
       up.set(figures === null ? 0 : 1);
       if (figures === null) {
@@ -193,12 +197,12 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   };
 }
 
-/** Good to 15 digits, which is enough for a chart. */
+/** Converts units to USD, exact to 15 digits, which is enough for a chart. */
 function usdOf(units: string): number {
   return Number(units) / UNITS_PER_USD;
 }
 
-/** `$1`: seconds since 1970. */
+/** Reads all figures. `$1`: seconds since 1970. */
 const FIGURES_SQL = `
   with account_now as (
     select suspended_at, exhausted_at, burn_rate, credit_units,

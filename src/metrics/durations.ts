@@ -8,17 +8,17 @@ export interface DurationsOptions {
   registry: Registry;
 }
 
-/** The observations with the same labels. */
+/** Observations with the same labels. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** Counts between each bound and the one before; the last counts those above all bounds. */
+  /** Counts between each bound and the previous one; the last counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }
 
 /**
- * A histogram of seconds. The library's own finds the series of an observation by joining its labels, which takes as
- * long as a twentieth of a kept public answer; here the observer holds the series.
+ * A histogram of seconds. The library's own histogram finds an observation's series by joining its labels, which takes
+ * a twentieth of the time of a cached public response; here the observer keeps the series.
  */
 export class Durations {
   readonly name: string;
@@ -32,11 +32,11 @@ export class Durations {
     this.name = name;
     this.help = help;
     this.#bounds = bounds;
-    // All that the registry asks of a metric is `get`.
+    // The registry only calls `get` on a metric.
     registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** Get it once for each set of labels. */
+  /** Adds a series; call it once per set of labels. */
   series(labels: Readonly<Record<string, string>>): Series {
     const series = { labels, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
     this.#series.push(series);

@@ -18,15 +18,15 @@ export interface MetricsOptions {
   onFault(error: unknown): void;
 }
 
-/** What is counted as it happens. */
+/** Metrics counted as events happen. */
 export interface Metrics {
   registry: Registry;
   observeRequest: ObserveRequest;
   events: DomainEvents;
-  /** Null where there are no top-ups. */
+  /** Null without top-ups. */
   payments: PaymentCounts | null;
   countAdmissions(limiter: RateLimiter): RateLimiter;
-  /** Adds the gauges that are read when scraped, and serves all metrics. */
+  /** Adds the gauges that are read on a scrape, and serves all metrics. */
   serve(watched: Watched): Promise<MetricsServer>;
 }
 
@@ -48,7 +48,7 @@ export function createMetrics({ host, port, hasPayments, onFault }: MetricsOptio
         return { type: registry.contentType, text: texts.join('') };
       };
       let scraping: ReturnType<typeof scrape> | null = null;
-      // Scrapes at the same time are one.
+      // Concurrent scrapes share one read.
       return serveMetrics({ host, port }, () => {
         scraping ??= scrape().finally(() => {
           scraping = null;

@@ -1,10 +1,10 @@
-/** Names that are counted by themselves, of callers with a key and of those without. */
+/** Maximum operation names with their own label, of callers with a key and without. */
 const MAX_KEYED = 100;
 const MAX_UNKEYED = 30;
-/** As in ids and keys: a caller may write one into a name. */
+/** Matches an id or key, which a caller may write into a name. */
 const ID_IN_NAME = /[0-9a-f]{8}/i;
 
-/** Labels for the names of operations, which callers choose: the first get one of their own, as long as there is room. */
+/** Labels for operation names, which callers choose: the first ones get their own label, up to a limit. */
 export class OperationNames {
   readonly #labels = new Set<string>();
   #unkeyed = 0;

@@ -4,7 +4,7 @@ import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 
 export interface PaymentCounts {
   event(event: PaymentEvent): void;
-  /** The processor did not do what it was asked. */
+  /** Counts a failed call to the processor. */
   fault(what: string): void;
 }
 
@@ -13,7 +13,7 @@ export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({
     name: 'gpu_rental_payment_events_total',
-    help: 'Of this process. Payments of top-ups by what became of them; quarantined, gone and lost wait for the operator.',
+    help: "Of this process. Payments of top-ups by outcome; quarantined, gone and lost need the operator's attention.",
     labelNames: ['asset', 'state'] as const,
     registers,
   });
@@ -24,7 +24,7 @@ export function countPayments(registry: Registry): PaymentCounts {
   });
   const faults = new Counter({
     name: 'gpu_rental_payment_processor_faults_total',
-    help: 'Of this process. Calls to the payment processor that failed, by what was asked.',
+    help: 'Of this process. Failed calls to the payment processor, by call.',
     labelNames: ['asked'] as const,
     registers,
   });

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges whose names end as counters do. */
+/** Gauges whose names wrongly end like those of counters. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let registry: Registry | undefined;
 
 /**
- * Returns the metrics of the process, one registry however many gateways it opens. prom-client's observers last as long as the
- * process: in the registry of a gateway they would keep it in memory after it closed.
+ * Returns the metrics of the process, one registry for all gateways it opens. prom-client's observers live as long as
+ * the process: in a gateway's registry they would keep it in memory after it closed.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

@@ -1,34 +1,34 @@
 import { Counter, type Registry } from 'prom-client';
 import type { DomainEvents } from '../domain/events.js';
 
-/** Counts the events of the domain. */
+/** Counts the domain's events. */
 export function countRentals(registry: Registry): DomainEvents {
   const registers = [registry];
   const deploys = new Counter({
     name: 'gpu_rental_deploys_total',
-    help: 'Of this process. Deploys by how they ended: rented, replayed (the kept answer of an earlier request), or why they were refused.',
+    help: 'Of this process. Deploys by outcome: rented, replayed (the stored response of an earlier request), or the reason of the refusal.',
     labelNames: ['outcome'] as const,
     registers,
   });
   const stops = new Counter({
     name: 'gpu_rental_instance_stops_total',
-    help: 'Of this process. Instances that stopped running, by reason: preempted and balance_exhausted among them.',
+    help: 'Of this process. Instances that stopped running, by reason, such as preempted and balance_exhausted.',
     labelNames: ['reason'] as const,
     registers,
   });
   const volumeWrites = new Counter({
     name: 'gpu_rental_volume_writes_total',
-    help: 'Of this process. Objects of snapshots of volumes by outcome: stored, refused, full (the volume has all that it may), store_full, broken off by the sender, or failed in the store.',
+    help: 'Of this process. Writes of snapshot objects by outcome: stored, refused, full (the volume is at its limit), store_full, broken (aborted by the sender), or failed (in the store).',
     labelNames: ['outcome'] as const,
     registers,
   });
   const upkeep = new Counter({
     name: 'gpu_rental_volume_upkeep_total',
-    help: 'Of this process. Repositories of volumes that were pruned, erased or copied, and failures of that.',
+    help: 'Of this process. Volume repositories pruned, erased or copied, and failures.',
     labelNames: ['outcome'] as const,
     registers,
   });
-  // Shown as 0 from the start, so that the first one is an increase.
+  // Exported as 0 from the start, so that the first event is an increase.
   for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
   for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
   for (const outcome of ['stored', 'refused', 'full', 'store_full', 'broken', 'failed'])

@@ -3,16 +3,16 @@ import { Durations, type Series } from './durations.js';
 
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The durations of requests by method, route and status. */
+/** Durations of requests by method, route and status. */
 export class RequestSeconds {
   readonly #durations: Durations;
-  /** By route, then status and method: looked up as they are. */
+  /** Series by route, then status, then method, so that no key has to be joined. */
   readonly #series = new Map<string, Map<string, Map<string, Series>>>();
 
   constructor(registry: Registry) {
     this.#durations = new Durations({
       name: 'gpu_rental_http_request_duration_seconds',
-      help: 'Of this process. Requests from their head to the end of their answer, event streams and web ports too, which last.',
+      help: "Of this process. Time from a request's head to the end of its response, including long-lived event streams and web ports.",
       bounds: BOUNDS,
       registry,
     });

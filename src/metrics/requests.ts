@@ -6,7 +6,7 @@ import { RequestSeconds } from './request-seconds.js';
 import { Tally } from './tally.js';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** What the gateway itself answers with. A container behind a web port answers with any status. */
+/** Statuses that the gateway itself returns. A container behind a web port may return any. */
 const STATUSES = new Map(
   [200, 201, 204, 302, 303, 304, 405, 406, 408, 415, 417, 431, ...Object.values(STATUS_OF)].map((status) => [
     status,
@@ -19,13 +19,13 @@ export function countRequests(registry: Registry): ObserveRequest {
   const seconds = new RequestSeconds(registry);
   const operations = new Tally({
     name: 'gpu_rental_graphql_operations_total',
-    help: 'Of this process. GraphQL operations that ran, by name; result is refused where any field was.',
+    help: 'Of this process. GraphQL operations executed, by name; result is refused if any field was.',
     labelNames: ['operation', 'type', 'result'],
     registry,
   });
   const operationSeconds = new Tally({
     name: 'gpu_rental_graphql_operation_seconds_total',
-    help: 'Of this process. Time that requests with these queries and mutations took; subscriptions are left out.',
+    help: 'Of this process. Time taken by requests with these queries and mutations, except subscriptions.',
     labelNames: ['operation'],
     registry,
   });

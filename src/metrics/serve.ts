@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 export class MetricsPortUnusable extends Error {}
 
 const PATH = '/metrics';
-/** Of scrapers. */
+/** Maximum connections of scrapers. */
 const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
 
 export interface MetricsServer {
-  /** Such as http://127.0.0.1:9100/metrics. */
+  /** Address, such as http://127.0.0.1:9100/metrics. */
   address: string;
   close(): void;
 }
@@ -50,8 +50,8 @@ function listen(server: Server, host: string, port: number): Promise<void> {
       reject(
         new MetricsPortUnusable(
           taken
-            ? `METRICS_PORT ${port} is taken by another program; set METRICS_PORT to another, or to 0 for a free one`
-            : `METRICS_PORT ${port} on METRICS_HOST ${host} can't be listened on: ${message}`,
+            ? `METRICS_PORT ${port} is used by another program; set METRICS_PORT to another port, or to 0 for a free one`
+            : `can't listen on METRICS_PORT ${port} of METRICS_HOST ${host}: ${message}`,
         ),
       );
     });

@@ -14,16 +14,16 @@ const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 export interface Watched {
   deps: Deps;
   tunnels: Tunnels;
-  /** Open connections by SSH; null where there is no SSH. */
+  /** Open SSH connections; null without SSH. */
   ssh: { readonly size: number } | null;
   webPorts: { readonly size: number };
   /** Null without Redis. */
   redisState: (() => 'ok' | 'away') | null;
-  /** Lines of the log that were dropped. */
+  /** Number of log lines dropped. */
   droppedLines(): number;
 }
 
-/** What is in the memory of this process, looked at when it is scraped. */
+/** Registers gauges of this process's memory, which are read on each scrape. */
 export function watchState(registry: Registry, watched: Watched): void {
   const { deps, tunnels, ssh, webPorts, redisState, droppedLines } = watched;
   const registers = [registry];
@@ -41,7 +41,7 @@ export function watchState(registry: Registry, watched: Watched): void {
 
   new Gauge({
     name: 'gpu_rental_database_pool_connections',
-    help: 'Of this process. Connections to the database by state: busy or idle.',
+    help: 'Of this process. Database connections by state: busy or idle.',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -51,17 +51,17 @@ export function watchState(registry: Registry, watched: Watched): void {
   });
   gauge(
     'gpu_rental_database_pool_max_connections',
-    'Of this process. Connections to the database that it may have.',
+    'Of this process. Maximum number of database connections.',
     () => pool.options.max!,
   );
   gauge(
     'gpu_rental_database_pool_waiting',
-    'Of this process. Requests that wait for a connection to the database.',
+    'Of this process. Requests waiting for a database connection.',
     () => pool.waitingCount,
   );
   const waits = new Durations({
     name: 'gpu_rental_database_pool_wait_seconds',
-    help: 'Of this process. How long a connection to the database was waited for.',
+    help: 'Of this process. Time spent waiting for a database connection.',
     bounds: WAIT_SECONDS,
     registry,
   });
@@ -70,17 +70,17 @@ export function watchState(registry: Registry, watched: Watched): void {
 
   gauge(
     'gpu_rental_change_notices_listening',
-    'Of this process. 1 while change notices are received; 0: nothing is answered from memory.',
+    'Of this process. 1 while change notices are received; while it is 0, nothing is served from memory.',
     () => (notices.isListening ? 1 : 0),
   );
   gauge(
     'gpu_rental_change_notices_lag_seconds',
-    'Of this process. How long the oldest change has waited to be sent to the other gateways.',
+    'Of this process. Age of the oldest change not yet sent to the other gateways.',
     () => notices.lagMs / MS_PER_SECOND,
   );
   const sent = new Histogram({
     name: 'gpu_rental_change_notices_send_seconds',
-    help: 'Of this process. From a commit until the other gateways were notified; they are notified every 100 ms at most.',
+    help: 'Of this process. Time from a commit until the other gateways are notified, at most every 100 ms.',
     buckets: LAG_SECONDS,
     registers,
   });
@@ -89,7 +89,7 @@ export function watchState(registry: Registry, watched: Watched): void {
   gauge('gpu_rental_event_streams_open', 'Of this process. Open subscriptions.', () => deps.subscriptions.size);
   gauge(
     'gpu_rental_agents_waiting',
-    'Of this process. Host agents that wait here for news.',
+    'Of this process. Host agents waiting here for a new desired state.',
     () => deps.fleet.desired.waiting,
   );
   new Gauge({
@@ -101,20 +101,22 @@ export function watchState(registry: Registry, watched: Watched): void {
       for (const kind of ['exec', 'shell', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
     },
   });
-  if (ssh !== null) gauge('gpu_rental_ssh_connections_open', 'Of this process. Connections by SSH.', () => ssh.size);
+  if (ssh !== null) gauge('gpu_rental_ssh_connections_open', 'Of this process. Open SSH connections.', () => ssh.size);
   gauge(
     'gpu_rental_web_exchanges_open',
-    'Of this process. Requests and WebSockets to web ports of instances under way.',
+    'Of this process. Requests and WebSockets in flight to web ports of instances.',
     () => webPorts.size,
   );
   if (redisState !== null) {
-    gauge('gpu_rental_redis_up', 'Of this process. 0 while it counts requests for itself, since Redis is away.', () =>
-      redisState() === 'ok' ? 1 : 0,
+    gauge(
+      'gpu_rental_redis_up',
+      'Of this process. 0 while Redis is unreachable and this process counts requests on its own.',
+      () => (redisState() === 'ok' ? 1 : 0),
     );
   }
   new Counter({
     name: 'gpu_rental_log_lines_dropped_total',
-    help: 'Of this process. Lines of the log that were dropped, since nobody read them and 8 MB waited.',
+    help: 'Of this process. Log lines dropped because the log was not read and 8 MB were buffered.',
     registers,
     collect() {
       this.reset();
@@ -122,8 +124,8 @@ export function watchState(registry: Registry, watched: Watched): void {
     },
   });
   for (const [name, help] of [
-    ['written', 'Samples of instances that were written.'],
-    ['dropped', 'Samples of instances that were dropped: more than are held, or refused by the database.'],
+    ['written', 'Samples of instances written.'],
+    ['dropped', 'Samples of instances dropped, because the buffer was full or the database refused them.'],
   ] as const) {
     new Counter({
       name: `gpu_rental_samples_${name}_total`,
@@ -138,7 +140,7 @@ export function watchState(registry: Registry, watched: Watched): void {
   watchInventory(registry, deps);
 }
 
-/** Of the inventory in memory: what this process answers with. */
+/** Registers gauges of the inventory in this process's memory. */
 function watchInventory(registry: Registry, { inventory }: Deps): void {
   const registers = [registry];
   const byModel = (name: string, help: string, read: (slug: string) => number) => {
@@ -153,15 +155,17 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
       },
     });
   };
-  byModel('gpu_rental_offers', `${ONE_DATABASE} Machines on offer where nothing runs, by model.`, (slug) =>
+  byModel('gpu_rental_offers', `${ONE_DATABASE} Machines on offer without a running instance, by model.`, (slug) =>
     inventory.latest.offers.offersOf(slug),
   );
-  byModel('gpu_rental_gpus_free', `${ONE_DATABASE} GPUs of these machines, by model.`, (slug) =>
-    inventory.latest.offers.availableGpus(slug),
+  byModel(
+    'gpu_rental_gpus_free',
+    `${ONE_DATABASE} GPUs of machines on offer without a running instance, by model.`,
+    (slug) => inventory.latest.offers.availableGpus(slug),
   );
   new Gauge({
     name: 'gpu_rental_price_sheet_timestamp_seconds',
-    help: `${ONE_DATABASE} The day of the price sheet, its first second; 0 without one.`,
+    help: `${ONE_DATABASE} Start of the price sheet's day; 0 without a sheet.`,
     registers,
     collect() {
       this.set(Date.parse(`${inventory.latest.catalogue.marketSnapshot}T00:00:00Z`) / MS_PER_SECOND);
@@ -169,7 +173,7 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
   });
 }
 
-/** The limiter, counting what it decides. */
+/** Returns the limiter, wrapped to count its decisions. */
 export function countAdmissions(registry: Registry, limiter: RateLimiter): RateLimiter {
   const decisions = new Tally({
     name: 'gpu_rental_rate_limit_decisions_total',

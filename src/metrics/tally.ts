@@ -7,7 +7,9 @@ interface Options<Label extends string> {
   registry: Registry;
 }
 
-/** A counter for what every request does: the library's own takes a microsecond, most of it for checking labels that are ours. */
+/**
+ * A counter for events of every request. The library's own takes a microsecond, mostly to check labels that are ours.
+ */
 export class Tally<Label extends string> {
   readonly #counts = new Map<string, { labels: Record<Label, string>; value: number }>();
   readonly #labelNames: readonly Label[];
@@ -27,7 +29,7 @@ export class Tally<Label extends string> {
     });
   }
 
-  /** `values` in the order of the labels' names. */
+  /** Adds to the counter; `values` are in the order of the label names. */
   add(by: number, ...values: string[]): void {
     const key = values.join('\n');
     const known = this.#counts.get(key);

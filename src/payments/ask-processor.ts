@@ -1,33 +1,40 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
 import { parseJson } from '../untrusted/json.js';
 
-/** Of one request, until its answer is read. */
+/** Time limit of one request, including its response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
-/** A processor's answers are a few kilobytes. */
-const MAX_ANSWER_BYTES = 1_000_000;
-/** Requests under way at once: a processor that hangs must not keep memory and sockets for every caller. */
-const MAX_UNDER_WAY = 50;
+/** Maximum size of a response; usual ones have a few kilobytes. */
+const MAX_RESPONSE_BYTES = 1_000_000;
+/** Maximum concurrent requests: a processor that hangs must not hold memory and sockets for every caller. */
+const MAX_IN_FLIGHT = 50;
 
-/** Headers of one call, such as its trace. */
+/** Returns headers of one call, such as its trace. */
 export type MoreHeaders = () => Record<string, string>;
-export type Ask = (path: string, init?: { method?: 'GET' | 'POST'; body?: object }) => Promise<Answered>;
+export type SendRequest = (
+  path: string,
+  init?: { method?: 'GET' | 'POST'; body?: object },
+) => Promise<ProcessorResponse>;
 
-interface Answered {
+interface ProcessorResponse {
   status: number;
-  /** Parsed; numbers in it are never amounts: those are texts. */
+  /** Parsed JSON. Numbers in it are never amounts: amounts are texts. */
   body: unknown;
 }
 
 /**
- * Asks one processor by HTTP and JSON. `headers` hold its key, which is in no message; `moreHeaders` are those of a
- * call.
+ * Returns a function that sends requests to a processor by HTTP and JSON. `headers` contain its key, which appears in
+ * no message; `moreHeaders` returns those of one call.
  */
-export function createAsk(baseUrl: string, headers: Record<string, string>, moreHeaders: MoreHeaders): Ask {
+export function createRequestSender(
+  baseUrl: string,
+  headers: Record<string, string>,
+  moreHeaders: MoreHeaders,
+): SendRequest {
   const base = baseUrl.replace(/\/+$/, '');
-  let underWay = 0;
+  let inFlight = 0;
   return async (path, { method = 'GET', body } = {}) => {
-    if (underWay >= MAX_UNDER_WAY) throw new ProcessorUnavailable('too many requests to the processor are under way');
-    underWay += 1;
+    if (inFlight >= MAX_IN_FLIGHT) throw new ProcessorUnavailable('too many requests to the processor are in flight');
+    inFlight += 1;
     try {
       const response = await fetch(base + path, {
         method,
@@ -46,7 +53,7 @@ export function createAsk(baseUrl: string, headers: Record<string, string>, more
       if (cause instanceof ProcessorUnavailable) throw cause;
       throw new ProcessorUnavailable(`${method} ${path}: ${reasonOf(cause)}`, { cause });
     } finally {
-      underWay -= 1;
+      inFlight -= 1;
     }
   };
 }
@@ -54,17 +61,17 @@ export function createAsk(baseUrl: string, headers: Record<string, string>, more
 async function readBounded(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Node's streams can be walked through, which the types of the browsers' don't say.
+  // Node's streams are async iterable, which the browser's types don't say.
   for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new ProcessorUnavailable('the processor answers more than 1 MB');
+    if (bytes > MAX_RESPONSE_BYTES) throw new ProcessorUnavailable('the processor sent more than 1 MB');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof SyntaxError) return 'the answer is not JSON';
+  if (error instanceof SyntaxError) return 'the response is not JSON';
   const { cause, message } = error as { cause?: { code?: string; message?: string }; message?: string };
   return cause?.code ?? cause?.message ?? message ?? String(error);
 }

@@ -9,16 +9,16 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
-import { createAsk, type MoreHeaders } from './ask-processor.js';
+import { createRequestSender, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { isSignedBy } from './signature.js';
 
 /**
- * BTCPay Server by its Greenfield API, as its code of 23 July 2026 has it (GreenfieldInvoiceController.cs,
+ * BTCPay Server by its Greenfield API, as in its code of 23 July 2026 (GreenfieldInvoiceController.cs,
  * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
  *
- * A webhook only triggers a read from the server, so that one that comes twice, late or
- * again changes nothing. It has no signed time, so a replay triggers a read too.
+ * A webhook only triggers a read from the server, so a repeated or late one changes nothing. It has no signed time, so
+ * a replay triggers a read too.
  */
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
@@ -27,53 +27,53 @@ const MAX_PAYMENTS = 100;
 /** How long to watch for payments to an expired invoice. */
 const MONITORING_MINUTES = 7 * 24 * 60;
 
-/** Its payment methods for what we know: coins by their chain. It has no tokens of Ethereum, Tron or Solana. */
+/** BTCPay's payment methods for our assets: coins by their chain. It has no tokens of Ethereum, Tron or Solana. */
 const METHODS: Partial<Record<AssetCode, string>> = { BTC: 'BTC-CHAIN', LTC: 'LTC-CHAIN', XMR: 'XMR-CHAIN' };
 const ASSET_OF = new Map(Object.entries(METHODS).map(([asset, method]) => [method, asset as AssetCode]));
 
 export interface BtcpayOptions {
   url: string;
-  /** Of the Greenfield API: may create and view invoices of the store. */
+  /** Greenfield API key; may create and view invoices of the store. */
   key: string;
   store: string;
-  /** Of the webhook. */
+  /** Secret of the webhook. */
   secret: string;
   confirmations: Confirmations;
   moreHeaders: MoreHeaders;
 }
 
 export function createBtcpay({ url, key, store, secret, confirmations, moreHeaders }: BtcpayOptions): PaymentProcessor {
-  const ask = createAsk(
+  const send = createRequestSender(
     `${url}/api/v1/stores/${encodeURIComponent(store)}`,
     { authorization: `token ${key}` },
     moreHeaders,
   );
-  const askFor = async (path: string, body?: object): Promise<unknown> => {
-    const answer = await ask(path, body && { method: 'POST', body });
-    if (answer.status === 200) return answer.body;
-    const problem = `${path}: HTTP ${answer.status}`;
-    throw answer.status === 422 || answer.status === 400
+  const fetchJson = async (path: string, body?: object): Promise<unknown> => {
+    const response = await send(path, body && { method: 'POST', body });
+    if (response.status === 200) return response.body;
+    const problem = `${path}: HTTP ${response.status}`;
+    throw response.status === 422 || response.status === 400
       ? new ProcessorRefusal(problem)
       : new ProcessorUnavailable(problem);
   };
   const methodOf = async (asset: AssetCode, invoice: string): Promise<Json | undefined> => {
     const path = `/invoices/${encodeURIComponent(invoice)}/payment-methods?onlyAccountedPayments=false`;
-    const methods = await askFor(path);
-    if (!Array.isArray(methods) || !methods.every(isObject)) throw new ProcessorUnavailable(`${path}: no list`);
+    const methods = await fetchJson(path);
+    if (!Array.isArray(methods) || !methods.every(isObject)) throw new ProcessorUnavailable(`${path}: not a list`);
     return methods.find(({ paymentMethodId }) => paymentMethodId === METHODS[asset]);
   };
 
   return {
     name: 'btcpay',
     assets: async () => {
-      const methods = await askFor('/payment-methods?onlyEnabled=true');
-      if (!Array.isArray(methods)) throw new ProcessorUnavailable('/payment-methods: no list');
+      const methods = await fetchJson('/payment-methods?onlyEnabled=true');
+      if (!Array.isArray(methods)) throw new ProcessorUnavailable('/payment-methods: not a list');
       return methods.flatMap((method) => (isObject(method) && ASSET_OF.get(String(method.paymentMethodId))) || []);
     },
     open: async ({ id, asset, usd }) => {
       const method = METHODS[asset];
-      if (method === undefined) throw new ProcessorRefusal(`BTCPay Server takes no ${asset}`);
-      const invoice = await askFor('/invoices', {
+      if (method === undefined) throw new ProcessorRefusal(`BTCPay Server doesn't support ${asset}`);
+      const invoice = await fetchJson('/invoices', {
         amount: formatUsd(usd),
         currency: 'USD',
         metadata: { orderId: id },
@@ -81,17 +81,17 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
           paymentMethods: [method],
           speedPolicy: speedPolicyOf(confirmations[asset]),
           monitoringMinutes: MONITORING_MINUTES,
-          // Else it may give an address only when somebody opens its page.
+          // Otherwise it may assign an address only when someone opens the invoice's page.
           lazyPaymentMethods: false,
         },
       });
       if (!isObject(invoice) || !isName(invoice.id, MAX_NAME) || !isSeconds(invoice.expirationTime)) {
-        throw new ProcessorUnavailable('/invoices: not the answer of an invoice');
+        throw new ProcessorUnavailable('/invoices: not an invoice');
       }
       const prompt = await methodOf(asset, invoice.id);
       const { destination, amount, rate } = prompt ?? {};
       if (!isName(destination, MAX_NAME) || !isDecimal(amount) || !isDecimal(rate)) {
-        throw new ProcessorUnavailable('/payment-methods: no address, amount or rate');
+        throw new ProcessorUnavailable('/payment-methods: missing address, amount or rate');
       }
       return {
         invoice: invoice.id,
@@ -106,15 +106,16 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
       const method = await methodOf(asset, invoice);
       if (method === undefined) return [];
       const { payments, rate } = method;
-      if (!Array.isArray(payments) || !isDecimal(rate)) throw new ProcessorUnavailable('/payment-methods: no payments');
+      if (!Array.isArray(payments) || !isDecimal(rate))
+        throw new ProcessorUnavailable('/payment-methods: missing payments');
       return payments.slice(0, MAX_PAYMENTS).map((payment) => paymentOf(payment, asset, rate, confirmations[asset]));
     },
   };
 }
 
 /**
- * BTCPay Server takes a payment as final after 0, 1, 2 or 6 confirmations, by the invoice's policy: the lowest that is
- * enough. It does not count beyond 6; the operator's page says so.
+ * Returns the lowest speed policy that suffices. BTCPay Server treats a payment as final after 0, 1, 2 or 6
+ * confirmations by the invoice's policy. It doesn't count beyond 6, as docs/payments.md says.
  */
 function speedPolicyOf(confirmations: number): string {
   if (confirmations <= 1) return 'MediumSpeed';
@@ -124,10 +125,10 @@ function speedPolicyOf(confirmations: number): string {
 function verify(secret: string, store: string, body: Buffer, headers: CallbackHeaders): VerifiedCallback {
   const header = headers['btcpay-sig'];
   const [, hex = ''] = (typeof header === 'string' && SIGNATURE.exec(header)) || [];
-  if (!isSignedBy(secret, [body], hex)) return { kind: 'refused', reason: 'its signature does not match' };
+  if (!isSignedBy(secret, [body], hex)) return { kind: 'refused', reason: 'signature does not match' };
   const event = readObject(body);
-  if (event === null) return { kind: 'malformed', reason: 'it is no JSON object' };
-  if (event.storeId !== store) return { kind: 'malformed', reason: 'it is about another store' };
+  if (event === null) return { kind: 'malformed', reason: 'body is not a JSON object' };
+  if (event.storeId !== store) return { kind: 'malformed', reason: 'storeId is another store' };
   if (typeof event.type !== 'string' || !event.type.startsWith('Invoice')) return { kind: 'ignored' };
   const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
   // The store may sell other things too.
@@ -141,9 +142,9 @@ function paymentOf(payment: unknown, asset: AssetCode, rate: string, confirmatio
   const known =
     typeof status === 'string' && Object.hasOwn(STATUS, status) ? STATUS[status as keyof typeof STATUS] : null;
   if (!isName(id, MAX_NAME) || !isDecimal(value) || !isDecimal(fee) || known === null) {
-    throw new ProcessorUnavailable('/payment-methods: no payment');
+    throw new ProcessorUnavailable('/payment-methods: not a payment');
   }
-  // What the network took on top of the invoice pays for nothing here.
+  // The network fee on top of the invoice pays for nothing here.
   const coins = subtractDecimals(value, fee);
   return {
     transaction: id,

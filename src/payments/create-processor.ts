@@ -15,7 +15,7 @@ export interface ProcessorSettings {
   moreHeaders: MoreHeaders;
 }
 
-/** The processor that the operator chose. */
+/** Creates the processor that the operator chose. */
 export function createProcessor(
   settings: ProcessorSettings,
   callbackUrl: string,

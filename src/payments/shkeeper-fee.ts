@@ -2,30 +2,30 @@ import { microOfCoins } from '../domain/rules/decimal.js';
 import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
 
 /**
- * The fee that SHKeeper takes on top. It names its policy (none, per cent, fixed, or the larger of both) in callbacks
- * alone; a quote says what an amount costs with it. Two quotes give the policy: of a dollar, of which a fixed fee is a
- * large part, and of so much that the percentage is exact.
+ * SHKeeper's own fee on top of an amount. SHKeeper names its policy (none, percentage, fixed, or the larger of both)
+ * only in callbacks, but a quote includes the fee. Two quotes reveal the policy: one of a dollar, of which a fixed fee
+ * is a large part, and one large enough to make the percentage exact.
  */
 export interface Fee {
-  /** On top of `LARGE_USD`. */
+  /** Fee on top of `LARGE_USD`. */
   onLarge: Micro;
-  /** Zero: no fixed fee. */
+  /** Fixed fee; zero if there is none. */
   fixed: Micro;
 }
 
 export interface Quote {
-  /** Coins with the fee, and USD per coin, as decimal texts. */
+  /** Coins including the fee, and USD per coin, as decimal texts. */
   coins: string;
   rate: string;
 }
 
-/** One dollar: `feeOf` takes the percentage of it for that of a dollar. */
+/** One dollar: `feeOf` relies on it being the unit of the percentage. */
 export const SMALL_USD = 1n;
 export const LARGE_USD = 1_000_000_000_000n;
-/** SHKeeper rounds coins to 8 decimals at least, so a quote is that inexact. */
+/** Rounding step of a quote: SHKeeper rounds coins to 8 decimals or more. */
 const COIN_STEP = '0.00000001';
 
-/** Null for quotes that are none. */
+/** Returns the fee, or null if a quote isn't a valid one. */
 export function feeOf(small: Quote, large: Quote): Fee | null {
   const onSmall = onTop(small, SMALL_USD);
   const onLarge = onTop(large, LARGE_USD);
@@ -42,7 +42,7 @@ function onTop({ coins, rate }: Quote, usd: bigint): Micro | null {
   return fee < 0n ? 0n : fee;
 }
 
-/** What a payment is worth without the fee, rounded down; zero where a fixed fee is more than all of it. */
+/** Returns a payment's value without the fee, rounded down; zero if a fixed fee exceeds it. */
 export function withoutFee(paid: Micro, { onLarge, fixed }: Fee): Micro {
   const large = LARGE_USD * MICRO_PER_USD;
   const withoutPercentage = (paid * large) / (large + onLarge);

@@ -12,37 +12,37 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
-import { createAsk, type MoreHeaders } from './ask-processor.js';
+import { createRequestSender, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from './shkeeper-fee.js';
 import { isSignedBy } from './signature.js';
 
 /**
- * SHKeeper, as its code of 1 July 2026 has it (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
+ * SHKeeper, as in its code of 1 July 2026 (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
  * services/webhook_hmac.py).
  *
- * - It answers HTTP 200 with `status: "error"`.
- * - Amounts are texts with at most 10 decimals, so no number of its JSON is ever read as one.
- * - A callback lists every transaction of the invoice, also those that still need confirmations; final is only the one
- *   with `trigger`, and each gets a callback of its own, repeated every 60 s until it is answered with 202.
- * - `GET /tx-info` gives amounts with its fee, callbacks without; with a fixed fee that may be below zero.
- * - A transaction that was replaced stays UNCONFIRMED for ever.
- * - `GET /crypto` answers without a key.
- * - `GET /invoices/{id}` says CONFIRMED from the first block on, and never takes it back: a payment read there is not
+ * - Errors are HTTP 200 with `status: "error"`.
+ * - Amounts are texts with at most 10 decimals, so no JSON number is ever read as an amount.
+ * - A callback lists all transactions of the invoice, including those that still need confirmations. Only the one with
+ *   `trigger` is final. Each gets its own callback, repeated every 60 s until the response is 202.
+ * - `GET /tx-info` returns amounts with the fee, callbacks without; with a fixed fee that may be below zero.
+ * - A replaced transaction stays UNCONFIRMED forever.
+ * - `GET /crypto` requires no key.
+ * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it: a payment read there is not
  *   known to be final.
  */
 
-/** A callback is refused when its timestamp is further from now, to either side. */
+/** Maximum difference of a callback's timestamp from now, in either direction. */
 const WINDOW_SECONDS = 300n;
 const SECONDS_PER_HOUR = 3_600n;
 const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
-/** Transactions of one invoice that are read. */
+/** Maximum transactions read of one invoice. */
 const MAX_TRANSACTIONS = 100;
-/** Asks for the key and answers with an empty list: no top-up has this id. */
+/** A path that requires the key and returns an empty list: no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** Its names for our assets; it has more. */
+/** SHKeeper's names for our assets; it has more. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',
@@ -58,7 +58,7 @@ const ASSET_OF = new Map(Object.entries(CODES).map(([asset, code]) => [code, ass
 
 export interface ShkeeperOptions {
   url: string;
-  /** Its API key, which also signs its callbacks. */
+  /** API key, which also signs SHKeeper's callbacks. */
   key: string;
   callbackUrl: string;
   now(): Instant;
@@ -66,56 +66,56 @@ export interface ShkeeperOptions {
 }
 
 export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: ShkeeperOptions): PaymentProcessor {
-  const ask = createAsk(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key }, moreHeaders);
-  const askFor = async (path: string, body?: object): Promise<Json> => {
-    const answer = await ask(path, body && { method: 'POST', body });
-    if (!isObject(answer.body)) throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, no object`);
-    if (answer.body.status === 'success') return answer.body;
-    const { message: said } = answer.body;
-    const message = typeof said === 'string' ? said.slice(0, MAX_NAME) : '';
+  const send = createRequestSender(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key }, moreHeaders);
+  const fetchJson = async (path: string, body?: object): Promise<Json> => {
+    const response = await send(path, body && { method: 'POST', body });
+    if (!isObject(response.body)) throw new ProcessorUnavailable(`${path}: HTTP ${response.status}, not an object`);
+    if (response.body.status === 'success') return response.body;
+    const { message: given } = response.body;
+    const message = typeof given === 'string' ? given.slice(0, MAX_NAME) : '';
     if (/payment gateway is unavailable/.test(message)) throw new ProcessorRefusal(message);
-    throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, ${message}`);
+    throw new ProcessorUnavailable(`${path}: HTTP ${response.status}, ${message}`);
   };
 
   return {
     name: 'shkeeper',
     assets: async () => {
-      // The list is everybody's. With a wrong key no invoice can be opened: then there is nothing to pay with.
-      const [{ crypto }] = await Promise.all([askFor('/crypto'), askFor(KEY_PROBE)]);
-      if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: no list');
+      // The list is public. With a wrong key no invoice can be opened, so there are no assets to pay with.
+      const [{ crypto }] = await Promise.all([fetchJson('/crypto'), fetchJson(KEY_PROBE)]);
+      if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: not a list');
       return crypto.flatMap((code) => ASSET_OF.get(code) ?? []);
     },
     open: async ({ id, asset, usd }) => {
       const path = `/${CODES[asset]}/payment_request`;
-      const answer = await askFor(path, {
+      const response = await fetchJson(path, {
         external_id: id,
         fiat: 'USD',
         amount: formatUsd(usd),
         callback_url: callbackUrl,
       });
-      return openedInvoice(answer, now(), path);
+      return openedInvoice(response, now(), path);
     },
     verify: (body, headers, at) => verify(key, body, headers, at),
     read: async (topUp) => {
       const path = `/invoices/${topUp.id}`;
-      const { invoices } = await askFor(path);
-      if (!Array.isArray(invoices) || !invoices.every(isObject)) throw new ProcessorUnavailable(`${path}: no list`);
+      const { invoices } = await fetchJson(path);
+      if (!Array.isArray(invoices) || !invoices.every(isObject)) throw new ProcessorUnavailable(`${path}: not a list`);
       const transactions = invoices.flatMap(({ txs }) => (Array.isArray(txs) ? txs : [])).slice(0, MAX_TRANSACTIONS);
       const isMined = transactions.some((transaction) => isObject(transaction) && transaction.status === 'CONFIRMED');
-      const fee = isMined ? await readFee(askFor, topUp.asset) : null;
+      const fee = isMined ? await readFee(fetchJson, topUp.asset) : null;
       const payments: ReportedPayment[] = [];
-      for (const transaction of transactions) payments.push(await readPayment(askFor, topUp, transaction, fee));
+      for (const transaction of transactions) payments.push(await readPayment(fetchJson, topUp, transaction, fee));
       return payments;
     },
   };
 }
 
-function openedInvoice(answer: Json, now: Instant, path: string): OpenedInvoice {
-  const { id, wallet, amount, exchange_rate: rate, recalculate_after: hours } = answer;
+function openedInvoice(response: Json, now: Instant, path: string): OpenedInvoice {
+  const { id, wallet, amount, exchange_rate: rate, recalculate_after: hours } = response;
   const isNumbered = typeof id === 'number' && Number.isSafeInteger(id);
   const isHours = typeof hours === 'number' && Number.isSafeInteger(hours) && hours >= 0;
   if (!isNumbered || !isHours || !isName(wallet, MAX_NAME) || !isAmount(amount) || !isAmount(rate)) {
-    throw new ProcessorUnavailable(`${path}: not the answer of a payment request`);
+    throw new ProcessorUnavailable(`${path}: not a payment request`);
   }
   return {
     invoice: String(id),
@@ -126,13 +126,13 @@ function openedInvoice(answer: Json, now: Instant, path: string): OpenedInvoice 
   };
 }
 
-type AskFor = (path: string, body?: object) => Promise<Json>;
+type FetchJson = (path: string, body?: object) => Promise<Json>;
 
-/** Null while it gives no quotes for this coin. */
-async function readFee(askFor: AskFor, asset: AssetCode): Promise<Fee | null> {
+/** Returns SHKeeper's fee; null if it has no quotes for this coin. */
+async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | null> {
   const quote = async (usd: bigint): Promise<Quote> => {
-    const answer = await askFor(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
-    return { coins: String(answer.amount_crypto), rate: String(answer.exchange_rate) };
+    const response = await fetchJson(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
+    return { coins: String(response.amount_crypto), rate: String(response.exchange_rate) };
   };
   try {
     const [small, large] = await Promise.all([quote(SMALL_USD), quote(LARGE_USD)]);
@@ -143,22 +143,22 @@ async function readFee(askFor: AskFor, asset: AssetCode): Promise<Fee | null> {
   }
 }
 
-/** What `/invoices` leaves out, the worth of a transaction, is asked for by itself; that includes SHKeeper's own fee. */
+/** Reads a transaction with its value, which `/invoices` omits; the value includes SHKeeper's own fee. */
 async function readPayment(
-  askFor: AskFor,
+  fetchJson: FetchJson,
   topUp: InvoiceOf,
   transaction: unknown,
   fee: Fee | null,
 ): Promise<ReportedPayment> {
   const path = `/invoices/${topUp.id}`;
-  if (!isObject(transaction)) throw new ProcessorUnavailable(`${path}: no transaction`);
+  if (!isObject(transaction)) throw new ProcessorUnavailable(`${path}: not a transaction`);
   const { txid, crypto, addr, amount, status } = transaction;
   const isKnown = status === 'CONFIRMED' || status === 'UNCONFIRMED';
   if (!isName(txid, MAX_NAME) || !isName(crypto, MAX_NAME) || !isAmount(amount) || !isKnown) {
-    throw new ProcessorUnavailable(`${path}: no transaction`);
+    throw new ProcessorUnavailable(`${path}: not a transaction`);
   }
   const isMined = status === 'CONFIRMED';
-  const info = isMined ? (await askFor(`/tx-info/${encodeURIComponent(txid)}/${topUp.id}`)).info : null;
+  const info = isMined ? (await fetchJson(`/tx-info/${encodeURIComponent(txid)}/${topUp.id}`)).info : null;
   const worth = isObject(info) && isAmount(info.amount) ? microOf(info.amount) : null;
   return {
     transaction: txid,
@@ -174,13 +174,13 @@ async function readPayment(
 
 function verify(key: string, body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback {
   const { 'x-shkeeper-timestamp': timestamp, 'x-shkeeper-signature': signature } = headers;
-  if (typeof timestamp !== 'string' || typeof signature !== 'string') return refused('it is not signed');
-  if (!/^\d{1,12}$/.test(timestamp)) return refused('its timestamp is no number');
-  if (!isSignedBy(key, [`${timestamp}.`, body], signature)) return refused('its signature does not match');
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') return refused('missing signature or timestamp');
+  if (!/^\d{1,12}$/.test(timestamp)) return refused('timestamp is not a number');
+  if (!isSignedBy(key, [`${timestamp}.`, body], signature)) return refused('signature does not match');
   const age = now - BigInt(timestamp);
-  if (age > WINDOW_SECONDS || -age > WINDOW_SECONDS) return refused('its timestamp is not within 300 s of now');
+  if (age > WINDOW_SECONDS || -age > WINDOW_SECONDS) return refused('timestamp is not within 300 s of now');
   const callback = readObject(body);
-  if (callback === null) return malformed('it is no JSON object');
+  if (callback === null) return malformed('body is not a JSON object');
   if (!isName(callback.external_id, MAX_NAME)) return malformed('external_id is missing');
   const payments = callback.status === 'unconfirmed' ? unconfirmedPayment(callback) : transactionsOf(callback);
   if (typeof payments === 'string') return malformed(payments);
@@ -197,11 +197,14 @@ function malformed(reason: string): VerifiedCallback {
   return { kind: 'malformed', reason };
 }
 
-/** A payment in the memory pool: reported once, without a worth. Returns the reason if it is not as SHKeeper writes it. */
+/**
+ * Reads a payment in the memory pool, which is reported once and without a value. Returns the reason if it is
+ * malformed.
+ */
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME) || !isName(addr, MAX_NAME)) return 'crypto or addr is missing';
-  if (!isAmount(amount)) return 'amount is no decimal text';
+  if (!isAmount(amount)) return 'amount is not a decimal text';
   const asset = ASSET_OF.get(crypto) ?? 'OTHER';
   const coins = tidyDecimal(amount);
   const worth = { usd: null, usdWithFee: null };
@@ -211,7 +214,10 @@ function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayme
   };
 }
 
-/** Each transaction by itself: one that can't be read takes none with it. The reason when none can be read. */
+/**
+ * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none is
+ * readable.
+ */
 function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | string {
   if (fiat !== 'USD') return 'fiat is not USD';
   if (!isName(addr, MAX_NAME)) return 'addr is missing';
@@ -220,7 +226,7 @@ function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | 
   const payments: ReportedPayment[] = [];
   let unreadable: string | null = null;
   for (const transaction of transactions) {
-    const payment = isObject(transaction) ? paymentOf(transaction, addr) : 'a transaction is no object';
+    const payment = isObject(transaction) ? paymentOf(transaction, addr) : 'a transaction is not an object';
     if (typeof payment === 'string') unreadable ??= payment;
     else payments.push(payment);
   }
@@ -231,11 +237,11 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
   const { txid, crypto, amount_crypto: coins, amount_fiat: paid, amount_fiat_without_fee: fiat, trigger } = transaction;
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
-  if (!isAmount(coins)) return 'amount_crypto is no decimal text';
-  // Below zero where a fixed fee is more than all of the payment.
+  if (!isAmount(coins)) return 'amount_crypto is not a decimal text';
+  // Below zero if a fixed fee exceeds the payment.
   const isBelowZero = typeof fiat === 'string' && fiat.startsWith('-') && isAmount(fiat.slice(1));
-  if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is no decimal text';
-  if (typeof trigger !== 'boolean') return 'trigger is no boolean';
+  if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is not a decimal text';
+  if (typeof trigger !== 'boolean') return 'trigger is not a boolean';
   return {
     transaction: txid,
     asset: ASSET_OF.get(crypto) ?? 'OTHER',
@@ -243,7 +249,7 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
     coins: tidyDecimal(coins),
     usd: isBelowZero ? 0n : microOf(fiat),
     usdWithFee: isAmount(paid) ? microOf(paid) : null,
-    // Their number is not reported: at least one, and enough for SHKeeper if the callback is about this transaction.
+    // Their number isn't reported: at least one, and enough for SHKeeper if the callback is about this transaction.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',
   };

@@ -11,7 +11,7 @@ import type { Caller } from '../domain/accounts/api-keys.js';
 import { ActivityNote } from '../domain/activity-note.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
-import { checkAnswerOfWrite, checkScope, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
@@ -49,7 +49,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
     // Checks before anything is done: withholding the answer afterwards would hide what was done.
-    if (isWrite) checkAnswerOfWrite(scopes, selectedIn(info));
+    if (isWrite) checkWriteResponse(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
   field[works] = isWrite

@@ -27,49 +27,49 @@ import type { Tracer } from '../http/tracer.js';
 import { QuietExporter } from './quiet-exporter.js';
 
 export interface TracesOptions {
-  /** Of OTLP over HTTP, without /v1/traces. */
+  /** OTLP over HTTP endpoint, without /v1/traces. */
   url: string;
   headers: Readonly<Record<string, string>>;
   service: string;
   sampler: string;
-  /** For the samplers that take a share. */
+  /** Ratio for the samplers that take one. */
   ratio: number;
-  /** Receives when spans can't be sent, and when they can again. */
+  /** Called with the reason when spans can't be sent, and with null when sending works again. */
   onDelivery(reason: string | null): void;
 }
 
-/** Makes spans of requests and of what runs within them, and sends them to a collector. */
+/** Creates spans of requests and of the work within them, and sends them to a collector. */
 export interface Traces extends Tracer {
-  /** Runs a use case of the domain. */
+  /** Runs a use case of the domain within a span. */
   useCase<T>(name: string, run: () => T): T;
-  /** Spans of statements within requests that are traced. */
+  /** Creates spans of statements within traced requests. */
   statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
-  /** Headers that pass the current trace on to another service. */
+  /** Returns headers that propagate the current trace to another service. */
   outgoing(): Record<string, string>;
-  /** Sends what is finished, and no more. */
+  /** Sends the finished spans and stops. */
   close(): Promise<void>;
 }
 
-/** Most spans that wait to be sent; further ones are dropped. */
+/** Maximum spans waiting to be sent; further ones are dropped. */
 const MAX_WAITING = 2_048;
-/** Of one message, and the pause between two. */
+/** Maximum spans per message, and the pause between two messages. */
 const MAX_SENT_AT_ONCE = 512;
 const SEND_EVERY_MS = 1_000;
-/** Of one message, retries included. */
+/** Time limit of a message, including retries. */
 const SENT_WITHIN_MS = 10_000;
-/** Of a statement's text. */
+/** Maximum length of a statement's text. */
 const MAX_TEXT_CHARACTERS = 500;
 /**
- * Statements whose description is kept; there are some hundred in the code, and a few more by how many rows they ask
- * for.
+ * Maximum statements whose description is cached. The code has some hundred, and a few more that vary with the number
+ * of rows.
  */
 const MAX_STATEMENTS = 1_000;
 const FIRST_FAULT = 500;
 
 /**
- * Only what is in the code goes into a span, and what a log line may hold: method, route template, status, codes of
- * refusals, the operation's name, statements without values. Never a path, query, header, body, address, account, or
- * the message of an error.
+ * Opens tracing. A span contains only text from the code and what a log line may contain: method, route template,
+ * status, refusal codes, the operation's name, statements without values. It never contains a path, query, header,
+ * body, address, account, or an error's message.
  */
 export function openTraces(options: TracesOptions): Traces {
   const { url, headers, service, onDelivery } = options;
@@ -94,12 +94,12 @@ export function openTraces(options: TracesOptions): Traces {
     ],
   });
   const tracer = provider.getTracer('gpu-rental-gateway');
-  /** The span that runs now. Set only for traced requests. */
+  /** The current span. Set only for traced requests. */
   const running = new AsyncLocalStorage<Span>();
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
 
-  /** Begins a span below the current one; null where that is not traced, or over. */
+  /** Starts a span below the current one; null if there is none or it has ended. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
     const parent = running.getStore();
     if (parent === undefined || !parent.isRecording()) return null;
@@ -131,7 +131,7 @@ export function openTraces(options: TracesOptions): Traces {
       const { id } = request.state;
       const parent = senderOf(request);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-      // Asked first: making a span that is not sent takes as long as a tenth of a kept public answer.
+      // Decided first: creating a span that isn't sent takes a tenth of the time of a cached public response.
       const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
       if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
       ids.traceId = id;
@@ -167,7 +167,7 @@ export function openTraces(options: TracesOptions): Traces {
   };
 }
 
-/** Without the message, which may repeat what a caller wrote. */
+/** Ends a span as failed, without the error's message, which may repeat a caller's input. */
 function fail(span: Span, error: unknown): void {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const type = typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
@@ -188,13 +188,16 @@ function senderOf({ headers }: IncomingMessage): SpanContext | null {
   return parent && { ...parent, isRemote: true };
 }
 
-/** A request that begins a trace gives it its own id, which is as random: X-Request-Id finds it. */
+/**
+ * Uses the request's id as the id of a trace that begins with it. It is just as random, and X-Request-Id finds the
+ * trace.
+ */
 class RequestIdsAsTraceIds extends RandomIdGenerator {
   traceId = '';
   override generateTraceId = () => this.traceId;
 }
 
-/** Span attributes of statements, by their text: there are few of them. */
+/** Span attributes of statements, cached by text: there are few statements. */
 class Statements {
   readonly #known = new Map<string, { name: string; attributes: Attributes }>();
 

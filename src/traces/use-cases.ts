@@ -1,7 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Traces } from './traces.js';
 
-/** A span for each root field: each runs one use case of the domain. To be called before anything of the schema is compiled. */
+/**
+ * Creates a span for each root field, which runs one use case of the domain. Call this before anything of the schema is
+ * compiled.
+ */
 export function traceUseCases(schema: GraphQLSchema, traces: Traces): void {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {

@@ -20,13 +20,13 @@ function fresh(changes: Partial<Accrual> = {}): Accrual {
   return { creditUnits: 0n, spendUnits: 0n, monthStartSpendUnits: 0n, burnRate: 0n, settledAt: BEGIN, ...changes };
 }
 
-/** What happened, in the order in which it became known. */
+/** Events in the order in which they became known. */
 type Event =
   | { kind: 'rate'; difference: bigint; from: bigint }
   | { kind: 'charge'; units: bigint; at: bigint }
   | { kind: 'advance'; at: bigint };
 
-/** Spend as plain sums over all that happened. A charge counts from its second on, or only after it. */
+/** Spend as plain sums over all events. A charge counts from its second on, or only after it. */
 function spendOf(events: readonly Event[], second: bigint, isIncluded: boolean): bigint {
   return events.reduce((sum, event) => {
     if (event.kind === 'rate') return second > event.from ? sum + event.difference * (second - event.from) : sum;
@@ -42,7 +42,7 @@ function carryOut(accrual: Accrual, event: Event): void {
   else advance(accrual, event.at);
 }
 
-/** Seconds on both sides of two beginnings of months, mostly one after the other and at times a little back. */
+/** Seconds around two beginnings of months, mostly ascending and sometimes slightly backwards. */
 const moves = fc.array(
   fc.record({
     kind: fc.constantFrom('rate' as const, 'charge' as const, 'advance' as const),
@@ -58,18 +58,18 @@ function eventsOf(drawn: readonly { kind: Event['kind']; step: bigint; amount: b
     second = second + step < BEGIN ? BEGIN : second + step;
     if (kind === 'charge') return { kind, units: amount, at: second };
     if (kind === 'advance') return { kind, at: second };
-    // A rate never falls below zero: what is taken off was added before.
+    // A rate never falls below zero: what is subtracted was added before.
     const difference = amount % 2n === 0n && burn > 0n ? -(amount % (burn + 1n)) : amount;
     burn += difference;
     return { kind, difference, from: second };
   });
 }
 
-/** Rounded down: a rate that was taken off further back than it was added makes spend negative. */
+/** Rounded down: a rate subtracted at an earlier second than it was added makes spend negative. */
 const shown = (units: bigint) => (units - (((units % 3_600n) + 3_600n) % 3_600n)) / 3_600n;
 
 describe('an account as one line of money', () => {
-  it('is the sum of all that happened, in whatever order it became known', () => {
+  it('is the sum of all events, in any order of arrival', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 5_000_000n), fc.bigInt(0n, 99_999_999n), (drawn, ahead, creditUnits) => {
         const events = eventsOf(drawn);
@@ -87,7 +87,7 @@ describe('an account as one line of money', () => {
     );
   });
 
-  it('runs dry in the first second in which nothing is left', () => {
+  it('is exhausted in the first second without credit', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 99_999_999n), (drawn, creditUnits) => {
         const accrual = fresh({ creditUnits });
@@ -103,19 +103,19 @@ describe('an account as one line of money', () => {
     );
   });
 
-  it('never runs dry after the year 9999', () => {
+  it('is never exhausted after the year 9999', () => {
     const left = LAST_INSTANT - BEGIN;
     expect(exhaustionOf(fresh({ creditUnits: left, burnRate: 1n }))).toBe(LAST_INSTANT);
     expect(exhaustionOf(fresh({ creditUnits: left + 1n, burnRate: 1n }))).toBeNull();
   });
 
-  it('is dry at once without credit, whether or not something runs', () => {
+  it('is exhausted immediately without credit, whether or not anything runs', () => {
     expect(exhaustionOf(fresh())).toBe(BEGIN);
     expect(exhaustionOf(fresh({ creditUnits: 5n, spendUnits: 6n, burnRate: 1n }))).toBe(BEGIN);
     expect(exhaustionOf(fresh({ creditUnits: 1n }))).toBeNull();
   });
 
-  it('is seen as it was last written by a clock that stepped back', () => {
+  it('is shown as of its last write if the clock steps back', () => {
     const accrual = fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n });
     expect([balanceUnitsAt(accrual, BEGIN - 9n), balanceAt(accrual, BEGIN - 9n)]).toEqual([28_800n, 8n]);
     expect(monthSpendAt({ ...accrual, monthStartSpendUnits: 3_600n }, BEGIN - 9n)).toBe(1n);
@@ -123,11 +123,11 @@ describe('an account as one line of money', () => {
     expect(accrual).toEqual(fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n }));
   });
 
-  it('keeps what was spent before a month apart from it, to its very first second', () => {
+  it('separates spend before a month from the month, to its first second', () => {
     const accrual = fresh({ burnRate: 3_600n });
     const month = at('2026-12-01T00:00:00Z');
     expect([month - 1n, month, month + 1n].map((second) => monthSpendAt(accrual, second))).toEqual([3_599n, 0n, 1n]);
-    // A charge of the first second is the month's; one of the second before is not, however late it is booked.
+    // A charge in the first second belongs to the month; one in the second before doesn't, however late it is booked.
     addCharge(accrual, 36_000n, month);
     addCharge(accrual, 72_000n, month - 1n);
     expect(monthSpendAt(accrual, month)).toBe(10n);

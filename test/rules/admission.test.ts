@@ -92,12 +92,12 @@ describe('a rental', () => {
     expect(ratesOf(machine({ state: 'OFFLINE' }), terms, DISK_RATE)).toEqual(rates);
   });
 
-  it('names the instance that has to stop for it', () => {
+  it('names the instance that must stop for it', () => {
     const claimed = admitMachine(machine({ liveInstances: [yielding] }), { mode: 'ON_DEMAND', diskGb: 400 }, DISK_RATE);
     expect(claimed).toMatchObject({ preempted: [yielding], gpuRate: 4n * USD });
   });
 
-  it('is refused where the machine is taken, not listed, or lacks the disk', () => {
+  it('is refused if the machine is taken, not listed, or lacks the disk', () => {
     const admit =
       (of: Partial<MachineForAdmission<InstanceOn>>, diskGb = 1) =>
       () =>
@@ -109,36 +109,36 @@ describe('a rental', () => {
     expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
   });
 
-  it('of a model without a price is a fault of ours, not a refusal', () => {
+  it('throws for a model without a price instead of refusing', () => {
     const admit = () => admitMachine(machine({ ratePerGpu: null }), { mode: 'ON_DEMAND', diskGb: 1 }, DISK_RATE);
     expect(admit).toThrow(new Error('model h100 has no price'));
     expect(admit).not.toThrow(DomainError);
   });
 
-  it('needs an account that has room for it, and an hour of its GPU and its disk', () => {
+  it('needs an account with room, and one hour of GPU and disk', () => {
     const claim = { gpuRate: 2n * USD, diskRate: 5n, onDemandRate: 2n * USD, preempted: [] };
     const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
     expect(admit(account(2n * USD + 5n))).not.toThrow();
     const poor = admit(account(2n * USD + 4n));
-    expect(poor).toThrow('balance too small: 2.000004 USD does not cover 1 h of all instances, 2.000005 USD');
+    expect(poor).toThrow('balance too low: 2.000004 USD does not cover 1 h of all instances, which cost 2.000005 USD');
     expect(poor).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'balance' }));
     expect(admit(account(9n * USD, { liveInstances: 999 }))).not.toThrow();
     const full = admit(account(9n * USD, { liveInstances: 1_000 }));
-    expect(full).toThrow('an account holds at most 1000 undestroyed instances');
+    expect(full).toThrow('the account has 1000 undestroyed instances, the maximum; destroy one first');
     expect(full).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'instance_limit' }));
   });
 
-  it('costs no more than its renter accepts', () => {
+  it('costs at most what its renter accepts', () => {
     expect(() => checkMaxRate('m-1', 2n * USD, null)).not.toThrow();
     expect(() => checkMaxRate('m-1', 2n * USD, 2n * USD)).not.toThrow();
     const dear = () => checkMaxRate('m-1', 2n * USD, 2n * USD - 1n);
-    expect(dear).toThrow('machine m-1 costs 2.00 USD per hour, more than 1.999999');
+    expect(dear).toThrow('machine m-1 costs 2.00 USD per hour, more than the maximum of 1.999999');
     expect(dear).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'price' }));
   });
 });
 
-describe('the minimum of a start that sent another away', () => {
-  it('is its first 60 seconds, as far as they were not used', () => {
+describe('the minimum of a preempting start', () => {
+  it('is the unused part of its first 60 seconds', () => {
     expect([minimumUntilOf(10n, true), minimumUntilOf(10n, false)]).toEqual([70n, null]);
     const rest = (endedAt: bigint, minimumUntil: bigint | null = 70n) =>
       minimumUnitsAt({ minimumUntil, gpuRate: 3n }, endedAt);

@@ -8,7 +8,7 @@ import {
 } from '../../src/domain/rules/top-up-assets.js';
 
 const TO = 'ADDRESS';
-/** The contract's coins, the networks that they are paid on, and the blocks from which a payment is final. */
+/** The contract's coins, their networks, and the confirmations after which a payment is final. */
 const TABLE: [AssetCode, string, string, number, string][] = [
   ['BTC', 'BTC', 'Bitcoin', 2, 'bitcoin:ADDRESS?amount=1.5'],
   ['LTC', 'LTC', 'Litecoin', 6, 'litecoin:ADDRESS?amount=1.5'],
@@ -33,8 +33,8 @@ const TABLE: [AssetCode, string, string, number, string][] = [
   ],
 ];
 
-describe('what one can pay with', () => {
-  it('is each coin on its network, with what a wallet opens', () => {
+describe('accepted assets', () => {
+  it('are each a coin on its network, with the URI a wallet opens', () => {
     const found = ASSET_CODES.map((code) => {
       const { coin, network, confirmations, uri } = ASSETS[code];
       return [code, coin, network, confirmations, uri(TO, '1.5')];
@@ -42,7 +42,7 @@ describe('what one can pay with', () => {
     expect(found).toEqual(TABLE);
   });
 
-  it('is found by its code in any case of letters, or by its coin where that is of one network', () => {
+  it('are found by code in any case, or by a coin with only one network', () => {
     for (const code of ASSET_CODES) expect([assetNamed(code), assetNamed(code.toLowerCase())]).toEqual([code, code]);
     expect([assetNamed('usdt'), assetNamed('usdt', ['BTC', 'USDT-ETH']), assetNamed('usdt', ['BTC'])]).toEqual([
       null,
@@ -53,10 +53,10 @@ describe('what one can pay with', () => {
   });
 });
 
-describe('confirmations of the operator', () => {
+describe('the operator’s confirmations', () => {
   const defaults = Object.fromEntries(TABLE.map(([code, , , confirmations]) => [code, confirmations]));
 
-  it('replace the defaults of the assets that are named', () => {
+  it('replace the defaults of the named assets', () => {
     expect(readConfirmations('')).toEqual(defaults);
     expect(readConfirmations(' , ')).toEqual(defaults);
     expect(readConfirmations('BTC=3, USDT-TRX=25 ,')).toEqual({ ...defaults, BTC: 3, 'USDT-TRX': 25 });

@@ -52,7 +52,7 @@ function offer(machineId: string, onDemandRate: bigint, changes: Partial<Offered
   return { ...machine, ...traitsOf(machine, { tier: 'CONSUMER', vramGb: 24, onDemandRate }) };
 }
 
-/** The ids of what fits, best first. */
+/** The ids of fitting offers, best first. */
 function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof offer>[]): string {
   const { criteria, order } = bestOffer({ ...REQUEST, ...request });
   const fitting = offers.filter((one) => fits(criteria, one)).sort((one, other) => compareOffers(order, one, other));
@@ -66,7 +66,7 @@ describe('the best offer', () => {
     expect(ranked({ gpus: ['a', 'b'] }, offers)).toBe('m-2 m-1 m-3');
   });
 
-  it('is the cheapest machine, then the free one, then the most reliable, then the first by id', () => {
+  it('is the cheapest, then free, then most reliable, then first by id', () => {
     const offers = [
       offer('m-1', 20n, { numGpus: 2 }),
       offer('m-2', 30n, { preemptible: true, reliability: 1 }),
@@ -77,7 +77,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-5 m-3 m-2 m-1');
   });
 
-  it('breaks the smallest free block, of machines that cost the same and are as free', () => {
+  it('breaks the smallest free block among equally cheap and free machines', () => {
     const offers = [
       offer('m-1', 1n, { breaks: 8, reliability: 1 }),
       offer('m-2', 1n, { breaks: 2 }),
@@ -89,7 +89,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-6 m-2 m-1 m-3 m-5');
   });
 
-  it('is of the most preferred model, within it of the most preferred region, whatever the price', () => {
+  it('is of the most preferred model, then region, regardless of the price', () => {
     const offers = [
       offer('m-1', 1n, { gpu: 'b' }),
       offer('m-2', 3n, { gpu: 'a', region: 'y' }),
@@ -108,20 +108,20 @@ describe('the best offer', () => {
     expect(ranked({ maxRate: 649n, mode: 'RESERVED' }, offers)).toBe('');
   });
 
-  it('has room for the disk, and for what the filter asks beyond it', () => {
+  it('has enough disk, and everything the filter requires', () => {
     const offers = [offer('m-1', 1n, { diskGb: 99 }), offer('m-2', 2n, { diskGb: 100 }), offer('m-3', 3n)];
     expect(ranked({ diskGb: 100 }, offers)).toBe('m-2 m-3');
     expect(ranked({ diskGb: 10, filter: { ...REQUEST.filter, diskGbMin: 101 } }, offers)).toBe('m-3');
   });
 
-  it('is never one that an instance must yield, for who is interruptible or did not ask for such', () => {
+  it('is not preemptible for interruptible renters or without opting in', () => {
     const offers = [offer('m-1', 1n, { preemptible: true }), offer('m-2', 2n)];
     expect(ranked({}, offers)).toBe('m-1 m-2');
     expect(ranked({ mode: 'INTERRUPTIBLE' }, offers)).toBe('m-2');
     expect(ranked({ filter: { ...REQUEST.filter, includePreemptible: false } }, offers)).toBe('m-2');
   });
 
-  it('is looked for among one model or region where there is but one', () => {
+  it('is searched for within one model or region if there is just one', () => {
     expect(
       bestOffer({ ...REQUEST, gpus: ['a'], filter: { ...REQUEST.filter, regions: ['y'] } }).criteria,
     ).toMatchObject({

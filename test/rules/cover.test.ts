@@ -26,50 +26,54 @@ function cover(
 }
 
 describe('the balance that a deploy or start needs', () => {
-  it('is an hour of the new rate, to the micro-USD', () => {
+  it('is one hour of the new rate, to the micro-USD', () => {
     expect(cover(account('2'), USD('2'))).not.toThrow();
     expect(cover(account('1.999999'), USD('2'))).toThrow(
-      'balance too small: 1.999999 USD does not cover 1 h of all instances, 2.00 USD',
+      'balance too low: 1.999999 USD does not cover 1 h of all instances, which cost 2.00 USD',
     );
   });
 
-  it('counts what the account is paying already', () => {
+  it('includes what the account is already paying', () => {
     expect(cover(account('5', USD('3')), USD('2'))).not.toThrow();
-    expect(cover(account('4.99', USD('3')), USD('2'))).toThrow('does not cover 1 h of all instances, 5.00 USD');
+    expect(cover(account('4.99', USD('3')), USD('2'))).toThrow(
+      'does not cover 1 h of all instances, which cost 5.00 USD',
+    );
   });
 
-  it('is what is left of the balance in that second', () => {
-    expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too small');
+  it('is compared with the balance remaining in that second', () => {
+    expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it("leaves out the rates of the account's own instances that yield, and of no other's", () => {
+  it('excludes the rates of the account’s own preempted instances only', () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];
     expect(cover(account('2', USD('2')), USD('2'), { preempted: both })).not.toThrow();
     expect(cover(account('2', USD('1')), USD('2'), { preempted: [{ ...preempted[0]!, accountId: 'acc-2' }] })).toThrow(
-      'balance too small',
+      'balance too low',
     );
   });
 
-  it('lasts as long as the operator says, and is shown rounded up', () => {
+  it('covers the operator’s number of hours, rounded up for display', () => {
     expect(cover(account('1'), USD('2'), { coverSeconds: 1_800n })).not.toThrow();
     expect(cover(account('0'), 1n, { coverSeconds: 1_800n })).toThrow(
-      'balance too small: 0.00 USD does not cover 0.5 h of all instances, 0.000001 USD',
+      'balance too low: 0.00 USD does not cover 0.5 h of all instances, which cost 0.000001 USD',
     );
     expect(cover(account('0'), USD('2'), { coverSeconds: 0n })).not.toThrow();
   });
 
-  it('is at least the minimum of a start that sends another away', () => {
+  it('is at least the minimum of a preempting start', () => {
     const preempted = [{ accountId: 'acc-2', gpuRate: USD('1') }];
     expect(cover(account('0.033334'), USD('2'), { preempted, coverSeconds: 0n })).not.toThrow();
     expect(cover(account('0.033333'), USD('2'), { preempted, coverSeconds: 0n })).toThrow(
-      'balance too small: 0.033333 USD does not cover 60 s of all instances, 0.033334 USD',
+      'balance too low: 0.033333 USD does not cover 60 s of all instances, which cost 0.033334 USD',
     );
-    expect(cover(account('1.99'), USD('2'), { preempted })).toThrow('does not cover 1 h of all instances, 2.00 USD');
+    expect(cover(account('1.99'), USD('2'), { preempted })).toThrow(
+      'does not cover 1 h of all instances, which cost 2.00 USD',
+    );
   });
 
-  it('is refused with the code of the caller', () => {
+  it('is refused with the caller’s code', () => {
     const check = () =>
       checkCover(account('0'), AT, { addedRate: 1n, preempted: [], coverSeconds: 1n }, 'action_failed');
     expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));

@@ -19,7 +19,7 @@ const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 const DAY = 86_400n;
 const NONE = { stopAt: null, destroyAt: null };
 
-describe('a deadline as a text', () => {
+describe('a deadline as text', () => {
   test.each([
     ['90m', 5_400n],
     ['8h', 28_800n],
@@ -68,13 +68,13 @@ describe('a deadline as a text', () => {
     },
   );
 
-  it('can not destroy a reserved instance', () => {
+  it('must not destroy a reserved instance', () => {
     expect(() => deadlinesOf({ ...NONE, destroyAt: '1h' }, 'RESERVED', 0n)).toThrow(/^destroyAt must not be set/);
     expect(deadlinesOf({ ...NONE, stopAt: '1h' }, 'RESERVED', 0n).stopAt).toBe(3_600n);
   });
 });
 
-/** With credit for `seconds` of one instance that costs 100 units a second, and its disk 10. */
+/** Creates credit for `seconds` of one instance at 100 units per second, and its disk at 10. */
 function accountOf(seconds: bigint): Account {
   return {
     id: 'acc-1',
@@ -137,7 +137,7 @@ const TERMS = {
 } as const;
 
 describe('a deadline', () => {
-  it('ends an instance at its second, however late it is noticed', () => {
+  it('ends an instance at its second, however late it is processed', () => {
     for (const late of [51n, 52n, 5_000n]) {
       const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
       rented.settle(late);
@@ -147,7 +147,7 @@ describe('a deadline', () => {
     }
   });
 
-  it('is due once its second is over: an action in it comes first', () => {
+  it('is due once its second is over: an action within it comes first', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     expect([isDue(rented.account, 50n), isDue(rented.account, 51n)]).toEqual([false, true]);
     setDeadlines(rented.at(50n), rented.instances[0]!, { stopAt: 80n, destroyAt: null });
@@ -158,7 +158,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('bounds what its second is charged, whoever ends the instance in it', () => {
+  it('bounds the charge for its second, whoever ends the instance in it', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
@@ -173,7 +173,7 @@ describe('a deadline', () => {
     expect(other.seen()[1]).toEqual(['STOPPED', 'USER', 51, null]);
   });
 
-  it('destroys a stopped instance too, and a running one whose stop is later', () => {
+  it('destroys a stopped instance too, and a running one with a later stop', () => {
     const rented = new Rented(100_000n, { stopAt: 20n, destroyAt: 50n }, { stopAt: 90n, destroyAt: 50n });
     rented.settle(1_000n);
     expect(rented.seen()).toEqual([
@@ -184,11 +184,11 @@ describe('a deadline', () => {
     expect(rented.account.spendUnits).toBe(20n * 100n + 50n * 10n + 50n * 110n);
   });
 
-  it('takes its turn among exhaustion and the end of grace by its second; of one second it comes first', () => {
+  it('is ordered by second with exhaustion and grace, and first within one', () => {
     const before = new Rented(100n, { stopAt: 99n, destroyAt: null });
     before.settle(1_000n);
     expect(before.seen()).toEqual([['STOPPED', 'DEADLINE', 99, null]]);
-    // What is left then lasts for the disk alone: 110 units at 10 a second.
+    // The rest then lasts for the disk only: 110 units at 10 per second.
     expect([before.account.exhaustedAt, before.account.dueAt]).toEqual([110n, 110n + 7n * DAY]);
     const same = new Rented(100n, { stopAt: 100n, destroyAt: null });
     same.settle(1_000n);
@@ -199,7 +199,7 @@ describe('a deadline', () => {
     expect(after.account.deadlineAt).toBeNull();
   });
 
-  it('that is over while the instance is stopped stops no later start', () => {
+  it('that passes while the instance is stopped stops no later start', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');
@@ -210,7 +210,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['RUNNING', null, null, null]]);
   });
 
-  it('of the very second of a start was for the time before', () => {
+  it('in the second of a start was for the time before', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');
@@ -219,7 +219,7 @@ describe('a deadline', () => {
     expect([rented.seen(), rented.account.deadlineAt]).toEqual([[['RUNNING', null, null, null]], null]);
   });
 
-  it('that was moved or taken away leaves a look at the old second that changes nothing', () => {
+  it('that was moved or removed has no effect at the old second', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     setDeadlines(rented.at(10n), rented.instances[0]!, NONE);
     expect(rented.account.deadlineAt).toBe(50n);

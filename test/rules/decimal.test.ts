@@ -20,7 +20,7 @@ const decimals = fc
     return { digits, scale, text: scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}` };
   });
 
-/** A value at 48 decimals, which all of these have. */
+/** A value at 48 decimals, which all of these fit. */
 const exact = (text: string) => {
   const [whole, rest = ''] = text.split('.');
   return BigInt(whole! + rest.padEnd(48, '0'));
@@ -58,11 +58,11 @@ describe('decimal text', () => {
       microOfCoins('1', text),
       rateOf(1n, text),
     ]).toEqual([false, null, null, null, null]);
-    expect(() => subtractDecimals(text, '1')).toThrow(new RangeError('no decimal'));
-    expect(() => subtractDecimals('1', text)).toThrow(new RangeError('no decimal'));
+    expect(() => subtractDecimals(text, '1')).toThrow(new RangeError('not a decimal'));
+    expect(() => subtractDecimals('1', text)).toThrow(new RangeError('not a decimal'));
   });
 
-  it('is no number, and has at most the decimals that are asked for', () => {
+  it('is not a number type, and has at most the requested decimals', () => {
     for (const other of [1, 1n, null, undefined, {}, ['1']]) expect(isDecimal(other)).toBe(false);
     expect([isDecimal('1', 0), isDecimal('1.5', 0), isDecimal('1.55', 2), isDecimal('1.555', 2)]).toEqual([
       true,
@@ -117,7 +117,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it('have the rate that they were credited at, with 6 decimals rounded down, and none without coins', () => {
+  it('have the rate of their credit, 6 decimals rounded down, unless zero coins', () => {
     expect(rateOf(50_000_000n, '0.625')).toBe('80');
     expect(rateOf(1_000_000n, '3')).toBe('0.333333');
     expect(rateOf(2_000_000n, '3')).toBe('0.666666');
@@ -125,7 +125,7 @@ describe('amounts', () => {
     expect([rateOf(1n, '0'), rateOf(1n, '0.00')]).toEqual([null, null]);
   });
 
-  it('in the smallest units of a coin are cut', () => {
+  it('in a coin’s smallest units are truncated', () => {
     expect(smallestUnits('1.5', 18)).toBe(1_500_000_000_000_000_000n);
     expect(smallestUnits('0.1234567', 6)).toBe(123_456n);
     expect(smallestUnits('2', 0)).toBe(2n);

@@ -8,30 +8,30 @@ const liveInstances = [
 ] as const;
 
 describe('the disk of a machine', () => {
-  it('is used by running and stopped instances with their volumes, not by destroyed ones', () => {
+  it('is used by running and stopped instances and their volumes only', () => {
     expect(usedDiskGb(liveInstances)).toBe(90);
     expect(usedDiskGb([])).toBe(0);
   });
 
-  it('has nothing left, rather than less, when it is smaller than what is used', () => {
+  it('has nothing left, never a negative rest, if it is smaller than its use', () => {
     expect(diskLeftGb(100, 90)).toBe(10);
     expect(diskLeftGb(90, 90)).toBe(0);
     expect(diskLeftGb(80, 90)).toBe(0);
   });
 
-  it('takes a new disk of all that is left, and refuses one GB more', () => {
+  it('accepts a new disk of exactly the rest, and refuses one GB more', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 10)).not.toThrow();
     const refused = () => checkDisk(machine, 11);
-    expect(refused).toThrow('machine m-1 has 10 GB of disk left, less than the 11 asked for');
+    expect(refused).toThrow('machine m-1 has 10 GB of free disk, less than the 11 requested');
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
   });
 
-  it('takes a new disk with its volumes', () => {
+  it('accepts a new disk with its volumes', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 4, 6)).not.toThrow();
     expect(() => checkDisk(machine, 5, 6)).toThrow(
-      'machine m-1 has 10 GB of disk left, less than the 11 of disk and volumes',
+      'machine m-1 has 10 GB of free disk, less than the 11 of disk and volumes',
     );
   });
 
@@ -40,17 +40,17 @@ describe('the disk of a machine', () => {
     const [, stopped] = liveInstances;
     expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();
     const refused = () => checkGrownVolumes(machine, stopped, 31);
-    expect(refused).toThrow('machine m-1 has 30 GB of disk left for volumes, less than the 31 that they have now');
+    expect(refused).toThrow('machine m-1 has 30 GB of free disk for volumes, less than the 31 that they now need');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
-    // The host became smaller than what is used of it: what was there may start again.
+    // The host became smaller than its use: existing instances may start again.
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 20)).not.toThrow();
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 21)).toThrow('has 20 GB');
   });
 
-  it('is its share of the host, or what the host has left', () => {
+  it('is its share of the host, or the host’s rest if less', () => {
     const slice = { id: 'm-1', diskGb: 100, liveInstances };
     expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 100)).not.toThrow();
-    expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 101)).toThrow('has 100 GB of disk left');
-    expect(() => checkDisk({ ...slice, hostDiskGb: 120 }, 31)).toThrow('has 30 GB of disk left');
+    expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 101)).toThrow('has 100 GB of free disk');
+    expect(() => checkDisk({ ...slice, hostDiskGb: 120 }, 31)).toThrow('has 30 GB of free disk');
   });
 });

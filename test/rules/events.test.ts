@@ -30,7 +30,7 @@ describe('events of changed rows', () => {
     ]);
   });
 
-  it('tell of a destroyed one once, and of a start that no agent makes', () => {
+  it('report a destroy once, and a start without an agent', () => {
     const changes = noChanges();
     changes.updated.add(instance('DESTROYED', 'USER'));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n }, { ...INTERVAL, resource: 'DISK', endedAt: 9n });
@@ -45,7 +45,7 @@ describe('events of changed rows', () => {
     expect(eventsOf(started, false)).toEqual([]);
   });
 
-  it('tell of credit with its amount, and once that it ran out', () => {
+  it('report a credit with its amount, and exhaustion once', () => {
     const changes = noChanges();
     const entry = { id: 'e-1', accountId: 'acc-1', kind: 'CREDIT' as const, units: 3_600n * 1_500_000n, at: 5n };
     changes.entries.push({ ...entry, instanceId: null, reference: null, note: null });
@@ -68,7 +68,7 @@ it('amounts are decimal text', () => {
   ]);
 });
 
-it('a network is wide enough to move about in', () => {
+it('a network is wide enough for a moving client', () => {
   expect(['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2::7'].map(wideNetworkOf)).toEqual([
     '203.0.113.0/24',
     '203.0.113.0/24',
@@ -76,6 +76,6 @@ it('a network is wide enough to move about in', () => {
   ]);
 });
 
-it('types have names of a kind', () => {
+it('types follow one naming scheme', () => {
   for (const type of Object.keys(EVENT_TYPES)) expect(type).toMatch(/^[a-z]+\.[a-z_]+$/);
 });

@@ -12,14 +12,14 @@ const refused = (check: (path: Buffer) => unknown, ...paths: (string | Buffer)[]
   });
 
 describe('a path in a container', () => {
-  it('is absolute, without zero bytes, and as long as Linux takes it', () => {
+  it('is absolute, without zero bytes, and not too long for Linux', () => {
     expect(
       refused(checkPath, '', 'a', '/a\0', `/${'x'.repeat(4_095)}`, `/${'x'.repeat(4_094)}`, '/', '/a/../b'),
     ).toEqual([
-      'a path begins with /',
-      'a path begins with /',
-      'a path has no zero bytes',
-      'a path has at most 4095 bytes',
+      'path must begin with /',
+      'path must begin with /',
+      'path must not contain zero bytes',
+      'path must have at most 4095 bytes',
       'taken',
       'taken',
       'taken',
@@ -27,11 +27,11 @@ describe('a path in a container', () => {
     expect(refused(checkPath, Buffer.from([0x2f, 0xff, 0xfe]))).toEqual(['taken']);
   });
 
-  it('that is to be made or removed ends with a name', () => {
-    const words = 'a path ends with a name of 1 to 255 bytes that is neither . nor ..';
+  it('to create or remove ends with a name', () => {
+    const words = 'path must end with a name of 1 to 255 bytes that is neither . nor ..';
     const paths = ['/', '/a/', '/a/.', '/a/..', `/${'x'.repeat(256)}`, `/${'x'.repeat(255)}`, '/...', '/a'];
     expect(refused(checkNewPath, ...paths)).toEqual([words, words, words, words, words, 'taken', 'taken', 'taken']);
-    expect(refused(checkNewPath, 'a')).toEqual(['a path begins with /']);
+    expect(refused(checkNewPath, 'a')).toEqual(['path must begin with /']);
     expect(nameOf(Buffer.from('/a/b c')).toString()).toBe('b c');
   });
 });

@@ -10,16 +10,16 @@ import {
 
 function container(instanceId: string, changes: Partial<KnownContainer> = {}): KnownContainer {
   const rental = { status: 'RUNNING', gpuIntervals: 1, firstGpu: 0, numGpus: 1 } as const;
-  return { instanceId, ...rental, phase: 'RUNNING', start: 1, toldStart: 1, ...changes };
+  return { instanceId, ...rental, phase: 'RUNNING', start: 1, sentStart: 1, ...changes };
 }
 
 const desired = (...containers: KnownContainer[]) =>
   Object.fromEntries([...desiredPhases(containers)].map(([{ instanceId }, phase]) => [instanceId, phase]));
 
-const fresh = container('new', { phase: 'WAITING', start: 0, toldStart: 0 });
+const fresh = container('new', { phase: 'WAITING', start: 0, sentStart: 0 });
 
 describe('desiredPhases', () => {
-  it('says of each rental what its status says', () => {
+  it('follows the status of each rental', () => {
     expect(desired()).toEqual({});
     expect(desired(fresh)).toEqual({ new: 'running' });
     expect(desired(container('a', { status: 'STOPPED' }), container('b', { status: 'DESTROYED' }))).toEqual({
@@ -28,9 +28,9 @@ describe('desiredPhases', () => {
     });
   });
 
-  it('says nothing of a container that the machine was never told of', () => {
+  it('omits a container that the machine never received', () => {
     for (const status of ['STOPPED', 'DESTROYED'] as const) {
-      expect(desired(container('a', { status, phase: 'WAITING', start: 0, toldStart: 0 }))).toEqual({});
+      expect(desired(container('a', { status, phase: 'WAITING', start: 0, sentStart: 0 }))).toEqual({});
     }
   });
 
@@ -41,26 +41,26 @@ describe('desiredPhases', () => {
     }
     for (const phase of ['STOPPED', 'FAILED', 'ERASED'] satisfies ContainerPhase[]) {
       expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped', new: 'running' });
-      // That was the end of the start before: of the newest one nothing is seen yet.
-      expect(desired(past({ phase, gpuIntervals: 2, start: 1, toldStart: 2 }), fresh)).toEqual({ old: 'stopped' });
+      // That was the end of the previous start: nothing of the newest one has been seen yet.
+      expect(desired(past({ phase, gpuIntervals: 2, start: 1, sentStart: 2 }), fresh)).toEqual({ old: 'stopped' });
     }
   });
 
-  it('waits for nothing that has other GPUs', () => {
+  it('does not wait for containers with other GPUs', () => {
     const old = container('old', { status: 'STOPPED', phase: 'STOPPING', firstGpu: 1, numGpus: 1 });
     expect(desired(old, fresh)).toEqual({ old: 'stopped', new: 'running' });
     expect(desired(old, { ...fresh, numGpus: 2 })).toEqual({ old: 'stopped' });
   });
 
-  it('stops what ran before until it may start again, and never takes back a start that it told', () => {
+  it('stops the previous run until it may start again, and keeps sent starts', () => {
     const other = container('other', { status: 'STOPPED', phase: 'STOPPING' });
-    const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, toldStart: 1 });
+    const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, sentStart: 1 });
     expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });
-    expect(desired({ ...again, toldStart: 2 }, other)).toEqual({ mine: 'running', other: 'stopped' });
+    expect(desired({ ...again, sentStart: 2 }, other)).toEqual({ mine: 'running', other: 'stopped' });
   });
 
-  it('holds a new start back until the one before it of the same instance is seen ended', () => {
-    const again = container('mine', { gpuIntervals: 2, toldStart: 1 });
+  it('holds back a new start until the previous one is seen ended', () => {
+    const again = container('mine', { gpuIntervals: 2, sentStart: 1 });
     expect(desired({ ...again, phase: 'STOPPING' })).toEqual({ mine: 'stopped' });
     expect(desired({ ...again, phase: 'STOPPED' })).toEqual({ mine: 'running' });
   });
@@ -68,20 +68,20 @@ describe('desiredPhases', () => {
 
 describe('within', () => {
   const bounds = { from: 10n, to: 20n };
-  it('keeps what both have', () => {
+  it('keeps the common part', () => {
     expect(within({ from: 0n, to: 30n }, bounds)).toEqual(bounds);
     expect(within({ from: 12n, to: 30n }, bounds)).toEqual({ from: 12n, to: 20n });
     expect(within({ from: 0n, to: 11n }, bounds)).toEqual({ from: 10n, to: 11n });
   });
 
-  it('is null where they only touch', () => {
+  it('is null if they only touch', () => {
     expect(within({ from: 0n, to: 10n }, bounds)).toBeNull();
     expect(within({ from: 20n, to: 30n }, bounds)).toBeNull();
   });
 });
 
 describe('without', () => {
-  it('leaves each second that was not given, in whatever order and overlap the gaps come', () => {
+  it('leaves each uncredited second, for any order and overlap of gaps', () => {
     const stretch = { from: 10n, to: 20n };
     const seconds = Array.from({ length: 16 }, (_, index) => BigInt(8 + index));
     const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
@@ -91,7 +91,7 @@ describe('without', () => {
         const left = without(stretch, [one, other]);
         const expected = seconds.filter((at) => has(stretch, at) && !has(one, at) && !has(other, at));
         expect(seconds.filter((at) => left.some((part) => has(part, at)))).toEqual(expected);
-        // No second twice, no empty stretch, in order.
+        // No duplicate second, no empty stretch, in order.
         expect(left.reduce((sum, { from, to }) => sum + (to - from), 0n)).toBe(BigInt(expected.length));
         for (const [index, { from, to }] of left.entries()) {
           expect(from < to && (index === 0 || left[index - 1]!.to < from)).toBe(true);
@@ -107,13 +107,13 @@ describe('without', () => {
 
 describe('isLate', () => {
   const known = { session: 'b', sequence: 7n, pastSessions: ['a'] };
-  it('is a report that another overtook, one told twice, or one of a past run', () => {
+  it('holds for overtaken and repeated reports, and those of a past run', () => {
     expect(isLate({ session: 'b', sequence: 6n }, known)).toBe(true);
     expect(isLate({ session: 'b', sequence: 7n }, known)).toBe(true);
     expect(isLate({ session: 'a', sequence: 99n }, known)).toBe(true);
   });
 
-  it('is not the next report, nor the first of a new run', () => {
+  it('does not hold for the next report, or the first of a new run', () => {
     expect(isLate({ session: 'b', sequence: 8n }, known)).toBe(false);
     expect(isLate({ session: 'c', sequence: 1n }, known)).toBe(false);
     expect(isLate({ session: 'a', sequence: 1n }, { session: null, sequence: 0n, pastSessions: [] })).toBe(false);

@@ -19,7 +19,7 @@ function machine(...liveInstances: ReturnType<typeof on>[]) {
 }
 
 describe('a listed machine', () => {
-  it('is free for every mode when nothing runs on it', () => {
+  it('is free for every mode without a running instance', () => {
     expect(availabilityOf('LISTED', null)).toBe('FREE');
     for (const mode of MODES) expect(isFreeFor(mode, 'FREE')).toBe(true);
   });
@@ -33,13 +33,13 @@ describe('a listed machine', () => {
     expect(isFreeFor(mode, 'PREEMPTIBLE')).toBe(isFree);
   });
 
-  it.each(['ON_DEMAND', 'RESERVED'] as const)('that a %s instance runs on is free for nobody', (running) => {
+  it.each(['ON_DEMAND', 'RESERVED'] as const)('with a running %s instance is free for no mode', (running) => {
     expect(availabilityOf('LISTED', running)).toBe('TAKEN');
     for (const mode of MODES) expect(isFreeFor(mode, 'TAKEN')).toBe(false);
   });
 });
 
-it('a machine that is not listed is free for nobody, whatever runs on it', () => {
+it('an unlisted machine is free for no mode, whatever runs on it', () => {
   for (const state of STATES.filter((state) => state !== 'LISTED')) {
     for (const running of [null, ...MODES]) expect(availabilityOf(state, running)).toBe('NOT_LISTED');
   }
@@ -47,11 +47,11 @@ it('a machine that is not listed is free for nobody, whatever runs on it', () =>
 });
 
 describe('claiming a machine', () => {
-  it('sends nobody away when only stopped and destroyed instances are on it', () => {
+  it('preempts nothing with only stopped and destroyed instances', () => {
     for (const mode of MODES) expect(claim(machine(on('STOPPED'), on('DESTROYED')), mode, 'deploy_failed')).toEqual([]);
   });
 
-  it('gives the interruptible instances that must stop first', () => {
+  it('returns the interruptible instances that must stop first', () => {
     const running = on('RUNNING', 'INTERRUPTIBLE');
     expect(claim(machine(on('STOPPED', 'INTERRUPTIBLE'), running), 'ON_DEMAND', 'deploy_failed')).toEqual([running]);
     expect(claim(machine(running), 'RESERVED', 'deploy_failed')).toEqual([running]);
@@ -59,7 +59,7 @@ describe('claiming a machine', () => {
     expect(claim(machine(running, beside), 'RESERVED', 'deploy_failed')).toEqual([running, beside]);
   });
 
-  it('heeds what has a GPU of it, and nothing else on the host', () => {
+  it('considers only instances that share a GPU with it', () => {
     const elsewhere = on('RUNNING', 'ON_DEMAND', 2, 2);
     expect(claim(machine(elsewhere), 'INTERRUPTIBLE', 'deploy_failed')).toEqual([]);
     const around = on('RUNNING', 'INTERRUPTIBLE', 0, 8);
@@ -87,8 +87,8 @@ describe('claiming a machine', () => {
     ['DRAINED', 'no longer listed'],
     ['OFFLINE', 'offline'],
     ['RETIRED', 'no longer listed'],
-    ['UNREACHABLE', 'not heard from'],
-  ] as const)('is refused when it is %s, with the code of the caller', (state, why) => {
+    ['UNREACHABLE', 'unreachable'],
+  ] as const)('is refused if it is %s, with the caller’s code', (state, why) => {
     for (const code of ['deploy_failed', 'action_failed'] as const) {
       const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);
       expect(refused).toThrow(`machine m-1 is ${why}`);
@@ -96,7 +96,7 @@ describe('claiming a machine', () => {
     }
   });
 
-  it('agrees with what the offers show, for every state, mode and what runs', () => {
+  it('agrees with the offers for every state, mode and running instance', () => {
     for (const state of STATES) {
       for (const running of [null, ...MODES]) {
         const liveInstances = running === null ? [] : [on('RUNNING', running)];
@@ -117,7 +117,7 @@ describe('claiming a machine', () => {
   });
 });
 
-it('a machine is offered from 50 GB of disk left', () => {
+it('a machine is offered with at least 50 GB of free disk', () => {
   expect(isOffered('FREE', 50)).toBe(true);
   expect(isOffered('PREEMPTIBLE', 50)).toBe(true);
   expect(isOffered('FREE', 49)).toBe(false);

@@ -13,7 +13,7 @@ const MODELS = readFileSync(join(PACKAGE_ROOT, 'prisma/seed/gpus.csv'), 'utf8')
   .map(([slug, name, vram]) => ({ slug: slug!, name: name!, vramGb: Number(vram) }));
 const slugOf = (name: string, vramMb: number) => modelOfGpu(MODELS, name, vramMb)?.slug ?? null;
 
-/** What `nvidia-smi --query-gpu=name,memory.total` says of real boards. */
+/** Output of `nvidia-smi --query-gpu=name,memory.total` for real boards. */
 const SPELLINGS: [name: string, vramMb: number, slug: string][] = [
   ['NVIDIA GB200', 189_471, 'gb200'],
   ['NVIDIA B300 SXM6 AC', 275_040, 'b300'],
@@ -68,19 +68,19 @@ const SPELLINGS: [name: string, vramMb: number, slug: string][] = [
 ];
 
 describe('modelOfGpu', () => {
-  it('knows every model of the catalogue by the name it has there', () => {
+  it('recognizes every model by its catalogue name', () => {
     expect(MODELS.length).toBeGreaterThan(80);
     const found = MODELS.map(({ name, vramGb }) => slugOf(name, vramGb * 1_024));
     expect(found).toEqual(MODELS.map(({ slug }) => slug));
   });
 
-  it.each(SPELLINGS)('knows %s of %d MB', (name, vramMb, slug) => {
+  it.each(SPELLINGS)('recognizes %s of %d MB', (name, vramMb, slug) => {
     expect(slugOf(name, vramMb)).toBe(slug);
     expect(slugOf(name.toUpperCase(), vramMb)).toBe(slug);
   });
 
   it.each([
-    // Other boards whose names hold a catalogue name whole.
+    // Other boards whose names contain a whole catalogue name.
     ['NVIDIA GeForce RTX 4090 D', 24_564],
     ['NVIDIA GeForce RTX 4090 Laptop GPU', 16_376],
     ['NVIDIA GeForce RTX 3080 Laptop GPU', 10_240],
@@ -88,17 +88,17 @@ describe('modelOfGpu', () => {
     ['NVIDIA A10G', 23_028],
     ['NVIDIA TITAN X (Pascal)', 12_288],
     ['Tesla V100S-PCIE-32GB', 32_768],
-    // A catalogue name with another memory.
+    // A catalogue name with another memory size.
     ['NVIDIA GeForce RTX 3080', 12_288],
     ['NVIDIA GeForce RTX 4060 Ti', 8_188],
     ['NVIDIA GeForce GTX 1060 3GB', 3_072],
     ['Tesla P100-PCIE-12GB', 12_288],
     ['NVIDIA A100-SXM-64GB', 65_536],
-    // In part only: more than one model, or none, is called so.
+    // Partial names: more than one model, or none, has it.
     ['NVIDIA RTX PRO 6000', 97_887],
     ['NVIDIA RTX 6000', 49_140],
     ['NVIDIA GeForce RTX', 24_564],
-    // Of no model here.
+    // No model of the catalogue.
     ['NVIDIA H20', 97_871],
     ['NVIDIA', 24_564],
     ['NVIDIA X1', 24_564],
@@ -130,13 +130,13 @@ describe('modelOfGpu', () => {
   });
 
   it.each(['X9 80GBX', 'X9 A80GB', 'X9 SXMS', 'X9 AHBM', 'X9 memory2', 'X9 SXM55', 'X9 ASXM5', 'X9 PCIE2', 'X9 GPUS'])(
-    'hears another model in %s',
+    'takes %s for another model',
     (name) => {
       expect(found(['X9'], name)).toBeUndefined();
     },
   );
 
-  it('knows form factors, and a workstation by its short name', () => {
+  it('recognizes form factors, and a workstation by its short name', () => {
     const boards = ['X9 SXM', 'X9 PCIe', 'X9 NVL'];
     expect(['X9', 'X9 SXM5', 'X9-PCIE', 'X9 NVL'].map((name) => found(boards, name))).toEqual(['X9 SXM', ...boards]);
     expect(found(['X9 Workstation'], 'X9 WS')).toBe('X9 Workstation');
@@ -144,13 +144,13 @@ describe('modelOfGpu', () => {
     expect(found(['WSX9'], 'WSX9')).toBe('WSX9');
   });
 
-  it('allows a memory that differs by 15 per cent', () => {
+  it('allows memory to differ by 15 percent', () => {
     const sizes = [17_407, 17_408, 23_552, 23_553];
     expect(sizes.map((vramMb) => found(['X9'], 'X9', vramMb))).toEqual([undefined, 'X9', 'X9', undefined]);
   });
 });
 
-describe('the models that a name stands for', () => {
+describe('the models of a name', () => {
   it.each([
     ['rtx-4090', ['rtx-4090']],
     ['RTX 4090', ['rtx-4090']],
@@ -185,7 +185,7 @@ describe('the models that a name stands for', () => {
     }
     const reading = await readListings(MODELS, rows());
     expect(reading.models.get('rtx-4090')!.listings).toBe(2);
-    // Which of them is meant is not known.
+    // It is ambiguous.
     expect([...reading.unknownSlugs]).toEqual([['H100', 1]]);
     expect(reading.rejected.map(({ line }) => line)).toEqual([5, 6]);
   });

@@ -4,16 +4,16 @@ import { decideIdle, type IdleWatch } from '../../src/domain/rules/idle.js';
 const NOW = 1_000_000n;
 const MINUTE = 60n;
 
-/** Idle for as long as the fields say, and heard from just now. */
+/** Idle for as long as the fields say, with a report just now. */
 function watch(changes: Partial<IdleWatch> = {}): IdleWatch {
   const nothing = { activeAt: null, backAt: null, warnedOf: null, warnedAt: null };
-  return { minutes: 30, askedAt: NOW - 7_200n, quietSince: NOW - 7_200n, heardAt: NOW, ...nothing, ...changes };
+  return { minutes: 30, setAt: NOW - 7_200n, quietSince: NOW - 7_200n, seenAt: NOW, ...nothing, ...changes };
 }
 
 const does = (changes: Partial<IdleWatch>) => decideIdle(watch(changes), NOW)?.does ?? null;
 
-describe('an instance that stops when it is idle', () => {
-  it('is warned of two minutes before its time, and not sooner', () => {
+describe('an instance that stops when idle', () => {
+  it('is warned two minutes before its time, and not sooner', () => {
     expect(does({ quietSince: NOW - 28n * MINUTE + 1n })).toBe('wait');
     expect(decideIdle(watch({ quietSince: NOW - 28n * MINUTE }), NOW)).toEqual({
       does: 'warn',
@@ -22,19 +22,19 @@ describe('an instance that stops when it is idle', () => {
     });
   });
 
-  it('stops when its time is over, and two minutes after the warning at the soonest', () => {
+  it('stops when its time is over, at least two minutes after the warning', () => {
     const since = NOW - 30n * MINUTE;
     const warned = (at: bigint) => ({ quietSince: since, warnedOf: since, warnedAt: at });
     expect(does(warned(NOW - 120n))).toBe('stop');
     expect(does(warned(NOW - 119n))).toBe('wait');
     expect(does({ ...warned(NOW - 300n), minutes: 31 })).toBe('wait');
-    // Nobody looked when the warning was due: it comes late, and so does the stop.
+    // The warning was not processed when due: it is late, and so is the stop.
     expect(decideIdle(watch(), NOW)).toMatchObject({ does: 'warn', stopsAt: NOW + 120n });
   });
 
-  it('is counted anew from whatever happened last: load, a connection, the change of the setting, an outage', () => {
+  it('restarts its idle time after load, a connection, a new setting, an outage', () => {
     const late = NOW - 60n;
-    for (const name of ['quietSince', 'activeAt', 'askedAt', 'backAt'] as const) {
+    for (const name of ['quietSince', 'activeAt', 'setAt', 'backAt'] as const) {
       const since = NOW - 7_200n;
       const before = { warnedOf: since, warnedAt: NOW - 500n };
       expect(does({ ...before }), name).toBe('stop');
@@ -42,15 +42,15 @@ describe('an instance that stops when it is idle', () => {
     }
   });
 
-  it('is warned of again when something happened after the warning', () => {
+  it('is warned again after activity since the warning', () => {
     const since = NOW - 28n * MINUTE;
     expect(does({ quietSince: since, warnedOf: since - 1n, warnedAt: NOW - 2_000n })).toBe('warn');
   });
 
-  it('is never idle while nobody knows: busy or unknown, a machine that was not heard for 30 s', () => {
+  it('is never idle while its load is unknown or its machine silent for 30 s', () => {
     expect(does({ quietSince: null })).toBe(null);
-    expect(does({ heardAt: null })).toBe(null);
-    expect(does({ heardAt: NOW - 31n })).toBe(null);
-    expect(does({ heardAt: NOW - 30n })).toBe('warn');
+    expect(does({ seenAt: null })).toBe(null);
+    expect(does({ seenAt: NOW - 31n })).toBe(null);
+    expect(does({ seenAt: NOW - 30n })).toBe('warn');
   });
 });

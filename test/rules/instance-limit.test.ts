@@ -6,7 +6,7 @@ it('an account deploys its 1,000th instance and no more', () => {
   expect(() => checkInstanceLimit({ liveInstances: 999 })).not.toThrow();
   for (const liveInstances of [1_000, 1_001]) {
     expect(() => checkInstanceLimit({ liveInstances })).toThrow(
-      new DomainError('deploy_failed', 'an account holds at most 1000 undestroyed instances', {
+      new DomainError('deploy_failed', 'the account has 1000 undestroyed instances, the maximum; destroy one first', {
         reason: 'instance_limit',
       }),
     );

@@ -32,7 +32,7 @@ describe('the power of a key', () => {
     expect(keyFaultOf(FULL_POWER, NOW, () => false)).toBeNull();
   });
 
-  it('is handed on where nothing is asked for, and never beyond', () => {
+  it('is inherited if omitted, and never exceeded', () => {
     expect(powerOfNewKey(creator, {})).toEqual(creator);
     expect(powerOfNewKey(FULL_POWER, {})).toEqual(FULL_POWER);
     const less = { scopes: ['read'] as const, expiresAt: NOW + 1n, networks: ['10.1.0.0/16', '2001:db8:1::7'] };
@@ -80,7 +80,7 @@ describe('networks', () => {
     'a.example',
   ])('refuses %j', (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('lie within one of the others, each', () => {
+  it('lie each within one of the others', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);
@@ -88,7 +88,7 @@ describe('networks', () => {
 });
 
 describe('scopes', () => {
-  it('allow each operation by its own scope alone', () => {
+  it('allow each operation by its own scope only', () => {
     for (const [operation, scope] of Object.entries(OPERATION_SCOPES)) {
       expect(mayDo(null, operation)).toBe(true);
       for (const given of SCOPES)
@@ -96,7 +96,7 @@ describe('scopes', () => {
     }
   });
 
-  it('name the one that is missing', () => {
+  it('name the missing one', () => {
     const refusal = refusalOf(() => checkScope(['read', 'access'], 'Mutation.deploy'));
     expect(refusal).toMatchObject({ code: 'forbidden', extensions: { status: 403, scope: 'rent' } });
     expect(refusal?.message).toMatch(/lacks the scope rent/);

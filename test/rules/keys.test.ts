@@ -14,7 +14,7 @@ describe.each([
   ['a machine token', 'gpu_host_', hashHostToken],
   ['a join code', 'gpu_join_', hashJoinCode],
 ])('%s', (_name, prefix, hash) => {
-  it('is known by its hash alone', () => {
+  it('is identified by its hash only', () => {
     expect(hash(prefix + HEX)).toEqual(sha256(prefix + HEX));
   });
 
@@ -50,7 +50,7 @@ it('a pass is 43 characters of base64url', () => {
     expect([isWebPass(other), hashWebPass(other)], other).toEqual([false, null]);
 });
 
-it('a bearer is what stands after the word', () => {
+it('a bearer token is the text after the scheme', () => {
   expect(['Bearer a', 'bearer  a.b-c', 'BEARER a  '].map(bearerOf)).toEqual(['a', 'a.b-c', 'a']);
   for (const other of [
     undefined,

@@ -12,7 +12,7 @@ const membersOf = (text: string) =>
   [...new URL(text).searchParams].filter(([name]) => !['template', 'image', 'deploy-disk'].includes(name));
 
 describe('a link of a saved template', () => {
-  it('has no value that was given instead of one that the service makes, and asks for none', () => {
+  it('has no value given instead of a generated one, and requests none', () => {
     const variables = [
       { name: 'JUPYTER_TOKEN', description: '', made: true },
       { name: 'LOGIN', description: '', made: true, secret: true },
@@ -37,7 +37,7 @@ describe('a link of a saved template', () => {
     'GH_PAT',
     'KEY',
     'GOOGLE_CREDENTIALS',
-  ])('has no value of a variable that nobody describes and whose name says that it is a secret: %s', (name) => {
+  ])('has no value of an undescribed variable with a secret’s name: %s', (name) => {
     for (const variables of [null, []])
       expect(membersOf(link({ env: { [name]: 'typed-in-clear' } }, variables))).toEqual([['secret', name]]);
   });
@@ -49,12 +49,12 @@ describe('a link of a saved template', () => {
     },
   );
 
-  it('has the value of a variable that its template describes and does not call secret', () => {
+  it('has the value of a variable that its template describes as not secret', () => {
     const variables = [{ name: 'SORT_KEY', description: 'What to sort by' }];
     expect(membersOf(link({ env: { SORT_KEY: 'size' } }, variables))).toEqual([['env.SORT_KEY', 'size']]);
   });
 
-  it('is never longer than what servers on its way take, and leaves out what makes it so', () => {
+  it('never exceeds the length that servers accept, by omitting parts', () => {
     const env = Object.fromEntries(Array.from({ length: 29 }, (_, index) => [`A${index}`, '%'.repeat(900)]));
     const ports = [{ port: 8000, name: 'API' }];
     const text = link({ name: 'mine', env: { ...env, LAST: 'short' }, command: ['serve'], ports }, []);
@@ -68,7 +68,7 @@ describe('a link of a saved template', () => {
       ['env.LAST', 'short'],
     ]);
     const words = Array.from({ length: 12 }, () => '%'.repeat(900));
-    // Half a command is another one.
+    // Half a command would be a different one.
     expect(membersOf(link({ command: words }, []))).toEqual([]);
   });
 });

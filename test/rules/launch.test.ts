@@ -3,7 +3,7 @@ import { readImageName } from '../../src/agent/engine/image-name.js';
 import { checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
 
 test.each([
-  [{ onExit: 'DESTROY' as const }, 'a command that is always started again never stops or destroys its instance'],
+  [{ onExit: 'DESTROY' as const }, 'a command that is always restarted never stops or destroys its instance'],
   [{ env: { A: '1' }, secrets: [{ secret: 's', variable: 'A' }] }, 'secrets must not set A twice'],
   [
     {
@@ -14,10 +14,10 @@ test.each([
     },
     'secrets must not set /run/secrets/f twice',
   ],
-  [{ env: { GPU_COUNT: '8' } }, 'env must not set GPU_COUNT: the service sets it'],
+  [{ env: { GPU_COUNT: '8' } }, 'env must not set GPU_COUNT, which the service sets'],
   [
     { secrets: [{ secret: 's', variable: 'GPU_INSTANCE_ID' }] },
-    'env must not set GPU_INSTANCE_ID: the service sets it',
+    'env must not set GPU_INSTANCE_ID, which the service sets',
   ],
   [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not name port 80 twice'],
 ])('%j is refused', (launch, message) => {
@@ -37,10 +37,10 @@ test('what does not contradict itself passes', () => {
   };
   checkLaunch(launch, 'RESERVED');
   checkLaunch({ ...launch, onExit: 'DESTROY' }, 'ON_DEMAND');
-  expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow('can not be destroyed');
+  expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow("can't be destroyed");
 });
 
-test('the secrets of a launch are named once each, the registry login among them', () => {
+test('the secrets of a launch are named once each, including the registry login', () => {
   const secrets = [
     { secret: 's', file: 'f' },
     { secret: 's', variable: 'B' },

@@ -38,7 +38,7 @@ const MODES = Object.keys(RATES) as PricingMode[];
 const DISK_RATE = 7n;
 const GB_RATE = 3n;
 
-/** One account, what it has, and every change that was noted. */
+/** One account with its instances and volumes, and every recorded change. */
 class World {
   readonly account: Account;
   readonly instances: Instance[] = [];
@@ -111,7 +111,7 @@ class World {
     return volume;
   }
 
-  /** Intervals as they stand: each was opened once, and closed once at most. */
+  /** Current intervals: each was opened once, and closed at most once. */
   get intervals() {
     const { changes } = this;
     const asUsage = ({ volumeId, ...size }: RowChanges['openedSizes'][number]) => ({
@@ -135,7 +135,7 @@ class World {
     return all;
   }
 
-  /** Spend as a sum over all seconds that were sold, and what was charged at once. */
+  /** Spend as a sum over all seconds sold, plus one-time charges. */
   spendAt(second: bigint): bigint {
     const used = this.intervals.reduce((sum, { rate, startedAt, endedAt }) => {
       const to = endedAt === null || endedAt > second ? second : endedAt;
@@ -185,7 +185,7 @@ class World {
     this.#checkDue(live.length + kept.length > 0);
   }
 
-  /** Its sizes follow each other from its creation to its deletion, none before or after. */
+  /** Its sizes are contiguous from its creation to its deletion. */
   #checkVolume({ id, createdAt, sizedAt, sizeGb, sizes, deletedAt, deleteReason }: Volume): void {
     const own = this.intervals.filter(({ instanceId }) => instanceId === id);
     expect(own.map(({ startedAt }) => startedAt)).toEqual([
@@ -263,7 +263,7 @@ const moves = fc.array(
 );
 type Move = typeof moves extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** As the service would: what is due first, and nothing that its rules refuse. */
+/** As the service would: due events first, and nothing that its rules refuse. */
 function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }: Move): void {
   const { account, instances, now } = world;
   world.settle();
@@ -350,7 +350,7 @@ describe('an account, its instances and its volumes', () => {
     );
   });
 
-  it('come to the same however often and however late somebody looks', () => {
+  it('total the same however often and however late they are settled', () => {
     fc.assert(
       fc.property(
         moves,
@@ -379,16 +379,16 @@ describe('an account, its instances and its volumes', () => {
   });
 });
 
-describe('credit that runs out', () => {
-  it('stops what runs in that second, and destroys everything at the end of grace', () => {
-    // 107 units a second: after the 94th second 58 are owed.
+describe('exhausted credit', () => {
+  it('stops running instances in that second, and destroys all after grace', () => {
+    // 107 units per second: after the 94th second 58 are owed.
     const world = new World(10_000n);
     const [running, stopped] = [world.rent('ON_DEMAND'), world.rent('ON_DEMAND')];
     stop(world.step(), stopped, 'USER');
     expect(world.account.dueAt).toBe(1_000n + 88n);
     world.now = 1_088n;
     world.settle();
-    // What is due happens once its second is over.
+    // Due events happen once their second is over.
     expect(running.status).toBe('RUNNING');
     world.now = 1_089n;
     world.settle();
@@ -406,7 +406,7 @@ describe('credit that runs out', () => {
     expect([...world.changes.updated]).toEqual(expect.arrayContaining([running, stopped]));
   });
 
-  it('is back once a credit lifts the balance above zero, and not at zero', () => {
+  it('ends once a credit lifts the balance above zero, not at zero', () => {
     const world = new World(700n);
     world.rent('ON_DEMAND');
     world.now = 1_010n;
@@ -421,7 +421,7 @@ describe('credit that runs out', () => {
   });
 });
 
-it('credit that runs out leaves volumes until the end of grace, and then deletes them in that second', () => {
+it('exhausted credit keeps volumes until the end of grace, then deletes them', () => {
   const world = new World(3_000n);
   const volume = world.store(10);
   expect(world.account).toMatchObject({ burnRate: 30n, dueAt: 1_100n, liveVolumes: 1 });
@@ -469,7 +469,7 @@ it('the id of a volume is eight hexadecimal digits', () => {
     expect(VOLUME_ID.test(other), other).toBe(false);
 });
 
-it('leaving a reserved term early is charged at its end, once, beside its usage', () => {
+it('leaving a reserved term early is charged once at its end, besides usage', () => {
   const world = new World(1_000_000n);
   const reserved = world.rent('RESERVED');
   world.now = 1_100n;
@@ -489,7 +489,7 @@ it('leaving a reserved term early is charged at its end, once, beside its usage'
   ]);
 });
 
-it('a start that sent another away pays its first minute, whatever ends it', () => {
+it('a preempting start pays its first minute, regardless of how it ends', () => {
   const world = new World(1_000_000n);
   const instance = world.rent('ON_DEMAND', { preempts: true, soldUntil: 1_001n });
   expect(instance).toMatchObject({ runningSince: 1_001n, minimumUntil: 1_061n });
@@ -504,7 +504,7 @@ it('a start that sent another away pays its first minute, whatever ends it', () 
   expect(instance).toMatchObject({ minimumUntil: null, gpuIntervals: 2 });
 });
 
-it('what falls due within the second of a stop is its end, and nothing is sold of a second twice', () => {
+it('an event due in the second of a stop is its end, and no second is sold twice', () => {
   // All credit is used up with the tenth second.
   const world = new World(1_070n);
   const instance = world.rent('ON_DEMAND');
@@ -517,13 +517,13 @@ it('what falls due within the second of a stop is its end, and nothing is sold o
   other.now = 1_010n;
   stop(other.step(false), again, 'USER');
   expect([again.stoppedAt, destroyEndOf(other.step(), again)]).toEqual([1_011n, 1_011n]);
-  // Its end is after the second in which somebody destroys it.
+  // Its end is after the second in which it is destroyed.
   destroy(other.step(), again, 'USER');
   expect(again.destroyedAt).toBe(1_011n);
   expect(other.changes.entries.map(({ kind }) => kind)).toEqual(['GPU_USAGE', 'DISK_USAGE']);
 });
 
-it('an account that never runs dry loses no disk', () => {
+it('an account that is never exhausted loses no disk', () => {
   const never = { exhaustedAt: null, diskDeleteAt: null, dueAt: null, liveInstances: 1, liveVolumes: 0 };
   expect(diskDeleteAtOf(never, GRACE)).toBeNull();
 });

@@ -84,7 +84,7 @@ describe('an action', () => {
 });
 
 describe('a deploy', () => {
-  it('makes a running instance of the machine, the next of its account, at the locked rates', () => {
+  it('creates a running instance, the next of its account, at locked rates', () => {
     const { step, instance } = rented();
     expect(instance).toEqual({
       id: 'i-00000001',
@@ -139,7 +139,7 @@ describe('a deploy', () => {
 });
 
 describe('suspending an account', () => {
-  it('stops what runs in that second, once, and resuming starts nothing', () => {
+  it('stops running instances in that second, once; resuming starts nothing', () => {
     const { step, instance } = rented();
     const later = { ...step, at: 70n, end: 70n };
     suspend(later, [instance]);
@@ -152,14 +152,14 @@ describe('suspending an account', () => {
     expect(instance.status).toBe('STOPPED');
   });
 
-  it('leaves what was stopped before as it was', () => {
+  it('leaves stopped instances unchanged', () => {
     const { step, instance } = rented();
     stop({ ...step, at: 20n, end: 20n }, instance, 'USER');
     suspend({ ...step, at: 70n, end: 70n }, [instance]);
     expect(instance).toMatchObject({ stoppedAt: 20n, stopReason: 'USER' });
   });
 
-  it('is noted among the changes, also when nothing runs', () => {
+  it('is recorded among the changes, even if nothing runs', () => {
     const step = { account: account(), at: 5n, end: 5n, changes: noChanges() };
     suspend(step, []);
     expect([...step.changes.accounts]).toEqual([step.account]);
@@ -167,7 +167,7 @@ describe('suspending an account', () => {
 });
 
 describe('the usage of an instance', () => {
-  it('adds up to the micro-USD and stands still once it is destroyed', () => {
+  it('adds up to the micro-USD, and stops once it is destroyed', () => {
     const instance = { ...rented().instance, gpuRate: 3_599n, diskRate: 3_599n };
     const usage = usageAt(instance, 13n);
     expect(usage).toMatchObject({

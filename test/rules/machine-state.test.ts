@@ -18,13 +18,13 @@ describe('a machine', () => {
     }
   });
 
-  it('in use may be changed in every way but retired', () => {
+  it('in use may be changed in every way except retiring', () => {
     for (const state of ACTIVE) {
       for (const change of CHANGES.filter((change) => change !== 'retire')) {
         expect(stateAfter(change, { id: 'm-1', state, isInUse: true })).toBe(LEADS_TO[change]);
       }
       expect(() => stateAfter('retire', { id: 'm-1', state, isInUse: true })).toThrow(
-        new DomainError('action_failed', 'machine m-1 holds an undestroyed instance'),
+        new DomainError('action_failed', 'machine m-1 has an undestroyed instance'),
       );
     }
   });

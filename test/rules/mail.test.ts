@@ -20,8 +20,8 @@ const DATA = {
   webhook: 'wh-1',
 };
 
-describe('mails', () => {
-  it('say each event in a sentence, with what is known of it', () => {
+describe('mail', () => {
+  it('describes each event in one sentence, with its facts', () => {
     const subjects = Object.keys(EVENT_TYPES).map((type) => {
       const event = { id: 'evt-1', type, at: 0n, data: { ...DATA, nothing: null } };
       const { subject, text } = mailOfEvent(event, 'a@example.com', 'https://gpu.example.com', 'https://end');
@@ -35,7 +35,7 @@ describe('mails', () => {
     expect(subjects).toContain('Instance i-1 stops in ten minutes: its deadline');
   });
 
-  it('go to one plain mailbox', () => {
+  it('goes to one plain mailbox', () => {
     const longest = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.eu`;
     for (const good of ['a@b.cd', "o'brien+x@mail.example.com", 'A.B-c_d@xn--bcher-kva.example', longest])
       expect(isMailAddress(good), good).toBe(true);
@@ -57,7 +57,7 @@ describe('mails', () => {
     expect(isMailAddress(`${longest}x`)).toBe(false);
   });
 
-  it('count as one mailbox what leads to one', () => {
+  it('counts equivalent addresses as one mailbox', () => {
     const same = ['some.one@example.com', 'SOMEONE+shop@Example.com', 's.o.m.e.o.n.e+a+b@example.com'].map((each) =>
       mailboxOf(each).toString('hex'),
     );
@@ -65,7 +65,7 @@ describe('mails', () => {
     expect(mailboxOf('other@example.com').toString('hex')).not.toBe(same[0]);
   });
 
-  it('have links that do one thing for one address', () => {
+  it('has links that do one thing for one address', () => {
     const token = linkToken('secret', 'end', 'ma-1');
     expect(isLinkToken(token, 'secret', 'end', 'ma-1')).toBe(true);
     expect(isLinkToken(token, 'secret', 'confirm', 'ma-1')).toBe(false);

@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/rules/market-snapshot.js';
 
 describe('the date of a snapshot', () => {
-  it('is any day when there is no snapshot, else a later one', () => {
+  it('is any day without a snapshot, otherwise a later one', () => {
     expect(() => checkNewer('2026-11-20', null, '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2026-11-20', '2026-11-19', '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2027-01-01', '2026-12-31', '2030-01-01')).not.toThrow();
@@ -20,7 +20,7 @@ describe('the date of a snapshot', () => {
   it.each(['2026-11-20', '2026-11-19', '2025-12-31'])('%s is not newer than 2026-11-20', (date) => {
     expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(NotNewer);
     expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(
-      `the snapshot of ${date} is not newer than the current one of 2026-11-20`,
+      `date must be after 2026-11-20, the date of the current snapshot; got ${date}`,
     );
   });
 
@@ -42,11 +42,11 @@ describe('the date of a snapshot', () => {
   });
 });
 
-describe('a day that has not come', () => {
+describe('a future day', () => {
   it('may be tomorrow, and no later one', () => {
     expect(() => checkNewer('2026-11-23', '2026-11-20', '2026-11-23')).not.toThrow();
     for (const date of ['2026-11-24', '2027-01-01', '9999-12-31']) {
-      expect(() => checkNewer(date, null, '2026-11-23')).toThrow('date must be 2026-11-23 at the latest');
+      expect(() => checkNewer(date, null, '2026-11-23')).toThrow('date must be 2026-11-23 or earlier');
     }
   });
 });
@@ -70,14 +70,14 @@ describe('models that lose their median', () => {
 });
 
 describe('the listings of a snapshot', () => {
-  it('are from 1 to 2 million', () => {
+  it('number 1 to 2 million', () => {
     expect(() => checkListings(1)).not.toThrow();
     expect(() => checkListings(2_000_000)).not.toThrow();
-    expect(() => checkListings(0)).toThrow('the file holds no listing of a known model');
-    expect(() => checkListings(2_000_001)).toThrow('a market file may hold 2000000 listings at most');
+    expect(() => checkListings(0)).toThrow('the file has no listing of a known model');
+    expect(() => checkListings(2_000_001)).toThrow('a market file may have at most 2000000 listings');
   });
 
-  it('are no source of prices when more rows are unreadable than readable', () => {
+  it('are no source of prices if most rows are unreadable', () => {
     expect(isMostlyUnreadable({ listings: 5, rejectedCount: 5 })).toBe(false);
     expect(isMostlyUnreadable({ listings: 5, rejectedCount: 6 })).toBe(true);
   });
@@ -86,7 +86,7 @@ describe('the listings of a snapshot', () => {
 describe('the prices of a snapshot', () => {
   const from = (oldRate: bigint | null, newRate: bigint, gpu = 'a') => ({ gpu, oldRate, newRate });
 
-  it('move by whole per cent of the old price, towards zero', () => {
+  it('move by whole percent of the old price, towards zero', () => {
     expect(percentOf(from(300n, 400n))).toBe(33n);
     expect(percentOf(from(300n, 200n))).toBe(-33n);
     expect(percentOf(from(null, 200n))).toBe(0n);
@@ -100,7 +100,7 @@ describe('the prices of a snapshot', () => {
     expect(() => checkJumps([from(1_000n, 1_001n)], 0)).toThrow('more than 0 %');
   });
 
-  it('may be any for a model that was never published, and any at all once jumps are accepted', () => {
+  it('may be anything for a new model, and once jumps are accepted', () => {
     expect(() => checkJumps([from(null, 1_000_000n)], 0)).not.toThrow();
     expect(() => checkJumps([from(1n, 1_000_000n)], null)).not.toThrow();
   });

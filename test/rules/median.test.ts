@@ -9,7 +9,7 @@ const compare = (one: Listing, other: Listing) => {
   return difference < 0n ? -1 : Number(difference > 0n);
 };
 
-/** Above what a listing may cost; divided, both are the same number, and the second is more. */
+/** Above the maximum of a listing; divided, both are the same number, and the second is larger. */
 const CLOSE: Listing[] = [
   { priceMicro: 4_398_046_504_452n, numGpus: 2_047n },
   { priceMicro: 4_395_897_971_719n, numGpus: 2_046n },
@@ -22,7 +22,7 @@ function collected(listings: readonly Listing[]): ListingPrices {
 }
 
 describe('the middle of prices', () => {
-  it('is that of the sorted fractions, however many are alike', () => {
+  it('is that of the sorted fractions, however many are equal', () => {
     fc.assert(
       fc.property(fc.array(listing, { minLength: 1, maxLength: 1_100, size: 'max' }), (listings) => {
         const sorted = [...listings].sort(compare);
@@ -34,7 +34,7 @@ describe('the middle of prices', () => {
     );
   });
 
-  it('keeps fractions apart that a number takes for one, wherever they stand', () => {
+  it('distinguishes fractions that are equal as numbers, at any place', () => {
     const others = fc.constantFrom(
       { priceMicro: 1_000_000_000n, numGpus: 1n },
       { priceMicro: 4_000_000_000n, numGpus: 1n },
@@ -54,7 +54,7 @@ describe('the middle of prices', () => {
     );
   });
 
-  it('counts what was added, and refuses what would be mixed up', () => {
+  it('counts added listings, and refuses ambiguous ones', () => {
     const prices = collected(
       Array.from({ length: 33 }, (_, index) => ({ priceMicro: BigInt(index + 1), numGpus: 1n })),
     );
@@ -65,19 +65,19 @@ describe('the middle of prices', () => {
     });
     const most = BigInt(Number.MAX_SAFE_INTEGER) / 2_048n;
     expect(() => prices.add({ priceMicro: most, numGpus: 2_047n })).not.toThrow();
-    expect(() => prices.add({ priceMicro: most + 1n, numGpus: 1n })).toThrow(new RangeError('no listing'));
-    expect(() => prices.add({ priceMicro: 1n, numGpus: 2_048n })).toThrow(new RangeError('no listing'));
+    expect(() => prices.add({ priceMicro: most + 1n, numGpus: 1n })).toThrow(new RangeError('not a listing'));
+    expect(() => prices.add({ priceMicro: 1n, numGpus: 2_048n })).toThrow(new RangeError('not a listing'));
     expect(prices.count).toBe(34);
   });
 });
 
 describe('the market median', () => {
-  it('is of five listings at least', () => {
+  it('needs at least five listings', () => {
     const of = (count: number) => marketMedian(Array(count).fill({ priceMicro: 1_234_500n, numGpus: 1n }));
     expect([0, 1, 4, 5, 6].map(of)).toEqual([null, null, null, 1_234_500n, 1_234_500n]);
   });
 
-  it('is per GPU, the mean of the two in the middle, rounded half up to four decimals', () => {
+  it('is per GPU, the mean of the middle two, rounded half up to four decimals', () => {
     const of = (...prices: [bigint, bigint][]) =>
       marketMedian(prices.map(([priceMicro, numGpus]) => ({ priceMicro, numGpus })));
     expect(of([8_000_000n, 8n], [1n, 1n], [1n, 1n], [9_000_000n, 1n], [9_000_000n, 1n])).toBe(1_000_000n);

@@ -74,7 +74,7 @@ describe('formatUsd', () => {
     expect(formatUsd(micro)).toBe(text);
   });
 
-  it('gives back what was parsed', () => {
+  it('returns what was parsed', () => {
     for (const text of ['0.00', '0.000139', '-12.50', '999999999999.999999', '3.0101']) {
       expect(formatUsd(parseUsd(text)!)).toBe(text);
     }
@@ -108,7 +108,7 @@ describe('usage', () => {
     expect([0n, 3599n, 3600n, 7199n].map(shownSpend)).toEqual([0n, 0n, 1n, 1n]);
   });
 
-  it('and balance add up to the credit as shown', () => {
+  it('and balance add up to the credit shown', () => {
     const credit = unitsOfMicro(100_000_000n);
     for (const spend of [0n, 1n, 3599n, 3600n, 2_204_000n, credit, credit + 1n, credit + 3600n]) {
       expect(shownBalance(credit, spend) + shownSpend(spend)).toBe(100_000_000n);
@@ -148,7 +148,7 @@ describe('JSON numbers', () => {
     expect(microNotAbove(usd)).toBe(micro);
   });
 
-  it('a price that is shown is not above itself', () => {
+  it('a displayed price is not above itself', () => {
     for (let cents = 1n; cents <= 5_000n; cents += 1n) {
       expect(microNotAbove(usdNumber(cents * 10_000n))).toBe(cents * 10_000n);
     }

@@ -47,7 +47,7 @@ const isFitting = (requirements: Partial<OfferRequirements>, of = offer()) =>
   fits(criteriaOf({ ...ANY, ...requirements }), of);
 
 describe('an offer', () => {
-  it('fits when nothing is asked', () => {
+  it('fits if nothing is required', () => {
     expect(isFitting({})).toBe(true);
   });
 
@@ -70,18 +70,18 @@ describe('an offer', () => {
     expect(isFitting(missed)).toBe(false);
   });
 
-  it('of a machine without NVLink fits who asks for none', () => {
+  it('without NVLink fits a renter who excludes it', () => {
     expect(isFitting({ nvlink: false }, offer({ nvlink: false }))).toBe(true);
     expect(isFitting({ nvlink: true }, offer({ nvlink: false }))).toBe(false);
   });
 
-  it('that an instance must yield fits only who asks for such offers', () => {
+  it('that an instance must yield fits only renters who opt in', () => {
     expect(isFitting({}, offer({ preemptible: true }))).toBe(false);
     expect(isFitting({ includePreemptible: true }, offer({ preemptible: true }))).toBe(true);
     expect(isFitting({ includePreemptible: true })).toBe(true);
   });
 
-  it('must have all that is asked', () => {
+  it('must satisfy all requirements', () => {
     expect(isFitting({ vcpusMin: 64, ramGbMin: 256, diskGbMin: 500 })).toBe(true);
     expect(isFitting({ vcpusMin: 64, ramGbMin: 256, diskGbMin: 501 })).toBe(false);
     expect(isFitting({ gpus: ['h100'], regions: ['eu-west'] })).toBe(false);
@@ -89,12 +89,12 @@ describe('an offer', () => {
 });
 
 describe('criteria', () => {
-  it('look at machines one by one only when something is asked that groups do not tell', () => {
+  it('check machines individually only for requirements that groups lack', () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], numMin: 2, reliabilityMin: 0.9 }).sizeMin).toBeNull();
     expect(criteriaOf({ ...ANY, ramGbMin: 1 }).sizeMin).not.toBeNull();
   });
 
-  it('name the model and the region where there is but one', () => {
+  it('name the model and the region if there is just one', () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], regions: ['a', 'b'] })).toMatchObject({ gpu: 'h100', region: null });
     expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
   });

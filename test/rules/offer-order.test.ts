@@ -41,7 +41,7 @@ describe('offers', () => {
     expect(sorted(order, [...OFFERS].reverse())).toBe(expected);
   });
 
-  it('are the same as themselves', () => {
+  it('equal themselves', () => {
     for (const order of [BY_PRICE, BY_PRICE_PER_GPU, BY_RELIABILITY])
       expect(compareOffers(order, offer(OFFERS[0]!), offer(OFFERS[0]!))).toBe(0);
   });
@@ -62,7 +62,7 @@ describe('offers', () => {
     });
   });
 
-  it('are machines that can be had, with 50 GB of disk at least', () => {
+  it('are available machines with at least 50 GB of disk', () => {
     for (const availability of ['FREE', 'PREEMPTIBLE'] as const)
       expect([49, 50, 51].map((gb) => isOffered(availability, gb))).toEqual([false, true, true]);
     for (const availability of ['TAKEN', 'NOT_LISTED'] as const) expect(isOffered(availability, 500)).toBe(false);

@@ -27,7 +27,7 @@ describe('price rule', () => {
     expect(onDemandRate(median)).toBe(rate);
   });
 
-  it('never asks more than 70 % of the median, nor a cent less', () => {
+  it('never exceeds 70 % of the median, nor is one cent less', () => {
     for (let median = 20_000n; median < 8_000_000n; median += 7_919n) {
       const rate = onDemandRate(median);
       expect(rate % 10_000n).toBe(0n);
@@ -59,14 +59,14 @@ describe('price rule', () => {
     expect(locked('RESERVED')).toMatchObject({ gpuRate: 2_600_000n, onDemandRate: 4_000_000n });
   });
 
-  it('publishes by the median; without one the last rate stays, and a new model starts from its reference', () => {
+  it('publishes by the median, else the last rate, else the reference', () => {
     const reference = { referencePriceMicro: 1_000_000n };
     expect(publishedRate({ ...reference, medianMicro: 2_000_000n }, 500_000n)).toBe(1_400_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, 500_000n)).toBe(500_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, null)).toBe(700_000n);
   });
 
-  it('is published in the words of the contract', () => {
+  it('is published in the contract’s wording', () => {
     expect(PRICE_RULE).toBe('public marketplace median for the model x 0.70, rounded down');
   });
 });

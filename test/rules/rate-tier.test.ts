@@ -16,7 +16,7 @@ describe('requestsPerMinute', () => {
     expect(requestsPerMinute(120, parseUsd(usd)!)).toBe(limit);
   });
 
-  it('of no limit stays none', () => {
+  it('keeps an unlimited rate unlimited', () => {
     expect(requestsPerMinute(0, parseUsd('10000')!)).toBe(0);
   });
 });

@@ -16,23 +16,23 @@ function begun(day: string, changes: Partial<Recheck> = {}): Recheck {
 }
 
 describe('nextStep', () => {
-  it('catches up a time that was missed, today', () => {
+  it('makes up for a missed time today', () => {
     const first = { kind: 'attempt', day: '2026-11-25', attempt: 1 };
     expect(step(null)).toEqual(first);
     expect(step(null, null)).toEqual(first);
     expect(step(begun('2026-11-16', { finished: true }))).toEqual(first);
-    // Last week's was never finished: it is over all the same.
+    // Last week's was never finished: it is over anyway.
     expect(step(begun('2026-11-17'))).toEqual(first);
   });
 
-  it('has nothing to do before the first time, and once a re-check since the last one is finished', () => {
+  it('is nothing before the first time, and after a finished re-check', () => {
     expect(step(null, null, null)).toEqual({ kind: 'nothing' });
     for (const day of ['2026-11-23', '2026-11-24', '2026-11-25']) {
       expect(step(begun(day, { finished: true, nextAttemptAt: null }))).toEqual({ kind: 'nothing' });
     }
   });
 
-  it('goes on with one that was begun, at its time, four attempts in all', () => {
+  it('resumes a begun one at its time, up to four attempts in total', () => {
     const wait = begun('2026-11-23', { nextAttemptAt: now + 1n });
     expect(step(wait)).toEqual({ kind: 'wait', until: now + 1n });
     expect(step(begun('2026-11-23'))).toEqual({ kind: 'attempt', day: '2026-11-23', attempt: 2 });
@@ -40,7 +40,7 @@ describe('nextStep', () => {
     expect(step(begun('2026-11-23', { attempts: 4 }))).toEqual({ kind: 'used up', day: '2026-11-23' });
   });
 
-  it('leaves a sheet that somebody published since the last time', () => {
+  it('keeps a sheet published since the last time', () => {
     for (const sheetDay of ['2026-11-23', '2026-11-25', '2030-01-01']) {
       expect(step(null, sheetDay)).toEqual({ kind: 'current', day: '2026-11-25' });
       expect(step(begun('2026-11-24', { nextAttemptAt: now + 1n }), sheetDay)).toEqual({
@@ -66,7 +66,7 @@ describe('the schedule', () => {
     expect(formatInstant(nextDue('*/20 * * * * *', now)!)).toBe('2026-11-25T09:00:20Z');
   });
 
-  it('must come due', () => {
+  it('must have a next time', () => {
     expect(['0 4 29 2 *', '0 4 * * MON'].map(isSchedule)).toEqual([true, true]);
     expect(['0 4 31 2 *', '@weekly', '0 4 * *', ''].map(isSchedule)).toEqual([false, false, false, false]);
   });

@@ -35,25 +35,25 @@ describe('the reserved term', () => {
     expect(reservedUntilAt(term(), CREATED - 5n)).toBe(CREATED + TERM);
   });
 
-  it('moves back by each second that is stopped', () => {
+  it('is postponed by each stopped second', () => {
     const stopped = term({ runningSince: null, gpuSeconds: 3600n });
     expect(reservedUntilAt(stopped, CREATED + 3600n)).toBe(CREATED + TERM);
     expect(reservedUntilAt(stopped, CREATED + 3700n)).toBe(CREATED + TERM + 100n);
     expect(reservedUntilFrom(stopped, CREATED + 3700n)).toBe(CREATED + TERM + 100n);
   });
 
-  it('stays where it was once it is over, stopped and started again', () => {
+  it('stays unchanged once it is over, even if stopped and started again', () => {
     const over = term({ runningSince: null, gpuSeconds: TERM });
     expect(reservedUntilAt(over, CREATED + TERM + 999n)).toBe(CREATED + TERM);
     expect(reservedUntilFrom(over, CREATED + TERM + 999n)).toBe(CREATED + TERM);
   });
 
-  it('is seen as it stood at the end of a destroyed instance', () => {
+  it('of a destroyed instance is shown as of its end', () => {
     const destroyed = term({ runningSince: null, gpuSeconds: 3600n, destroyedAt: CREATED + 4000n });
     expect(reservedUntilAt(destroyed, CREATED + 99_999n)).toBe(CREATED + TERM + 400n);
   });
 
-  it('is none of other modes', () => {
+  it('is null for other modes', () => {
     for (const mode of ['ON_DEMAND', 'INTERRUPTIBLE'] as const) {
       const other = term({ mode, reservedUntil: null });
       expect(reservedUntilFrom(other, CREATED)).toBeNull();
@@ -67,7 +67,7 @@ describe('the reserved term', () => {
 });
 
 describe('an early exit', () => {
-  it('costs the discount of every second that ran', () => {
+  it('costs the discount of every running second', () => {
     expect(earlyExitUnitsAt(term(), CREATED)).toBe(0n);
     expect(earlyExitUnitsAt(term(), CREATED + 1n)).toBe(766_500n);
     expect(earlyExitUnitsAt(term(), CREATED + 3600n)).toBe(766_500n * 3600n);
@@ -92,7 +92,7 @@ describe('an early exit', () => {
     expect(earlyExitUnitsAt(destroyed, CREATED + 100n)).toBe(0n);
   });
 
-  it('never counts a clock that was set back', () => {
+  it('ignores a clock that was set back', () => {
     expect(gpuSecondsAt(term(), CREATED - 50n)).toBe(0n);
     expect(earlyExitUnitsAt(term(), CREATED - 50n)).toBe(0n);
   });

@@ -14,7 +14,7 @@ import {
 } from '../../src/domain/rules/slices.js';
 import { randomHistories } from '../support/long.js';
 
-/** Models by place, written as a letter for each GPU. */
+/** Models by place, written as one letter per GPU. */
 const host = (letters: string, sizes: readonly number[] = ALL_SIZES, missing: number[] = []) => ({
   id: 'm-1',
   models: [...letters],
@@ -46,7 +46,7 @@ describe('the blocks of a host', () => {
     if (expected !== null) expect(found.join(' ')).toBe(expected);
   });
 
-  it('are those of the sizes that are sold', () => {
+  it('are those of the sizes for sale', () => {
     expect(ids('aaaaaaaa', [2])).toEqual(['m-1.g0-1', 'm-1.g2-3', 'm-1.g4-5', 'm-1.g6-7']);
     expect(ids('aaaaaaaa', [4, WHOLE])).toEqual(['m-1.g0-3', 'm-1.g4-7', 'm-1']);
     expect(ids('aaaaaaaa', [8])).toEqual(['m-1']);
@@ -65,12 +65,12 @@ describe('the blocks of a host', () => {
     expect(ids('ab', [WHOLE])).toEqual(['m-1.g0', 'm-1.g1']);
   });
 
-  it('have no GPU that is missing', () => {
+  it('exclude missing GPUs', () => {
     expect(ids('aaaa', ALL_SIZES, [2])).toEqual(['m-1.g0', 'm-1.g1', 'm-1.g3', 'm-1.g0-1']);
     expect(ids('a', ALL_SIZES, [0])).toEqual([]);
   });
 
-  it('are aligned, of one model, within the host and of the sizes, whatever the host', () => {
+  it('are aligned, of one model, within the host and of the sizes', () => {
     fc.assert(
       fc.property(anyHost, (given) => {
         const found = blocksOf(given);
@@ -94,12 +94,12 @@ describe('the blocks of a host', () => {
 });
 
 describe('a share', () => {
-  it('is by the GPUs, rounded down, and 1 at least of what there is', () => {
+  it('is by GPUs, rounded down, and at least 1 of what exists', () => {
     expect([1, 2, 4, 8].map((count) => shareOf(100, { count }, 8))).toEqual([12, 25, 50, 100]);
     expect([shareOf(3, { count: 1 }, 8), shareOf(0, { count: 1 }, 8), shareOf(7, { count: 3 }, 3)]).toEqual([1, 0, 7]);
   });
 
-  it('of all blocks of one size together is never more than there is, where that is enough for 1 each', () => {
+  it('of all blocks of one size never exceeds the total, if that suffices', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 8, max: 100_000 }), (hostGpus, amount) => {
         for (const count of [1, 2, 4, 8].filter((size) => size <= hostGpus))
@@ -109,7 +109,10 @@ describe('a share', () => {
   });
 });
 
-/** By the blocks themselves, where the service has bits. Larger ones around it are free, or it is the largest itself. */
+/**
+ * Computed with the blocks themselves, where the service uses bits. Larger ones around it are free, or it is the
+ * largest itself.
+ */
 function brokenBlock(
   { models, missing }: { models: readonly string[]; missing: readonly number[] },
   block: Block,
@@ -142,7 +145,7 @@ describe('the block that a rental breaks', () => {
     expect(broken('aaabbbbb', [2, 1], [[0, 1]])).toBe(1);
   });
 
-  it('does not count what it takes the place of', () => {
+  it('ignores the instance it replaces', () => {
     expect(broken('aaaaaaaa', [0, 1], [[0, 2]])).toBe(8);
     expect(
       broken(
@@ -158,10 +161,10 @@ describe('the block that a rental breaks', () => {
 });
 
 describe('a layout', () => {
-  /** Blocks that don't overlap, each of an instance that yields or stays. */
+  /** Disjoint blocks, each of an instance that yields or stays. */
   const running = fc.array(fc.record({ of: fc.nat({ max: 30 }), yields: fc.boolean() }), { maxLength: 6 });
 
-  it('says of every block what the rules of its host say', () => {
+  it('agrees with the rules of its host for every block', () => {
     fc.assert(
       fc.property(anyHost, running, fc.integer({ min: 0, max: 9 }), (given, wanted, least) => {
         const layout = layoutOf(given.models, given.sizes, given.missing);
@@ -187,7 +190,7 @@ describe('a layout', () => {
           if (mode === 'ON_DEMAND') continue;
           const size = brokenBlock(given, block, runs);
           expect(breaksOf(block, bits)).toBe(size === block.count ? 0 : size);
-          // By GPU, which smaller block of at least `least` has it.
+          // By GPU, which smaller block of at least `least` contains it.
           const within = places(block).map((place) =>
             Math.max(
               0,

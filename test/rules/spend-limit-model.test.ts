@@ -18,7 +18,7 @@ import {
 } from '../../src/domain/rules/lifecycle.js';
 import { minimumUntilOf } from '../../src/domain/rules/preemption.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { noteLimits, setMonthlyLimit, setSpendLimit, settle } from '../../src/domain/rules/settle.js';
+import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/rules/settle.js';
 import { checkInstanceRoom, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
 import { addMonths, latest, monthStartOf } from '../../src/domain/rules/time.js';
 import { randomHistories } from '../support/long.js';
@@ -38,7 +38,7 @@ interface Set {
   from: bigint;
 }
 
-/** One account with two keys, and all that was noted of it. */
+/** One account with two keys, and all recorded changes. */
 class World {
   readonly changes: RowChanges = noChanges();
   readonly sets: Set[] = [];
@@ -74,17 +74,17 @@ class World {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }
 
-  /** As the gateway does it: what is refused changes nothing. */
+  /** As in the gateway: a refused action changes nothing. */
   do(move: Move): void {
     this.settle();
-    // Until a clock that was passed by the end of a second has caught up.
+    // Until a clock that was overtaken by the end of a second has caught up.
     if (this.now < this.account.settledAt) return;
     try {
       this.#do(move);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }
-    noteLimits(this.account, this.instances, this.changes);
+    updateLimits(this.account, this.instances, this.changes);
   }
 
   #do({ what, which, key, mode, isWhole, preempts, limit, of, stopIn }: Move): void {
@@ -143,8 +143,8 @@ class World {
   }
 
   /**
-   * What counts for a subject, of all rows that were noted: usage up to an instant, and what was charged before it.
-   * `exits`: also for leaving a reserved term at that very instant.
+   * What counts for a subject, of all recorded rows: usage up to an instant, and charges before it. `exits`: also for
+   * leaving a reserved term at that very instant.
    */
   spent(of: string, from: bigint, to: bigint, exits = false): bigint {
     const closed = new Map(
@@ -162,13 +162,13 @@ class World {
       const owner = all.find((each) => `${each.instanceId}/gpu/${each.ordinal}/minimum` === id);
       const keyId = kind === 'EARLY_EXIT' ? this.instances.find((each) => each.id === instanceId)!.keyId : owner?.keyId;
       if ((kind !== 'EARLY_EXIT' && kind !== 'PREEMPTION_MINIMUM') || !counts(instanceId!, keyId ?? null)) return sum;
-      // Whoever leaves a reserved term early says so, and what runs ends with that second.
+      // Leaving a reserved term early is explicit, and the run ends with that second.
       const isBefore = kind === 'EARLY_EXIT' && !exits ? at < to : at <= to;
       return at >= from && isBefore ? sum - units : sum;
     }, used);
   }
 
-  /** The most units that any GPU second was sold beyond any limit that was in force. */
+  /** The most units of any GPU second sold beyond any limit in force. */
   overspend(): bigint {
     const closed = this.changes.closed.filter(({ resource }) => resource === 'GPU');
     let most = 0n;
@@ -184,7 +184,7 @@ class World {
     return most;
   }
 
-  /** What may have stopped something at an instant: the limit in force, and one that was changed within a second of it. */
+  /** Limits that may have stopped something at an instant: the one in force, and one changed within a second of it. */
   #inForce(of: string, at: bigint): Set[] {
     const own = this.sets.filter((each) => each.of === of);
     return own.filter(
@@ -203,7 +203,7 @@ class World {
           .every(({ of, limit }) => {
             if (limit === null) return true;
             const from = of.startsWith('i-') ? 0n : monthStartOf(stoppedAt - 1n);
-            // With the seconds that all of them could run on, and what they would have to pay at least.
+            // With the seconds that all of them could continue, and the minimum they would have to pay.
             const ahead = 60n * 5n * (RATES.ON_DEMAND + 7n);
             return this.spent(of, from, stoppedAt, true) + ahead + gpuRate + diskRate <= limit * 3_600n;
           });
@@ -233,14 +233,14 @@ const move = fc.record({
 });
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
-it('no GPU second is sold beyond a limit, whoever looks when', () => {
+it('no GPU second is sold beyond a limit, whenever it is settled', () => {
   fc.assert(
     fc.property(
       fc.array(move, { minLength: 3, maxLength: 16, size: 'max' }),
       fc.oneof(fc.bigInt(0n, 400_000n), fc.constant(10n ** 12n)),
       fc.array(fc.bigInt(1n, 3_000n), { maxLength: 12 }),
       (moves, creditUnits, looks) => {
-        // Two gateways: one looks only when it has to write, the other now and then.
+        // Two gateways: one settles only when it must write, the other now and then.
         const [seldom, often] = [new World(creditUnits), new World(creditUnits)];
         for (const each of moves) {
           const until = often.now + each.wait;

@@ -8,7 +8,7 @@ const DECEMBER = BigInt(Date.UTC(2026, 11, 1) / 1_000);
 const JANUARY = BigInt(Date.UTC(2027, 0, 1) / 1_000);
 const MICRO = 3_600n;
 
-/** An account with one instance: 100 units a second, its disk 20. */
+/** An account with one instance: 100 units per second, its disk 20. */
 class Rented {
   readonly account: Account;
   readonly instance: Instance;
@@ -53,7 +53,7 @@ class Rented {
 }
 
 describe('the spend limit of an instance', () => {
-  it('ends it at the last second that fits, whether that is noticed at once or three days later', () => {
+  it('ends it at the last second that fits, even if settled three days later', () => {
     // 3,600 units are 30 seconds.
     for (const late of [31n, 32n, 3n * DAY]) {
       const { instance, ...rented } = new Rented(1n);
@@ -67,22 +67,22 @@ describe('the spend limit of an instance', () => {
     }
   });
 
-  it('is the end of a stop in its second too, which is its owner’s', () => {
+  it('is also the end of a stop by its owner in its second', () => {
     const rented = new Rented(1n);
     rented.settle(DECEMBER + 30n);
     stop(rented.at(DECEMBER + 30n, DECEMBER + 31n), rented.instance, 'USER');
     expect(rented.instance).toMatchObject({ stopReason: 'USER', stoppedAt: DECEMBER + 30n });
   });
 
-  it('counts the minimum of a start that preempted from its beginning', () => {
-    // 60 s of GPU are 6,000 units; with 2 micro-USD 1,200 are left for 60 s of disk and no second more.
+  it('counts the minimum of a preempting start from its beginning', () => {
+    // 60 s of GPU are 6,000 units; with 2 micro-USD 1,200 remain for 60 s of disk and no second more.
     const rented = new Rented(2n, true);
     rented.settle(DECEMBER + 3n * DAY);
     expect(rented.instance).toMatchObject({ stoppedAt: DECEMBER + 60n, minimumUnits: 0n });
     // 600 units are 30 s of disk: the rest of the minimum is charged at the stop.
   });
 
-  it('reached by the disk of a stopped one stops nothing and is known', () => {
+  it('reached by a stopped instance’s disk stops nothing and is recorded', () => {
     const rented = new Rented(1n);
     stop(rented.at(DECEMBER + 10n), rented.instance, 'USER');
     // 1,200 units are used; 2,400 are 120 s of disk.
@@ -92,9 +92,9 @@ describe('the spend limit of an instance', () => {
 });
 
 describe('the monthly limit of an account', () => {
-  it('begins anew with the month, and is told months ahead', () => {
+  it('restarts with the month, and is predicted months ahead', () => {
     const rented = new Rented(null);
-    // 120 units a second: 30 days and an hour of December, which January has too.
+    // 120 units per second: 30 days and one hour of December, which January has too.
     rented.limit(DECEMBER, (120n * (30n * DAY + 3_600n)) / MICRO);
     rented.settle(DECEMBER + 1n);
     expect(rented.account.limitAt).toBe(DECEMBER + 30n * DAY + 3_600n);
@@ -105,7 +105,7 @@ describe('the monthly limit of an account', () => {
     expect(longer.account.limitAt).toBe(JANUARY + (31n + 28n + 30n) * DAY);
   });
 
-  it('that is set in a new month is not held against the month before, though nothing happened since', () => {
+  it('set in a new month ignores the previous month, though nothing happened since', () => {
     const rented = new Rented(null);
     rented.limit(JANUARY, 1n);
     expect([rented.instance.status, rented.account.limitReachedAt]).toEqual(['RUNNING', null]);
@@ -114,7 +114,7 @@ describe('the monthly limit of an account', () => {
     expect(rented.account).toMatchObject({ limitReachedAt: JANUARY + 30n, burnRate: 20n });
   });
 
-  it('that is passed when it is set stops what runs with that second', () => {
+  it('already exceeded when set stops running instances in that second', () => {
     const rented = new Rented(null);
     rented.limit(DECEMBER + 100n, 1n);
     expect(rented.instance).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: DECEMBER + 101n });

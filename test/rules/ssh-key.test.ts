@@ -19,7 +19,7 @@ function rsa(bits: number): string {
   return `ssh-rsa ${Buffer.concat(parts.map(part)).toString('base64')} renter`;
 }
 
-describe('a public key of SSH', () => {
+describe('a public SSH key', () => {
   it('is read with its type, comment and fingerprint', () => {
     const key = parseSshKey(`${ED25519}\n`);
     expect(key).toMatchObject({ type: 'ssh-ed25519', comment: 'someone@somewhere' });
@@ -37,11 +37,13 @@ describe('a public key of SSH', () => {
       expect(parseSshKey(line)).toMatchObject({ type, comment: '' });
     }
     expect(parseSshKey(rsa(3_072))).toMatchObject({ type: 'ssh-rsa' });
-    expect(() => parseSshKey(rsa(3_071))).toThrow('is an RSA key of 3071 bits: 3072 are the fewest');
+    expect(() => parseSshKey(rsa(3_071))).toThrow(
+      'must be an RSA key of at least 3072 bits, or better ed25519; got 3071 bits',
+    );
     expect(() => parseSshKey(rsa(2_048))).toThrow('2048 bits');
   });
 
-  it('has a comment of one short line that a terminal can be shown', () => {
+  it('has a comment of one short line that is safe for a terminal', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} ${blob}`).comment).toBe('');
     expect(parseSshKey(`${type} ${blob} \u001b[31mred ${'x'.repeat(300)}`).comment).toBe(
@@ -49,7 +51,7 @@ describe('a public key of SSH', () => {
     );
   });
 
-  it('is refused where it is none, is half of one, or of a type that is not taken', () => {
+  it('is refused if malformed, incomplete, or of an unsupported type', () => {
     const [type, blob] = ED25519.split(' ');
     const refused = [
       '',
@@ -94,7 +96,7 @@ describe('a public key of SSH', () => {
   const E = Buffer.from([1, 0, 1]);
   const whole = field(ED);
 
-  it('is whole, to the byte', () => {
+  it('is complete, to the byte', () => {
     for (const good of [
       line(ED, ED, Buffer.alloc(32)),
       line(P256, P256, 'nistp256', point(65)),
@@ -131,7 +133,7 @@ describe('a public key of SSH', () => {
     expect(() => parseSshKey(text)).toThrow('publicKey is not a whole public key');
   });
 
-  it('is told what it must be', () => {
+  it('has a refusal that says what is accepted', () => {
     const shape = 'publicKey must be one line of a .pub file: TYPE KEY COMMENT';
     for (const text of ['', 'hello', ED, `${ED25519}\n${ED25519}`])
       expect(() => parseSshKey(text), text).toThrow(shape);
@@ -139,7 +141,7 @@ describe('a public key of SSH', () => {
     expect(() => parseSshKey('ssh-dss AAAA')).toThrow(`publicKey must be of the type ${types}`);
   });
 
-  it('may be set apart by more than one space or tab, and its comment begins with what can be seen', () => {
+  it('may be separated by several spaces or tabs from a visible comment', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} \t ${blob} \t a b`)).toMatchObject({ type, comment: 'a b' });
     expect(parseSshKey(`${type} ${blob} \u0007 a \u0007`).comment).toBe('a');

@@ -14,7 +14,7 @@ const start: ObservedStart = {
 const later = 1_000_000n;
 const of = (changes: Partial<ObservedStart>, now = later) => creditOfStart({ ...start, ...changes }, now);
 const slow = (from: bigint, to: bigint) => ({ reason: 'SLOW_START', stretch: { from, to } });
-/** Seconds that are given back; null while that is not known. */
+/** Seconds that are credited; null while unknown. */
 const seconds = (changes: Partial<ObservedStart>, now = later) => {
   const credit = of(changes, now);
   if (credit === 'unknown') return null;
@@ -23,13 +23,13 @@ const seconds = (changes: Partial<ObservedStart>, now = later) => {
 };
 
 describe('a slow start', () => {
-  it('gives back no more than its lag, 600 seconds, and the seconds that it then ran', () => {
+  it('credits at most its delay, 600 seconds, and the seconds that it then ran', () => {
     for (const lag of [0n, 1n, 59n, 599n, 600n, 601n, 5_000n])
       for (const ran of [1n, 30n, 599n, 600n, 601n, 9_999n]) {
         const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
         const expected = Math.min(Number(lag), 600, Number(ran));
         expect([lag, ran, seconds({ runningAt, to })]).toEqual([lag, ran, expected]);
-        // While it goes on it is known once it has earned all.
+        // While it runs, the result is known once it has earned everything.
         const earned = lag < 600n ? lag : 600n;
         if (earned > 0n) expect(seconds({ runningAt }, runningAt + earned - 1n)).toBeNull();
         expect(seconds({ runningAt }, runningAt + earned)).toBe(Number(earned));
@@ -37,14 +37,14 @@ describe('a slow start', () => {
       }
   });
 
-  it("gives nothing back where volumes had to be restored: how long that takes is its renter's", () => {
+  it('credits nothing if volumes had to be restored, which depends on the renter', () => {
     expect(seconds({ restores: true, runningAt: 1_300n, to: 9_000n })).toBe(0);
     expect(seconds({ restores: true, runningAt: 1_300n })).toBe(0);
     expect(of({ restores: true, operatorImage: true, to: 1_300n })).toBeNull();
     expect(seconds({ restores: true, hostFault: true, to: 1_300n })).toBe(300);
   });
 
-  it('is the same whenever it is looked at', () => {
+  it('is the same whenever it is evaluated', () => {
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_050n)).toBe('unknown');
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_051n)).toEqual(slow(1_000n, 1_008n));
     for (let now = 1_042n; now < 1_200n; now += 1n) {
@@ -53,7 +53,7 @@ describe('a slow start', () => {
     }
   });
 
-  it('leaves out the minimum of a start that sent another away, and the wait for a container of the same account', () => {
+  it('excludes a preempting start’s minimum, and waiting for its own account', () => {
     expect(of({ runningAt: 1_100n, minimumUntil: 1_060n })).toEqual(slow(1_060n, 1_100n));
     expect(seconds({ runningAt: 1_030n, minimumUntil: 1_060n })).toBe(0);
     expect(of({ runningAt: 1_100n, ownWaitUntil: 1_010n })).toEqual(slow(1_010n, 1_100n));
@@ -66,7 +66,7 @@ describe('a slow start', () => {
 });
 
 describe('a start that ended before it ran', () => {
-  it('is paid, but for the fault of the host', () => {
+  it('is charged, except for a fault of the host', () => {
     expect(seconds({ to: 5_000n })).toBe(0);
     expect(of({})).toBe('unknown');
     expect(of({ to: 5_000n, hostFault: true })).toEqual({
@@ -83,7 +83,7 @@ describe('a start that ended before it ran', () => {
     expect(of({ to: 5_000n, hostFault: true, runningAt: 5_000n })).toMatchObject({ reason: 'START_FAILED' });
   });
 
-  it("of an operator's template is given back, on the day of its last second, once that second is over", () => {
+  it('of an operator’s template is credited on the day of its last second', () => {
     const midnight = BigInt(Date.parse('2026-11-21T00:00:00Z') / 1_000);
     const template = { operatorImage: true, from: midnight - 90n };
     expect(of({ ...template, to: midnight }, midnight)).toBe('unknown');
@@ -100,7 +100,7 @@ describe('a start that ended before it ran', () => {
 });
 
 describe('the grace at a stop', () => {
-  it('is a sixtieth of what ran, in whole seconds', () => {
+  it('is a sixtieth of the running time, in whole seconds', () => {
     expect([-1n, 0n, 59n, 60n, 119n, 120n, 600n, 6_000n].map(stopGraceSeconds)).toEqual([
       0n,
       0n,

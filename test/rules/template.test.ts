@@ -5,7 +5,7 @@ import {
   isPinned,
   pathWithValues,
   type TemplateVariable,
-  variablesToMake,
+  variablesToGenerate,
   withValues,
 } from '../../src/domain/rules/template.js';
 
@@ -35,17 +35,17 @@ describe('a required variable', () => {
   ])('%s', (_what, launch, missing) => {
     const check = () => checkVariables(terms, launch);
     if (missing === null) expect(check).not.toThrow();
-    else expect(check).toThrow(`env must have a value for ${missing}: the template serve needs it`);
+    else expect(check).toThrow(`env must have a value for ${missing}, which the template serve needs`);
   });
 
-  it('is made unless the renter gives one, even an empty one', () => {
-    expect(variablesToMake(terms, {})).toEqual(['PASSWORD']);
-    expect(variablesToMake(terms, { env: { PASSWORD: '' } })).toEqual([]);
-    expect(variablesToMake(terms, { secrets: [{ secret: 'hf', variable: 'PASSWORD' }] })).toEqual([]);
+  it('is generated unless the renter gives one, even an empty one', () => {
+    expect(variablesToGenerate(terms, {})).toEqual(['PASSWORD']);
+    expect(variablesToGenerate(terms, { env: { PASSWORD: '' } })).toEqual([]);
+    expect(variablesToGenerate(terms, { secrets: [{ secret: 'hf', variable: 'PASSWORD' }] })).toEqual([]);
   });
 });
 
-it('a command takes the values of variables, each once, and leaves what it does not know', () => {
+it('a command takes the values of variables, and keeps unknown ones', () => {
   const env = { MODEL: 'a/b $(MODE)', MODE: 'x y' };
   const words = ['--model', '$(MODEL)', 'in $(MODE)$(MODE)', '$(date)', '$(toString)', '$MODEL', '$(MODEL'];
   expect(withValues(words, env)).toEqual([
@@ -59,7 +59,7 @@ it('a command takes the values of variables, each once, and leaves what it does 
   ]);
 });
 
-it('a path takes values as an address writes them, and without one has no query', () => {
+it('a path takes percent-encoded values, and without one has no query', () => {
   expect(pathWithValues('/lab?token=$(TOKEN)&x=1', { TOKEN: 'a&b=/"<' })).toBe('/lab?token=a%26b%3D%2F%22%3C&x=1');
   expect(pathWithValues('/lab?token=$(TOKEN)', { OTHER: 'a' })).toBe('/lab');
   expect(pathWithValues('/$(TOKEN)/x', {})).toBe('/');

@@ -17,7 +17,7 @@ import {
 const at = (text: string) => instantOf(new Date(text));
 
 describe('instants', () => {
-  it('are whole seconds, cut and not rounded', () => {
+  it('are whole seconds, truncated and not rounded', () => {
     expect(instantOf(new Date('2026-11-20T12:00:00.999Z'))).toBe(at('2026-11-20T12:00:00Z'));
     expect(instantOf(new Date(-1))).toBe(-1n);
     expect(instantOf(new Date(0))).toBe(0n);
@@ -61,7 +61,7 @@ describe('instants', () => {
     '',
   ])('%j is no instant', (text) => expect(parseInstant(text)).toBeNull());
 
-  it('latest is the latest', () => {
+  it('latest returns the latest', () => {
     expect(latest(3n)).toBe(3n);
     expect(latest(3n, 5n, 4n)).toBe(5n);
     expect(latest(-3n, -5n)).toBe(-3n);
@@ -100,7 +100,7 @@ describe('addMonths', () => {
 });
 
 describe('days', () => {
-  it('are of the calendar, in UTC', () => {
+  it('are calendar days, in UTC', () => {
     expect(formatDay(new Date('2026-11-20T23:59:59.999Z'))).toBe('2026-11-20');
     expect(dateOfDay('2026-11-20').toISOString()).toBe('2026-11-20T00:00:00.000Z');
     for (const day of ['2026-11-20', '2028-02-29', '0001-01-01', '9999-12-31']) expect(isDay(day), day).toBe(true);
@@ -111,7 +111,7 @@ describe('days', () => {
 });
 
 describe('the second in which something happens', () => {
-  it('begins with it and ends after it; on its very beginning it ends where it begins', () => {
+  it('begins with it and ends after it, or ends where it exactly begins', () => {
     expect([999, 1_000, 1_001, 1_999].map(secondOf)).toEqual([
       { at: 0n, end: 1n },
       { at: 1n, end: 1n },
@@ -120,7 +120,7 @@ describe('the second in which something happens', () => {
     ]);
   });
 
-  it('is not before what is known, though a clock steps back', () => {
+  it('is not before the known time, even if a clock steps back', () => {
     expect(notBefore(5n, { at: 4n, end: 4n })).toEqual({ at: 5n, end: 6n });
     expect(notBefore(5n, { at: 5n, end: 5n })).toEqual({ at: 5n, end: 5n });
     expect(notBefore(5n, { at: 6n, end: 7n })).toEqual({ at: 6n, end: 7n });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   confirmationsOf,
   creditedMicro,
-  judge,
+  evaluatePayment,
   MAX_PAYMENT_MICRO,
-  NOT_ASKED_YET,
+  NOT_QUERIED_YET,
   type Payment,
   type PaymentState,
   type ReportedPayment,
@@ -54,8 +54,8 @@ const PAYMENT: Payment = {
 };
 
 function judged(asked: ReportedPayment | null | undefined, { unasked = 0n, usd = REPORT.usd } = {}) {
-  const judgement = { unaskedMicro: unasked, askAboveMicro: 500n * USD, asked, now: 20n };
-  return judge(TOP_UP, undefined, { ...REPORT, usd }, judgement);
+  const evaluation = { unconfirmedMicro: unasked, queryAboveMicro: 500n * USD, queried: asked, now: 20n };
+  return evaluatePayment(TOP_UP, undefined, { ...REPORT, usd }, evaluation);
 }
 
 describe('a payment above the setting', () => {
@@ -82,16 +82,16 @@ describe('a payment above the setting', () => {
     ['another address', { ...REPORT, address: 'address-2' }],
     ['that no block holds it', { ...REPORT, status: 'pending', confirmations: 0 }],
     ['that it is gone', { ...REPORT, status: 'gone' }],
-  ])('is kept aside when it says %s', (_name, asked) => {
-    const reason = 'the processor, asked back, does not say the same';
+  ])('is quarantined if it says %s', (_name, asked) => {
+    const reason = 'the processor does not confirm it';
     expect(judged(asked)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
   });
 
-  it('waits until the processor can be asked', () => {
-    expect(judged(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_ASKED_YET });
+  it('waits until the processor can be queried', () => {
+    expect(judged(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('is one that is above it with what was credited unasked that day', () => {
+  it('is one that exceeds it together with that day’s unconfirmed credits', () => {
     const of = (unasked: bigint) => judged(undefined, { unasked, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
@@ -104,7 +104,12 @@ describe('a report of a payment', () => {
   const aside = (reason: string): Payment => ({ ...CONFIRMING, state: 'QUARANTINED', reason });
   const keptAside = (reason: string) => ({ state: 'QUARANTINED' as const, creditedAt: null, reason });
   const taken = (known: Payment | undefined, report: ReportedPayment) =>
-    judge(TOP_UP, known, report, { unaskedMicro: 0n, askAboveMicro: 2_000_000n * USD, asked: undefined, now: 20n });
+    evaluatePayment(TOP_UP, known, report, {
+      unconfirmedMicro: 0n,
+      queryAboveMicro: 2_000_000n * USD,
+      queried: undefined,
+      now: 20n,
+    });
 
   it.each<[string, Payment | undefined, ReportedPayment, Partial<Payment>]>([
     ['in no block', undefined, PENDING, { ...SEEN, firstSeenAt: 20n }],
@@ -135,26 +140,26 @@ describe('a report of a payment', () => {
       'that is gone',
       CONFIRMING,
       { ...PENDING, status: 'gone' },
-      { state: 'GONE', reason: 'the processor takes it back' },
+      { state: 'GONE', reason: 'the processor withdrew it' },
     ],
-    ['that is gone, of one to be asked', aside(NOT_ASKED_YET), { ...PENDING, status: 'gone' }, { state: 'GONE' }],
+    ['that is gone, of one to be asked', aside(NOT_QUERIED_YET), { ...PENDING, status: 'gone' }, { state: 'GONE' }],
     [
       'of another coin',
       undefined,
       { ...REPORT, asset: 'BTC' },
-      keptAside('it came in another coin or on another network'),
+      keptAside('it arrived in another coin or on another network'),
     ],
     ['at another address', undefined, { ...REPORT, address: 'b' }, keptAside("it went to another top-up's address")],
-    ['of no worth', undefined, { ...REPORT, usd: 0n }, keptAside('it is worth nothing')],
-    ['of unknown worth', undefined, { ...REPORT, usd: null }, keptAside('it is worth nothing')],
+    ['of no worth', undefined, { ...REPORT, usd: 0n }, keptAside('it has no value')],
+    ['of unknown worth', undefined, { ...REPORT, usd: null }, keptAside('it has no value')],
     [
       'of more than may be',
       undefined,
       { ...REPORT, usd: MAX_PAYMENT_MICRO + 1n },
-      keptAside('it is worth more than one payment may be'),
+      keptAside('it exceeds the maximum of one payment'),
     ],
     ['of as much as may be', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
-    ['of one to be asked, which is below the setting now', aside(NOT_ASKED_YET), REPORT, { state: 'CREDITED' }],
+    ['of one to be asked, which is below the setting now', aside(NOT_QUERIED_YET), REPORT, { state: 'CREDITED' }],
   ])('%s', (_name, known, report, payment) => {
     expect(taken(known, report)).toMatchObject(payment);
   });
@@ -164,8 +169,8 @@ describe('a report of a payment', () => {
     ['that was credited, and is gone', PAYMENT, { ...PENDING, status: 'gone' }],
     ['that was refused', { ...PAYMENT, state: 'REFUSED' }, REPORT],
     ['that was reversed', { ...PAYMENT, state: 'REVERSED' }, REPORT],
-    ['that waits for the operator', aside('it is worth nothing'), REPORT],
-    ['that waits to be asked back', aside(NOT_ASKED_YET), { ...PENDING, confirmations: 3 }],
+    ['that waits for the operator', aside('it has no value'), REPORT],
+    ['that waits to be asked back', aside(NOT_QUERIED_YET), { ...PENDING, confirmations: 3 }],
     ['that lost its block', CONFIRMING, PENDING],
     ['that says the same', SEEN, PENDING],
   ])('changes nothing of one %s', (_name, known, report) => {
@@ -173,7 +178,7 @@ describe('a report of a payment', () => {
   });
 });
 
-it('credits are counted, and nothing else', () => {
+it('only credits are counted', () => {
   const others = (['SEEN', 'CONFIRMING', 'QUARANTINED', 'REFUSED', 'REVERSED', 'GONE'] as const).map((state) => ({
     ...PAYMENT,
     state,
@@ -181,7 +186,7 @@ it('credits are counted, and nothing else', () => {
   expect(creditedMicro([PAYMENT, ...others, { ...PAYMENT, usdMicro: 1n }])).toBe(600n * USD + 1n);
 });
 
-it('confirmations are those of the payment that has fewest', () => {
+it('confirmations are those of the payment with the fewest', () => {
   const of = (state: PaymentState, confirmations: number): Payment => ({ ...PAYMENT, state, confirmations });
   expect(confirmationsOf([of('CONFIRMING', 3), of('SEEN', 0), of('CREDITED', 6)])).toBe(0);
   expect(confirmationsOf([of('CONFIRMING', 3), of('CREDITED', 2)])).toBe(3);
@@ -209,7 +214,7 @@ describe('a top-up', () => {
   });
 });
 
-describe('a payment that no block holds', () => {
+describe('a payment in no block', () => {
   const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, firstSeenAt: 100n, creditedAt: null };
   const credited = (creditedAt: bigint, usdMicro = 600n * USD): Payment => ({ ...PAYMENT, creditedAt, usdMicro });
   const stateOf = (now: bigint, ...others: Payment[]) =>
@@ -229,9 +234,9 @@ describe('a payment that no block holds', () => {
     expect(stateOf(now, ...others)).toBe(state);
   });
 
-  it('alone is gone, and says why', () => {
+  it('alone is gone, with a reason', () => {
     const confirming: Payment = { ...SEEN, state: 'CONFIRMING' };
-    const reason = 'no block took it';
+    const reason = 'no block included it';
     expect(withoutReplaced(TOP_UP, [SEEN, confirming], 1_000_000n)).toEqual([
       { ...SEEN, state: 'GONE', reason },
       confirming,

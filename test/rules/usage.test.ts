@@ -55,7 +55,7 @@ describe('what an instance used', () => {
     });
   });
 
-  it('adds up to the micro-USD, each part as what it adds to the rounded sum', () => {
+  it('adds up to the micro-USD, with each part as its share of the rounded sum', () => {
     const all = instance({ gpuRate: 1_800n, diskRate: 1_800n, earlyExitUnits: 1_800n, minimumUnits: 1_800n });
     expect(usageAt(all, 101n)).toMatchObject({
       gpuCost: 0n,
@@ -74,7 +74,7 @@ describe('what an instance used', () => {
     });
   });
 
-  it('is seen at the end of a destroyed one, and never before its last change', () => {
+  it('is shown as of a destroyed one’s end, and never before its last change', () => {
     expect(seenAt(instance({ destroyedAt: 150n, runningSince: null, stoppedAt: 120n }), 999n)).toBe(150n);
     expect(seenAt(instance({ runningSince: 300n, stoppedAt: null }), 200n)).toBe(300n);
     expect(seenAt(instance({ runningSince: null, stoppedAt: 250n }), 200n)).toBe(250n);
@@ -86,7 +86,7 @@ describe('what an instance used', () => {
     const reserved = instance({ mode: 'RESERVED', reservedUntil: 100n + 90n * DAY });
     expect(termEndAt(reserved, 200n)).toBe(100n + 90n * DAY);
     expect(termEndAt(instance(), 200n)).toBeNull();
-    // A USD-micro an hour less: of one second a part of one, which is shown as one.
+    // One micro-USD per hour less: a fraction of one per second, shown as one.
     expect([100n, 101n, 102n, 3_700n].map((now) => earlyExitCostAt(reserved, now))).toEqual([0n, 1n, 2n, 3_600n]);
     expect(earlyExitCostAt({ ...reserved, onDemandRate: 3_601n }, 101n)).toBe(1n);
     const stopped = { ...reserved, runningSince: null, stoppedAt: 200n, gpuSeconds: 100n };

@@ -5,12 +5,12 @@ const at = (time: string) => ({ id: time, atMs: Date.parse(`${time}Z`), lease: n
 const dropped = (times: string[], leaseSince: string | null = null) =>
   droppedSnapshots(times.map(at), leaseSince === null ? null : at(leaseSince).atMs).map(({ id }) => id);
 
-test('of each hour the last one is kept', () => {
+test('the last snapshot of each hour is kept', () => {
   const times = ['2026-03-01T10:00:00', '2026-03-01T10:59:59.999', '2026-03-01T11:00:00', '2026-03-01T11:10:00'];
   expect(dropped(times)).toEqual(['2026-03-01T11:00:00', '2026-03-01T10:00:00']);
 });
 
-test('the newest 24 hours that have one, however long ago, and the newest 7 days', () => {
+test('the newest 24 hours with a snapshot, however old, and the newest 7 days', () => {
   const hour = (day: number, hour: number) =>
     `2026-03-${String(day).padStart(2, '0')}T${String(hour).padStart(2, '0')}:30:00`;
   const times = Array.from({ length: 10 }, (_, day) => [hour(day + 1, 3), hour(day + 1, 9), hour(day + 1, 15)]).flat();
@@ -27,7 +27,7 @@ test('the newest 24 hours that have one, however long ago, and the newest 7 days
   ]);
 });
 
-test('the last from before the present lease is kept, whatever was written since', () => {
+test('the last one before the current lease is kept, whatever was written since', () => {
   const times = ['2026-03-01T10:05:00', '2026-03-01T10:10:00', '2026-03-01T10:20:00', '2026-03-01T10:30:00'];
   expect(dropped(times, '2026-03-01T10:15:00')).toEqual(['2026-03-01T10:20:00', '2026-03-01T10:05:00']);
   expect(dropped(times)).toHaveLength(3);

@@ -3,7 +3,7 @@ import { isLeaseToken, leaseToken, type VolumeLease } from '../../src/domain/rul
 
 const LEASE: VolumeLease = { id: 'v-0123abcd', lease: 7n, nonce: 'b1946ac92492d234' };
 
-test('a token is good for one lease of one volume, made with one secret and one nonce', () => {
+test('a token is valid for one lease of one volume, secret and nonce', () => {
   const token = leaseToken('secret', LEASE);
   expect(token).toMatch(/^[0-9a-f]{64}$/);
   expect(isLeaseToken('secret', LEASE, token)).toBe(true);
@@ -13,7 +13,7 @@ test('a token is good for one lease of one volume, made with one secret and one 
 });
 
 test.each(['', 'x', `${'0'.repeat(63)}`, `${'0'.repeat(65)}`, '0'.repeat(64), 'G'.repeat(64)])(
-  'no token: %j',
+  'is not a token: %j',
   (given) => {
     expect(isLeaseToken('secret', LEASE, given)).toBe(false);
   },

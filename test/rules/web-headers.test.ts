@@ -28,7 +28,7 @@ const passed = (...raw: string[]) => {
   return all.slice(2, -SAID.length);
 };
 
-describe('the headers that a container gets', () => {
+describe('the headers for a container', () => {
   it('keep their spelling, order and repetition', () => {
     const raw = [
       'Accept',
@@ -75,7 +75,7 @@ describe('the headers that a container gets', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('have nothing that Connection names, and keep cookies beside the gateway’s', () => {
+  it('exclude headers named by Connection, and keep cookies besides the gateway’s', () => {
     expect(passed('Connection', 'X-A, close', 'X-A', '1', 'X-B', '2')).toEqual(['X-B', '2']);
     expect(passed('Cookie', 'a=1; gpu_web=x; b=gpu_web=2; gpu_website=3')).toEqual([
       'Cookie',
@@ -83,7 +83,7 @@ describe('the headers that a container gets', () => {
     ]);
   });
 
-  it('tell the way from the visitor as far as it is believed', () => {
+  it('contain the way from the visitor as far as it is trusted', () => {
     const said = headersForContainer([], { host: 'h', addresses: ['1.1.1.1', '10.0.0.1'], isTls: false });
     expect(said.slice(2)).toEqual([
       ...['X-Forwarded-For', '1.1.1.1, 10.0.0.1', 'X-Forwarded-Proto', 'http'],
@@ -92,7 +92,7 @@ describe('the headers that a container gets', () => {
   });
 });
 
-it('leaves a visitor no cookie beyond the host, and none that is the gateway’s', () => {
+it('sends a visitor no cookie beyond the host, and none like the gateway’s', () => {
   const cookie = (value: string) => headersForVisitor(['Set-Cookie', value])[1];
   expect(cookie('a=b; Path=/; Domain=gpu.example.com; Secure')).toBe('a=b; Path=/; Secure');
   expect(cookie('a=b;DOMAIN=x;domain = .y; \tDomain\t=z')).toBe('a=b');
@@ -105,7 +105,7 @@ it('leaves a visitor no cookie beyond the host, and none that is the gateway’s
   ).toEqual(['Y', '2']);
 });
 
-it('finds the passes of a request, a few at most', () => {
+it('finds the passes of a request, up to a maximum', () => {
   const pass = (end: number) => `${'a'.repeat(40)}${100 + end}`;
   const cookies = `a=b; gpu_web=${pass(1)}; __Host-gpu_web=${pass(2)};gpu_web = ${pass(3)}; xgpu_web=${pass(4)}`;
   expect(passesOf(undefined, false)).toEqual([]);
@@ -158,7 +158,7 @@ describe('whether a request may use a pass', () => {
   });
 });
 
-describe('what only looks like it', () => {
+describe('similar headers and cookies', () => {
   const kept: [string, string][] = [
     ['X-A', 'a=1; gpu_web=x'],
     ['Cookie', 'xgpu_web=1; console2=2'],
@@ -184,7 +184,7 @@ describe('what only looks like it', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('is no name that another header holds, nor a space before the first cookie that is left', () => {
+  it('includes other headers’ names, and a space before the first kept cookie', () => {
     expect(passed('X-A', 'x-b', 'X-B', '1')).toEqual(['X-A', 'x-b', 'X-B', '1']);
     expect(passed('Connection', 'close ,  X-A ', 'x-a', '1')).toEqual([]);
     expect(passed('Cookie', 'gpu_web=x; a=1')).toEqual(['Cookie', 'a=1']);

@@ -16,7 +16,7 @@ const now = BigInt(Math.floor(Date.now() / 1_000));
 const failed = { status: 500, error: null };
 
 describe('a signature', () => {
-  it('is what the library of Standard Webhooks accepts, by each secret that is valid', () => {
+  it('is accepted by the library of Standard Webhooks, for each valid secret', () => {
     const [fresh, old, other] = [1, 2, 3].map(() => formatSecret(randomBytes(24))) as [string, string, string];
     const body = JSON.stringify({ type: 'webhook.test', data: { text: 'ä' } });
     const headers = signedHeaders({ id: 'evt-1', at: now, body }, [fresh, old]);
@@ -65,8 +65,8 @@ describe('addresses', () => {
   ])('%s: %s', (url, expected) => expect(isWebhookUrl(url)).toBe(expected));
 });
 
-describe('an event that is not taken', () => {
-  it('is sent again for three days with pauses that grow, and then never', () => {
+describe('an undelivered event', () => {
+  it('is retried for three days with growing pauses, and then no more', () => {
     let at = now;
     const pauses: bigint[] = [];
     for (let attempts = 1; ; attempts += 1) {
@@ -82,7 +82,7 @@ describe('an event that is not taken', () => {
     expect(pauses.length).toBeLessThan(20);
   });
 
-  it('is not sent again to whoever is gone', () => {
+  it('is not retried for a receiver that is gone', () => {
     expect(nextAttemptAt(1, now, now, { status: 410, error: null })).toBeNull();
   });
 
@@ -106,19 +106,19 @@ describe('an event that is not taken', () => {
     if (status !== 200) expect(nextAttemptAt(1, now, now, outcome)).toBe(now + (seconds > 5n ? seconds : 5n));
   });
 
-  it('is not given up because of a Retry-After', () => {
+  it('is not abandoned because of a Retry-After', () => {
     const late = now + 3n * 86_400n - 43_200n;
     const outcome = { status: 503, error: null, retryAfter: '3600' };
     expect(nextAttemptAt(20, now, late, outcome)).toBe(now + 3n * 86_400n);
     expect(nextAttemptAt(20, now, late + 1n, outcome)).toBeNull();
   });
 
-  it('leaves a receiver that takes nothing alone, at most five minutes', () => {
+  it('pauses a receiver that accepts nothing, for at most five minutes', () => {
     expect([0, 1, 2, 20].map(restOf)).toEqual([0n, 2n, 4n, 300n]);
   });
 });
 
-it('is told the shortest time before that is not over', () => {
+it('has the shortest remaining lead time', () => {
   const before = [3_601n, 3_600n, 601n, 600n, 1n, 0n].map((seconds) => leadAt(now + seconds, now));
   expect(before).toEqual([null, 3_600n, 3_600n, 600n, 600n, null]);
 });

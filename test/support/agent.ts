@@ -3,7 +3,7 @@ import type { Hardware, InstanceSample, ObservedInstance, Report } from '../../s
 import type { Deps } from '../../src/domain/deps.js';
 import { enrol, join } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
-import { takeReport } from '../../src/domain/fleet/observations.js';
+import { recordReport } from '../../src/domain/fleet/observations.js';
 import { settleService } from '../../src/domain/fleet/service-credits.js';
 
 export function hardware(changes: Partial<Hardware> = {}): Hardware {
@@ -130,7 +130,7 @@ export class TestAgent {
 
   /** A report, and its heartbeat written. */
   async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
-    await takeReport(this.#deps, this.machineId, this.say(instances, changes));
+    await recordReport(this.#deps, this.machineId, this.say(instances, changes));
     await this.#deps.fleet.heartbeats.flush();
     await this.#deps.db.notices.caughtUp();
   }

@@ -129,7 +129,7 @@ class Client:
         :param on_output: called with ``stdout`` or ``stderr`` and bytes; by default they go to this process' own.
         :param idempotency_key: names this run, so that it is rented once however often it is asked for.
         :raises RunFailed: it can't go on; with an ``instance_id`` :meth:`attach` finds it.
-        :raises DeployFailed: nothing that fits is free, balance too small, secret unknown.
+        :raises DeployFailed: nothing that fits is free, balance too low, secret unknown.
         """
         terms = Terms(checked_out(out), keep)
         check_destinations(terms.out, into)
@@ -273,7 +273,7 @@ class Instances(_Resource):
         :param spend_limit: USD that it may cost in all; it stops when that is reached.
         :param stop_when_idle: minutes, 5 to 1440, without a busy GPU and without connections after which it stops.
         :param volumes: ``{"id": volume, "path": absolute path}`` each; at most 8.
-        :raises DeployFailed: balance too small, machine taken or unknown, disk too large, secret unknown.
+        :raises DeployFailed: balance too low, machine taken or unknown, disk too large, secret unknown.
         :raises MissingMachine: `machine_id` is empty.
         :raises InvalidRequest: a value is out of its bounds.
         :raises IdempotencyMismatch: `idempotency_key` was used for something else.
@@ -436,7 +436,7 @@ class Volumes(_Resource):
 
         :param name: what you call it, 1 to 60 characters; need not be unique.
         :param size_gb: GB, 1 to 10,000.
-        :raises ActionFailed: balance too small, a limit leaves no room, or 100 volumes are there.
+        :raises ActionFailed: balance too low, a limit leaves no room, or 100 volumes are there.
         """
         body = {"name": name, "size_gb": size_gb}
         return self._write("POST", "/volumes", body, idempotency_key)
@@ -451,7 +451,7 @@ class Volumes(_Resource):
     def grow(self, id: str, size_gb: int, *, idempotency_key: Optional[str] = None) -> Volume:
         """Makes it larger; an instance that has it sees that from its next start on.
 
-        :raises ActionFailed: smaller than it is, balance too small, or a limit leaves no room.
+        :raises ActionFailed: smaller than it is, balance too low, or a limit leaves no room.
         """
         return self._write("POST", _volume_path(id) + "/grow", {"size_gb": size_gb}, idempotency_key)
 

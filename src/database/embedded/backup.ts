@@ -11,16 +11,16 @@ import { isAlive, syncDirectory } from './cluster.js';
 /** PostgreSQL's list of the files in a backup, with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
 
-/** What ends a tar archive. */
+/** Size of the end marker of a tar archive. */
 const TAR_END_BYTES = 1_024;
-/** Fast; its output is 1.3 times the size of the best level's. */
+/** Fast; the output is 1.3 times the size of the best level's. */
 const GZIP_LEVEL = 3;
-/** The messages PostgreSQL sends: an archive begins, the manifest begins, and bytes of either. */
+/** Message kinds of PostgreSQL: start of an archive, start of the manifest, and bytes of either. */
 const [ARCHIVE, THE_MANIFEST, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
 
-/** Opens a connection as pg_basebackup does: for the replication protocol, which makes backups. */
+/** Opens a connection as pg_basebackup does: with the replication protocol, which makes backups. */
 const REPLICATION = { replication: 'true' } as ClientConfig;
-/** Keeps the log written meanwhile until the backup has it; gone with the connection. */
+/** Retains the WAL written in the meantime until the backup contains it; released with the connection. */
 const KEEP_WAL = 'CREATE_REPLICATION_SLOT backup_%s TEMPORARY PHYSICAL RESERVE_WAL';
 
 export interface BackupOptions {
@@ -28,14 +28,14 @@ export interface BackupOptions {
   url: string;
   /** Replaced only when the backup is complete; any failure, SIGKILL included, leaves the old file. */
   file: string;
-  /** Limit for reading the data files, to spare a busy disk; null: no limit. */
+  /** Limit for reading data files, to spare a busy disk; null: no limit. */
   kilobytesPerSecond?: number | null;
 }
 
 /**
  * Writes a backup of the running server to `file`: a gzipped tar archive of its data directory as PostgreSQL's base
- * backup sends it, the log it needs to be consistent included, and the manifest at its end. It holds all that was
- * committed before it began. Returns its size in bytes.
+ * backup sends it, with the WAL needed for consistency and the manifest at its end. It contains everything committed
+ * before it began. Returns its size in bytes.
  */
 export async function backUp({ url, file, kilobytesPerSecond = null }: BackupOptions): Promise<number> {
   await removeLeftovers(file);
@@ -65,7 +65,7 @@ function partOf(file: string, pid: number): string {
   return `${file}.part-${pid}`;
 }
 
-/** Removes what killed backups to the same file left. */
+/** Removes files that killed backups to the same path left. */
 async function removeLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.part-`;
   for (const name of await readdir(dirname(file))) {
@@ -74,7 +74,10 @@ async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-/** The archive, its end held back until the manifest, which is sent after it, stands in it as its last file. */
+/**
+ * Yields the archive, with the manifest inserted as its last file: the archive's end is held back until the manifest
+ * has arrived.
+ */
 async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
   for await (const chunk of backup) {
@@ -84,7 +87,7 @@ async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
     held = Buffer.from(held.subarray(-TAR_END_BYTES));
   }
   if (held.length < TAR_END_BYTES || held.some((byte) => byte !== 0)) {
-    throw new Error('the archive that PostgreSQL sent has no end');
+    throw new Error('the archive sent by PostgreSQL has no end');
   }
   const last = pack();
   last.entry({ name: MANIFEST, mode: 0o600 }, backup.manifest());
@@ -133,7 +136,7 @@ class BaseBackup extends Readable implements Submittable {
     const [kind] = chunk;
     if (kind === ARCHIVE) {
       this.#archives += 1;
-      if (this.#archives > 1) this.destroy(new Error('a database with tablespaces of its own is not backed up here'));
+      if (this.#archives > 1) this.destroy(new Error("can't back up a database that has tablespaces"));
     } else if (kind === THE_MANIFEST) this.#isManifest = true;
     else if (kind === BYTES) {
       // Copied, because node-postgres reuses the memory.

@@ -4,12 +4,12 @@ import { chown, lchown, link, mkdtemp, open, readdir, readFile, rename, rm, stat
 import { basename, join } from 'node:path';
 import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from './launcher.js';
 
-/** The one role of the cluster, a superuser. */
+/** The cluster's only role, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-/** Prefix of folders beside the cluster in which a new one is made. */
+/** Prefix of folders next to the cluster in which a new one is created. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
-/** Followed by the id of the process that restores a backup there. */
+/** Prefix followed by the id of the process that restores a backup there. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
 /** initdb needs up to 2 s of CPU time. */
 const INITDB_LIMIT_MS = 300_000;
@@ -22,8 +22,8 @@ export function isCluster(directory: string): boolean {
 }
 
 /**
- * Creates `<dataDir>/postgres` atomically: initdb works in a folder beside it, and a rename puts the result, password
- * included, in place. Of two concurrent first starts, one finds the folder there and uses it.
+ * Creates `<dataDir>/postgres` atomically: initdb works in a folder next to it, and a rename puts the result, including
+ * the password, in place. If two first starts run concurrently, the slower one finds the folder and uses it.
  */
 export async function createCluster(dataDir: string, binaries: Binaries, launcher: Launcher): Promise<void> {
   const attempt = await mkdtemp(join(dataDir, ATTEMPT_PREFIX));
@@ -84,17 +84,22 @@ export async function syncDirectory(path: string): Promise<void> {
   await directory.sync().finally(() => directory.close());
 }
 
-/** Throws EmbeddedPostgresUnavailable when the cluster is another user's: PostgreSQL runs as a cluster's owner only. */
+/**
+ * Throws EmbeddedPostgresUnavailable if the cluster belongs to another user: PostgreSQL only runs as a cluster's owner.
+ */
 export async function refuseForeignCluster(directory: string): Promise<void> {
   const owner = (await stat(directory)).uid;
   const user = process.geteuid?.() ?? owner;
-  // A cluster made by root belongs to root, or to nobody where the server had to run as that user.
+  // A cluster created by root belongs to root, or to the user nobody if the server had to run as that user.
   if (owner === user || (user === 0 && owner === 65534)) return;
-  const reason = `${directory} belongs to user id ${owner}, and this is user id ${user}; start as its owner`;
+  const reason = `${directory} belongs to user id ${owner}, but this is user id ${user}; start as its owner`;
   throw new EmbeddedPostgresUnavailable(reason);
 }
 
-/** Hands the tree to `uid` (a no-op when it is theirs), its root last, so that an interrupted run begins again. */
+/**
+ * Changes the owner of the tree to `uid` (a no-op if it already is), its root last, so that an interrupted run starts
+ * over.
+ */
 export async function giveTo(directory: string, uid: number): Promise<void> {
   if ((await stat(directory)).uid === uid) return;
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -103,18 +108,18 @@ export async function giveTo(directory: string, uid: number): Promise<void> {
   await chown(directory, uid, uid);
 }
 
-/** What postmaster.pid says about the server of a cluster. */
+/** Contents of postmaster.pid about the server of a cluster. */
 export interface Postmaster {
   pid: number;
   port: number;
-  /** 'ready' when it accepts connections; else 'starting', 'stopping', 'standby'. */
+  /** 'ready' when it accepts connections; otherwise 'starting', 'stopping', 'standby'. */
   status: string;
 }
 
 /**
- * The running server of a cluster, or undefined. A pid file left by a killed server is removed where PostgreSQL itself
- * would refuse to start because of it: its test, kill(pid, 0), succeeds for a zombie and for an unrelated process that
- * got the same pid since.
+ * Returns the running server of a cluster, or undefined. Removes a killed server's pid file if PostgreSQL itself would
+ * refuse to start because of it: its test, kill(pid, 0), succeeds for a zombie and for an unrelated process that has
+ * since been given the same pid.
  */
 export async function findPostmaster(directory: string): Promise<Postmaster | undefined> {
   const file = join(directory, 'postmaster.pid');
@@ -133,7 +138,10 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
   return { pid, port: Number(lines[3] ?? 0), status: lines[7]?.trim() || 'starting' };
 }
 
-/** Who has the pid: this cluster's server, nobody, or ('other') a zombie or a process that is no such server. */
+/**
+ * Returns the holder of the pid: this cluster's server, no process ('nobody'), or a zombie or unrelated process
+ * ('other').
+ */
 function holderOf(pid: number, directory: string): 'server' | 'nobody' | 'other' {
   if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'nobody';
   try {
@@ -142,7 +150,7 @@ function holderOf(pid: number, directory: string): 'server' | 'nobody' | 'other'
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return basename(argv[0] ?? '') === 'postgres' && worksIn(pid, argv, directory) ? 'server' : 'other';
   } catch {
-    // Gone, or (without /proc) unknown: PostgreSQL decides by itself when it starts.
+    // Gone, or (without /proc) unknown: PostgreSQL decides when it starts.
     return 'nobody';
   }
 }
@@ -171,8 +179,8 @@ export function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * A server may have replaced the file since it was read, and must keep its own: so the file is moved aside first, and
- * put back if it is not the file that was read. (In between, PostgreSQL's lock on shared memory still holds.)
+ * Removes the pid file unless a server has replaced it since it was read. The file is moved aside first, and moved back
+ * if it isn't the one that was read. (In between, PostgreSQL's lock on shared memory still holds.)
  */
 async function removeStalePidFile(file: string, expected: string): Promise<void> {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;

@@ -25,9 +25,9 @@ export function holdsDatabase(dataDir: string): boolean {
 }
 
 export interface EmbeddedPostgres {
-  /** Ends in the database's name and `?sslmode=disable`; holds the password. */
+  /** Ends in the database's name and `?sslmode=disable`; contains the password. */
   url: string;
-  /** Stops the server if nobody else uses it. Never rejects; calling it again does nothing more. */
+  /** Stops the server if no other process uses it. Never rejects; further calls have no effect. */
   release(): Promise<void>;
 }
 
@@ -43,8 +43,8 @@ export interface EmbeddedPostgresOptions {
 }
 
 /**
- * How long opening may take; longer only while a server replays its log after a crash. On an idle machine a server is up
- * within 0.2 s; with a fraction of a core it takes many times as long.
+ * Time limit for opening; only a server that replays its WAL after a crash may take longer. On an idle machine a server
+ * is up within 0.2 s; with a fraction of a core it takes many times that.
  */
 const OPEN_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 600_000;
@@ -53,10 +53,10 @@ const QUERY_LIMIT_MS = 30_000;
 const PORT_PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
-/** Between attempts to bring back a server that went away and does not start. */
+/** Pause between attempts to reach a lost server that does not start. */
 const REENTER_MS = 1_000;
 /**
- * Every process that uses a server holds this advisory lock in shared mode; one that gets it exclusively may stop it.
+ * Advisory lock that every process using a server holds in shared mode; a process that gets it exclusively may stop it.
  */
 const LIFETIME_LOCK = '1735421303, 1';
 
@@ -67,11 +67,11 @@ interface Session {
 }
 
 /**
- * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it when it is not running, and else shares
- * it with the processes that already use it. The server keeps running when such a process is killed; the next one finds
- * it. The connection keeps this process alive until `release`. One host only: processes on two machines, or in two
- * containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable, after about a minute at most (ten minutes
- * while the server replays its log).
+ * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it if it is not running, and otherwise
+ * shares it with the processes that already use it. The server keeps running when such a process is killed; the next
+ * one finds it. The connection keeps this process alive until `release`. One host only: processes on two machines, or
+ * in two containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable after about one minute (ten minutes
+ * while the server replays its WAL).
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -97,11 +97,11 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
     return chosen;
   };
   if (existsSync(directory)) await refuseForeignCluster(directory);
-  // A failure to clean up must not prevent a start.
+  // A failed cleanup must not prevent a start.
   await removeAbandonedAttempts(dataDir).catch(() => {});
   if (!isCluster(directory)) {
     const { binaries, launcher } = await tools();
-    note(`Creating a PostgreSQL cluster in ${directory}.`);
+    note(`creating a PostgreSQL cluster in ${directory}`);
     await createCluster(dataDir, binaries, launcher);
   }
   const password = await readPassword(directory);
@@ -109,7 +109,7 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
   return { dataDir, directory, database, settings, password, tools, note };
 }
 
-/** Finds the server or starts it, waiting for one that stops, until this process holds the lifetime lock. */
+/** Finds the server or starts it, waiting for one that is stopping, until this process holds the lifetime lock. */
 async function enter(site: Site, preferredPort: number): Promise<Session> {
   const startedAt = performance.now();
   let started: ServerStart | undefined;
@@ -135,13 +135,13 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
     }
     const limitMs = postmaster?.status === 'starting' ? RECOVERY_LIMIT_MS : OPEN_LIMIT_MS;
     if (elapsedMs > limitMs) {
-      throw new EmbeddedPostgresUnavailable(`gave up after ${limitMs / 1000} s: ${obstacle || 'no server came up'}`);
+      throw new EmbeddedPostgresUnavailable(`timed out after ${limitMs / 1000} s: ${obstacle || 'no server started'}`);
     }
     await sleep(pauseMs);
   }
 }
 
-/** Resolves to the session, or to one line saying why there is none yet. */
+/** Resolves to the session, or to one line that says why there is none yet. */
 async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
   const client = new Client({
     host: '127.0.0.1',
@@ -164,7 +164,7 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
     // The process that stops the server loses its lock as the server goes down. So check, with the lock held, that the
     // server is still ready: PostgreSQL records that it is stopping before it ends the first session.
     const now = await findPostmaster(site.directory);
-    if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} is that of ${row.directory}`;
+    if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} belongs to ${row.directory}`;
     else if (!row.locked || now?.pid !== postmaster.pid || now.status !== 'ready') reason = 'it is being stopped';
     else {
       await ensureDatabase(client, site.database);
@@ -201,9 +201,9 @@ function use(site: Site, first: Session): EmbeddedPostgres {
   };
   const reenter = async (port: number) => {
     session = undefined;
-    site.note('Lost the connection to the built-in PostgreSQL; looking for it again.');
+    site.note('lost the connection to the built-in PostgreSQL; reconnecting');
     let lastNote = '';
-    // As long as this process lives: a disk that is full today has space tomorrow.
+    // Retries until the release: a full disk may have space later.
     while (released === undefined) {
       try {
         const again = await enter(site, port);
@@ -211,7 +211,7 @@ function use(site: Site, first: Session): EmbeddedPostgres {
         watch(again);
         if (again.postmaster.port === port) return;
         site.note(
-          `The built-in PostgreSQL is now on port ${again.postmaster.port}, no longer ${port}: restart to use it.`,
+          `the built-in PostgreSQL moved from port ${port} to ${again.postmaster.port}; restart the gateway to use it`,
         );
         return;
       } catch (error) {
@@ -240,8 +240,9 @@ function use(site: Site, first: Session): EmbeddedPostgres {
 }
 
 /**
- * Each leaving process releases its shared lock before it asks for the exclusive one, so of several that leave at once
- * the last to ask gets it. While it is held, newcomers wait until the server has stopped and start a new one.
+ * Stops the server if this process is its last user. Each leaving process releases its shared lock before it requests
+ * the exclusive one, so the last of several concurrent ones gets it. While it is held, new processes wait until the
+ * server has stopped, and then start a new one.
  */
 async function leave(site: Site, { client, postmaster }: Session): Promise<void> {
   try {
@@ -251,7 +252,7 @@ async function leave(site: Site, { client, postmaster }: Session): Promise<void>
     );
     if (answer.rows[0]!.exclusive) await stopServer(site, postmaster.pid);
   } catch (error) {
-    site.note(`The built-in PostgreSQL was gone before it was released: ${(error as Error).message}`);
+    site.note(`the built-in PostgreSQL was gone before its release: ${(error as Error).message}`);
   } finally {
     await client.end().catch(() => {});
   }

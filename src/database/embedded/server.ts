@@ -19,7 +19,7 @@ const SETTINGS = {
   shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
-  // Statement errors go to the client; the log, truncated only at a start, must not grow by them.
+  // Statement errors go to the client. The log is truncated only at a start, so they must not fill it.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -34,18 +34,18 @@ export interface Site {
   /** Overrides of `SETTINGS`. */
   settings: Readonly<Record<string, string>>;
   password: string;
-  /** Needed to start a server, not to use one that runs. */
+  /** Loads what starting a server needs; a running one doesn't need it. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
   note(message: string): void;
 }
 
 export interface ServerStart {
   hasEnded(): boolean;
-  /** Returns why it ended, if a retry can help; else throws EmbeddedPostgresUnavailable. */
+  /** Returns why it ended, if a retry can help; otherwise throws EmbeddedPostgresUnavailable. */
   temporaryFailure(): Promise<string>;
 }
 
-/** Concurrent starts are harmless: PostgreSQL allows one server per cluster. */
+/** Starts a server. Concurrent starts are harmless: PostgreSQL allows one server per cluster. */
 export async function startServer(site: Site, port: number): Promise<ServerStart> {
   const { binaries, launcher } = await site.tools();
   await giveTo(site.directory, launcher.ownerUid);
@@ -74,12 +74,12 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
       const reason = spawnError?.message ?? complaint(await readFile(logFile, 'utf8'), child.pid!);
       // Empty: another start truncated the log. The next attempt will show.
       if (reason === '' || TEMPORARY.test(reason)) return reason;
-      throw new EmbeddedPostgresUnavailable(`its server does not start: ${reason}`);
+      throw new EmbeddedPostgresUnavailable(`its server did not start: ${reason}`);
     },
   };
 }
 
-/** The last errors of process `pid`, or of its launcher, in a log that another start may share. */
+/** Returns the last errors of process `pid`, or of its launcher, from a log that another start may share. */
 function complaint(log: string, pid: number): string {
   const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
   const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
@@ -89,7 +89,7 @@ function complaint(log: string, pid: number): string {
 /** Another server on the cluster, the last children of a killed one, or another program that took the port. */
 const TEMPORARY = /postmaster\.pid|shared memory block|could not bind|Address already in use|could not create any TCP/;
 
-/** `port` if it is free, else undefined; for 0 any free one. */
+/** Returns `port` if it is free, otherwise undefined; for 0 any free one. */
 export function freePort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -101,7 +101,7 @@ export function freePort(port: number): Promise<number | undefined> {
   });
 }
 
-/** Resolves when it has stopped or, with a note, after 20 s. */
+/** Stops the server. Resolves when it has stopped or, with a note, after 20 s. */
 export async function stopServer(site: Site, pid: number): Promise<void> {
   // Fast shutdown: sessions are ended, everything is written.
   process.kill(pid, 'SIGINT');
@@ -109,7 +109,7 @@ export async function stopServer(site: Site, pid: number): Promise<void> {
   while ((await findPostmaster(site.directory))?.pid === pid) {
     if (performance.now() - startedAt > STOP_LIMIT_MS) {
       site.note(
-        `The built-in PostgreSQL, process ${pid}, still stops after ${STOP_LIMIT_MS / 1000} s; left to itself.`,
+        `the built-in PostgreSQL, process ${pid}, has not stopped after ${STOP_LIMIT_MS / 1000} s; no longer waiting`,
       );
       return;
     }

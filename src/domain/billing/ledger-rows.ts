@@ -1,6 +1,6 @@
 import type { PreparedStatement } from '../../database/transaction.js';
 import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../machine-condition.js';
-import { IS_TOLD } from '../outbox.js';
+import { HAS_ACTIVE_WEBHOOK } from '../outbox.js';
 import type { MachineForAdmission } from '../rules/admission.js';
 import type {
   Account,
@@ -148,7 +148,7 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
-const HAS_ACTIVE_WEBHOOK_COLUMN = `${IS_TOLD} as "isTold"`;
+const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "isTold"`;
 export interface LockedAccount extends Account {
   isTold: boolean;
 }

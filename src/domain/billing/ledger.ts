@@ -16,7 +16,7 @@ import {
   type StopReason,
   type Volume,
 } from '../rules/lifecycle.js';
-import { noteLimits, settle } from '../rules/settle.js';
+import { settle, updateLimits } from '../rules/settle.js';
 import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
 import {
@@ -385,7 +385,7 @@ class WriteRows implements Write {
   flush(): void {
     const { accounts, created, updated, closed, createdVolumes } = this.changes;
     for (const account of accounts)
-      if (account.limited !== undefined) noteLimits(account, account.limited.live, this.changes);
+      if (account.limited !== undefined) updateLimits(account, account.limited.live, this.changes);
     this.#created.push(...created, ...createdVolumes);
     const events = this.#eventsOfChanges();
     this.transaction.later(...writesOf(this.changes), ...(events.length === 0 ? [] : [emit(events)]));

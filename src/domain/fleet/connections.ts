@@ -1,21 +1,21 @@
 import type { Database } from '../../database/database.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
-/** How often it is written that somebody is still connected. */
+/** Interval at which continued use is written. */
 const WRITE_EVERY_MS = 60_000;
 
 /**
- * Who is connected to instances through this process: tunnels and logins by SSH, but no logs. Of the instances that are to
- * stop when they are idle it is written when they were last in use: at once when they were not in the minute before, and once a
- * minute from then on, so that whichever gateway decides sees it. A gateway that dies cuts its connections off; what it
- * had not written is a minute at most.
+ * Tracks clients connected to instances through this process: tunnels and SSH logins, but not logs. For instances that
+ * stop when idle it writes when they were last in use: immediately if they were not in use in the previous minute, then
+ * once per minute, so that any gateway can decide. When a gateway crashes its connections close, and at most one minute
+ * of use is unwritten.
  */
 export class Connections {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Map<string, number>();
-  /** In use since the last turn of a minute; bounded by the connections of a minute, of which each had a tunnel. */
+  /** Instances used since the last write; bounded by the connections of one minute, each of which had a tunnel. */
   #used = new Set<string>();
   /** Runs while an instance is in use, so that a process without connections has none. */
   #timer: NodeJS.Timeout | null = null;
@@ -27,7 +27,7 @@ export class Connections {
     this.#onFault = onFault;
   }
 
-  /** Somebody is connected to the instance until the function that is returned is called. */
+  /** Records a connection to the instance until the returned function is called. */
   begin(instanceId: string): () => void {
     this.#open.set(instanceId, (this.#open.get(instanceId) ?? 0) + 1);
     if (!this.#used.has(instanceId)) {
@@ -66,7 +66,7 @@ export class Connections {
 
   async #writeUsed(): Promise<void> {
     const used = this.#used;
-    // What comes into use from now on is written by itself.
+    // Instances that come into use after this are written separately.
     this.#used = new Set(this.#open.keys());
     if (this.#used.size === 0) this.#endTurns();
     try {

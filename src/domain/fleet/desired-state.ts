@@ -12,15 +12,13 @@ import { stopGraceSeconds } from '../rules/start-credit.js';
 import { withValues } from '../rules/template.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
-/** Most documents kept in memory; others are read again. */
+/** Maximum documents cached in memory; others are read again. */
 const KEPT_DOCUMENTS = 20_000;
-/** Machines whose documents one statement reads at most. */
+/** Maximum machines whose documents one statement reads. */
 const MACHINES_AT_ONCE = 200;
-/** Tries to write one machine's document against others that write it too. */
+/** Maximum attempts to write one machine's document against concurrent writers. */
 const MAX_ATTEMPTS = 10;
-/**
- * Containers of a machine that are looked at: more than a document holds, so that none that still runs is overlooked.
- */
+/** Maximum containers read per machine: more than a document holds, so that no running one is missed. */
 const READ_CONTAINERS = 5_000;
 const MB_PER_GB = 1_024;
 
@@ -28,24 +26,24 @@ interface HostRow {
   machineId: string;
   generation: bigint;
   document: DesiredInstance[];
-  /** By place; empty for a host that joined an earlier version. */
+  /** GPUs by place; empty for a host that joined an earlier version. */
   gpus: HostGpu[];
   numGpus: number;
-  /** Of its agent. */
+  /** Protocol version of its agent. */
   protocol: number;
-  /** Its agent understands launches. */
+  /** Whether its agent supports launches. */
   launches: boolean;
-  /** Its agent mounts volumes. */
+  /** Whether its agent mounts volumes. */
   takesVolumes: boolean;
   containers: ContainerRow[];
 }
 
 interface ContainerRow extends KnownContainer {
-  /** Of the start that the agent was told of last, once it has ended; null when it was not seen running. */
+  /** Running seconds of the last start sent to the agent, once it has ended; null if it was not seen running. */
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
-  /** Null, as env and launch, for a container that is not to run: a machine may have thousands. */
+  /** Null, like env and launch, for a container that should not run: a machine may have thousands. */
   command: string[] | null;
   env: Record<string, string> | null;
   ports: number[];
@@ -53,18 +51,18 @@ interface ContainerRow extends KnownContainer {
   ramGb: number;
   diskGb: number;
   launch: Launch | null;
-  /** It is to stop when it is idle. */
+  /** Whether it stops when idle. */
   stopsWhenIdle: boolean;
-  /** Tokens were made for it. */
+  /** Whether tokens were generated for it. */
   hasTokens: boolean;
-  /** By path; null where it has none. `lease`: that it holds. */
+  /** Volumes by path; null without any. `lease`: the lease that the instance holds. */
   volumes: { id: string; path: string; sizeGb: number; lease: number | null }[] | null;
 }
 
 /**
- * What ought to be on each machine, as a numbered document. It is derived from the rentals and from what was seen of
- * their containers, never written by those who change them: whoever learns of a change derives it again, and the
- * first to find it another gives it the next number.
+ * The desired state of each machine, as a numbered document. It is derived from the rentals and the observed
+ * containers, and never written by those who change them: any process that learns of a change derives it again, and the
+ * first to find a difference assigns the next number.
  */
 export class DesiredStates {
   readonly #db: Database;
@@ -72,7 +70,7 @@ export class DesiredStates {
   readonly #kept = new LRUCache<string, DesiredState>({ max: KEPT_DOCUMENTS });
   readonly #waiters = new Map<string, Waiter>();
   readonly #loader: DataLoader<string, DesiredState | null>;
-  /** Machines that changed while they were being read; what was read of them is not kept. */
+  /** Machines being read; if one changes in the meantime, what was read is not cached. */
   readonly #reading = new Map<string, { isStale: boolean }>();
   #isClosed = false;
 
@@ -84,15 +82,15 @@ export class DesiredStates {
       maxBatchSize: MACHINES_AT_ONCE,
       batchScheduleFn: (send) => setImmediate(send),
     });
-    db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
+    db.notices.subscribe({ onNotice: (notice) => this.#onNotice(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Requests that wait for news. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** The newest document of a machine with an agent; null for any other. */
+  /** Returns the newest document of a machine with an agent; null for any other. */
   async current(machineId: string): Promise<DesiredState | null> {
     await this.#db.notices.ready();
     const kept = this.#kept.get(machineId);
@@ -101,9 +99,8 @@ export class DesiredStates {
   }
 
   /**
-   * The document as soon as its number is not `after` or `isWanted` says that there is something else to send;
-   * null when neither is so at the end of `waitMs`, or when a newer request of the same machine, `signal` or `close`
-   * ends the wait.
+   * Returns the document as soon as its number is not `after`, or `isWanted` reports something else to send. Null if
+   * neither happens within `waitMs`, or if a newer request of the same machine, `signal` or `close` ends the wait.
    */
   async news(
     machineId: string,
@@ -120,7 +117,7 @@ export class DesiredStates {
         waiter.listen();
         const state = await this.current(machineId);
         if (state === null || state.generation !== after || isWanted()) return state;
-        if (!(await waiter.heard())) return null;
+        if (!(await waiter.woken())) return null;
       }
     } finally {
       waiter.end();
@@ -128,19 +125,19 @@ export class DesiredStates {
     }
   }
 
-  /** Has the machine's waiting request look again. */
+  /** Wakes the machine's waiting request, which then checks again. */
   wake(machineId: string): void {
     this.#waiters.get(machineId)?.wake();
   }
 
-  /** Ends every wait; from then on nobody waits. */
+  /** Ends all waits; later requests don't wait. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of this.#waiters.values()) waiter.end();
   }
 
-  #note(notice: Notice): void {
-    // Its token may be revoked: whoever waits with it asks again.
+  #onNotice(notice: Notice): void {
+    // Its token may be revoked: a waiting agent must request again.
     if (notice.table === 'host') this.#waiters.get(notice.machine)?.end();
     if (notice.table === 'instance' || notice.table === 'container' || notice.table === 'host')
       this.#forget(notice.machine);
@@ -183,12 +180,12 @@ export class DesiredStates {
     }
   }
 
-  /** The stored document if it is what ought to be; else the one that ought to be, with the next number. */
+  /** Returns the stored document if it is current; otherwise writes the current one with the next number. */
   async #bringUpToDate(row: HostRow): Promise<DesiredState> {
     let host = row;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const instances = documentOf(host);
-      const gone = host.containers.filter(({ status, toldStart }) => status === 'DESTROYED' && toldStart === 0);
+      const gone = host.containers.filter(({ status, sentStart }) => status === 'DESTROYED' && sentStart === 0);
       if (gone.length === 0 && isDeepStrictEqual(instances, host.document))
         return { generation: Number(host.generation), instances };
       const generation = await this.#write(host, instances, gone);
@@ -201,10 +198,13 @@ export class DesiredStates {
       if (rows[0] === undefined) break;
       host = rows[0];
     }
-    throw new StaleReadError(`the document of machine ${row.machineId} changes all the time`);
+    throw new StaleReadError(`the document of machine ${row.machineId} keeps changing`);
   }
 
-  /** Null when another wrote first. A container that was never sent to the agent is gone as soon as it is not wanted. */
+  /**
+   * Writes a document; null if another process wrote first. A container never sent to the agent is gone as soon as it
+   * is not desired.
+   */
   async #write(
     { machineId, generation }: HostRow,
     instances: readonly DesiredInstance[],
@@ -228,7 +228,7 @@ export class DesiredStates {
   }
 }
 
-/** One request that waits: each `heard` resolves once after a `wake` since the last `listen`, or false at its end. */
+/** One waiting request: each `heard` resolves once after a `wake` since the last `listen`, or to false at its end. */
 class Waiter {
   #isWoken = false;
   #isEnded = false;
@@ -245,7 +245,7 @@ class Waiter {
     this.#isWoken = false;
   }
 
-  heard(): Promise<boolean> {
+  woken(): Promise<boolean> {
     if (this.#isEnded || this.#isWoken) return Promise.resolve(!this.#isEnded);
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -271,20 +271,20 @@ class Waiter {
 
 function documentOf(host: HostRow): DesiredInstance[] {
   const { containers, launches, takesVolumes } = host;
-  const told: DesiredInstance[] = [];
+  const document: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
-    if (told.length === MAX_INSTANCES) break;
+    if (document.length === MAX_INSTANCES) break;
     const isLacking =
       (!launches && wouldLackLaunch(container)) ||
       (!takesVolumes && wouldLackVolumes(container)) ||
-      wouldHaveOthers(host, container);
+      wouldGetOtherGpus(host, container);
     const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
-    if (phase === 'stopped' && container.toldStart === 0) continue;
+    if (phase === 'stopped' && container.sentStart === 0) continue;
     const {
       instanceId,
       status,
       gpuIntervals,
-      toldStart,
+      sentStart,
       image,
       fromTemplate,
       command,
@@ -302,12 +302,12 @@ function documentOf(host: HostRow): DesiredInstance[] {
     } = container;
     const isHeldBack = status === 'RUNNING' && phase === 'stopped';
     const variables = env === null ? {} : { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) };
-    // A template's command names variables; a renter's own is taken as it is.
+    // A template's command may reference variables; a renter's own is used verbatim.
     const isTemplates = launch?.command === undefined;
-    told.push({
+    document.push({
       id: instanceId,
       phase: phase satisfies DesiredPhase,
-      start: isHeldBack ? toldStart : gpuIntervals,
+      start: isHeldBack ? sentStart : gpuIntervals,
       image,
       ...(fromTemplate && { fromTemplate }),
       command: command !== null && isTemplates ? withValues(command, variables) : command,
@@ -326,36 +326,41 @@ function documentOf(host: HostRow): DesiredInstance[] {
       ...(volumes !== null && { volumes }),
     });
   }
-  return told;
+  return document;
 }
 
-/** An agent of protocol 1 gives each instance the first GPUs of the host. */
-function wouldHaveOthers({ protocol, numGpus: hostGpus }: HostRow, { numGpus }: ContainerRow): boolean {
+/**
+ * Whether the container would get other GPUs: an agent of protocol 1 gives each instance the first GPUs of the host.
+ */
+function wouldGetOtherGpus({ protocol, numGpus: hostGpus }: HostRow, { numGpus }: ContainerRow): boolean {
   return protocol === 1 && numGpus < hostGpus;
 }
 
-/** Which GPUs of the host, and the processors near them, where an agent that understands it has named them. */
+/** Returns the container's GPUs and the processors near them, if the agent supports that and has reported them. */
 function gpuMembers({ protocol, gpus }: HostRow, { firstGpu, numGpus }: ContainerRow): Partial<DesiredInstance> {
   if (protocol === 1 || gpus.length === 0) return {};
   const own = gpus.slice(firstGpu, firstGpu + numGpus);
   const cpus = own.flatMap((gpu) => gpu.cpus ?? []);
-  // All of them are all processors: nothing has to be said.
+  // All GPUs use all processors, so none have to be named.
   const isBound = numGpus < gpus.length && own.every((gpu) => gpu.cpus !== undefined && gpu.cpus.length > 0);
   return { gpuUuids: own.map(({ uuid }) => uuid), ...(isBound && { cpus }) };
 }
 
-/** An agent that does not understand launches would start the container without what the launch asks for. */
+/** Whether the agent would start the container without parts of its launch, because it doesn't support launches. */
 function wouldLackLaunch({ launch, hasTokens, phase, start, gpuIntervals }: ContainerRow): boolean {
   const runs = phase === 'RUNNING' && start === gpuIntervals;
   return (hasTokens || (launch !== null && needsAgent(launch))) && !runs;
 }
 
-/** An agent that does not understand volumes would start the container without them. */
+/** Whether the agent would start the container without its volumes, because it doesn't support them. */
 function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow): boolean {
   return volumes !== null && !(phase === 'RUNNING' && start === gpuIntervals);
 }
 
-/** What of a launch an agent receives beside the container's row. Of secrets: only that there are some. */
+/**
+ * Returns the parts of a launch that an agent receives in addition to the container's row. Of secrets only that there
+ * are some.
+ */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, restart } = launch;
   return {
@@ -377,7 +382,7 @@ const HOSTS_SQL = `
     machine.num_gpus as "numGpus", launches, volumes as "takesVolumes", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
-        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template,
+        'phase', phase, 'start', start, 'sentStart', told_start, 'image', image, 'fromTemplate', from_template,
         'command', case when status = 'RUNNING' then command end, 'env', case when status = 'RUNNING' then env end,
         'launch', case when status = 'RUNNING' then launch end, 'hasTokens', status = 'RUNNING' and exists (
           select from made_token where made_token.instance_id = container.instance_id),

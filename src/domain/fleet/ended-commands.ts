@@ -2,10 +2,10 @@ import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { destroy, stop } from '../rules/lifecycle.js';
 
-/** Instances that one look ends at most; the next look finds the others. */
+/** Maximum instances ended in one pass; the next pass finds the others. */
 const ENDED_AT_ONCE = 100;
 
-/** A start whose command has ended, and what its launch says to do then. */
+/** A start whose command has ended, and its launch's exit action. */
 interface EndedCommand {
   id: string;
   accountId: string;
@@ -13,7 +13,7 @@ interface EndedCommand {
   action: 'STOP' | 'DESTROY';
 }
 
-/** Stops or destroys running instances whose command has ended for good, where their launch says so. */
+/** Stops or destroys running instances whose command has ended permanently, if their launch says so. */
 export async function endInstances(deps: Deps): Promise<void> {
   const { rows } = await deps.db.pool.query<EndedCommand>({
     name: 'ended-commands',
@@ -23,7 +23,7 @@ export async function endInstances(deps: Deps): Promise<void> {
   for (const ended of rows) await end(deps, ended);
 }
 
-/** Does nothing where that start is over by now. */
+/** Ends the instance; has no effect if that start is over by now. */
 async function end(deps: Deps, { id, accountId, start, action }: EndedCommand): Promise<void> {
   await write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const instance = current.instance(id);

@@ -11,32 +11,35 @@ import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRE
 import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { markRevoked } from './heartbeats.js';
-import { noteLosses } from './hosts.js';
+import { recordLosses } from './hosts.js';
 
-/** Seconds that a join code can be used in. */
+/** Seconds for which a join code is valid. */
 const CODE_LIFE_SECONDS = 3_600n;
-/** Room is left for what names a block of the host: `.g0-3`. */
+/** Leaves room for the suffix of a host's block: `.g0-3`. */
 const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,57}$/;
 const MACHINE_ID_BYTES = 4;
 const MAX_CPU_LENGTH = 200;
 const CUDA_VERSION = /^\d{1,2}\.\d{1,2}$/;
-/** The reliability of a machine without a history. */
+/** Reliability of a machine without a history. */
 const NEW_RELIABILITY = 1;
 const DEFAULT_PCIE = 4;
 
 export interface EnrolInput {
   /** Null: a new machine with a random id. */
   machineId: string | null;
-  /** The model that the operator expects, which also names GPUs that the catalogue can't tell; null: what the hardware says. */
+  /**
+   * GPU model that the operator expects, which also identifies GPUs unknown to the catalogue; null: as reported by the
+   * hardware.
+   */
   gpu: string | null;
-  /** GPUs that the operator expects, 1 to 8; null or left out: as many as are found. */
+  /** Number of GPUs that the operator expects, 1 to 8; null or undefined: any. */
   numGpus?: number | null;
-  /** Null: where the machine is already, or the only region there is. */
+  /** Null: the machine's current region, or the only region. */
   region: string | null;
   online: boolean;
-  /** Simulated GPUs are accepted. */
+  /** Whether simulated GPUs are accepted. */
   demo: boolean;
-  /** Sizes of the blocks that its GPUs are sold in; left out: as before, or all. */
+  /** Block sizes to sell; undefined: unchanged, or all. */
   slices?: readonly number[] | null;
 }
 
@@ -54,7 +57,7 @@ interface MachineRow {
   gpu: string;
   numGpus: number;
   hasHost: boolean;
-  /** As they are sold in; null without an agent. */
+  /** Block sizes that it is sold in; null without an agent. */
   slices: number[] | null;
   undestroyed: bigint;
   usedDiskGb: bigint;
@@ -73,7 +76,8 @@ interface EnrolmentRow {
 }
 
 /**
- * A code that lets one agent join, once and within the hour. Refuses with invalid_request, not_found and action_failed.
+ * Creates a code with which one agent can join once within one hour. Refuses with invalid_request, not_found and
+ * action_failed.
  */
 export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
   const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
@@ -112,17 +116,17 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
 }
 
 function checkMachine({ id, hostId, state, hasHost, undestroyed }: MachineRow): void {
-  if (hostId !== id) throw failed(`machine ${id} is GPUs of host ${hostId}: its agent joins for the host`);
+  if (hostId !== id) throw failed(`machine ${id} is a block of host ${hostId}; its agent must join for the host`);
   if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
   // Instances rented without an agent have no container to start.
-  if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} holds an undestroyed instance that no agent runs`);
+  if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} has an undestroyed instance that no agent runs`);
 }
 
-/** The only region. A machine with simulated GPUs has no location, so it gets the first of several. */
+/** Returns the only region. A machine with simulated GPUs has no location, so it gets the first of several. */
 async function defaultRegion(transaction: Transaction, isDemo: boolean): Promise<string> {
   const { rows } = await transaction.query<{ code: string }>('select code from region order by position limit 2');
   if (rows.length === 1 || (isDemo && rows.length > 1)) return rows[0]!.code;
-  throw invalid('there are several regions; name one with --region CODE');
+  throw invalid('there are several regions; choose one with --region CODE');
 }
 
 async function checkKnown(
@@ -137,9 +141,9 @@ async function checkKnown(
 }
 
 /**
- * The agent's way in: the machine as it was found, and a token that replaces any it had. Refuses with unauthorized a
- * code that is wrong, used or too old, and with invalid_request hardware that can't be offered; the code is then still
- * good.
+ * Lets an agent join: writes the machine as found, and returns a token that replaces any previous one. Refuses with
+ * unauthorized a code that is wrong, used or expired, and with invalid_request hardware that can't be offered; the code
+ * then stays valid.
  */
 export async function join(
   deps: Deps,
@@ -180,8 +184,8 @@ export async function join(
     ];
     await transaction.query(WRITE_HOST, [...values, JSON.stringify(layout.gpus), layout.missing]);
     await writeBlocks(transaction, { ...layout, id, sizes: enrolment.slices, protocol });
-    // The reports of the new agent say nothing that is not known by then.
-    await noteLosses(transaction, { id, protocol, missing: layout.missing }, now);
+    // Reports of the new agent contain no more than what is known by then.
+    await recordLosses(transaction, { id, protocol, missing: layout.missing }, now);
     await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
       enrolment.machineId,
@@ -196,11 +200,11 @@ export async function join(
   return answer;
 }
 
-/** The GPUs as found, with their models. */
+/** Returns the GPUs as found, with their models. */
 async function gpusOf(transaction: Transaction, enrolment: EnrolmentRow, { gpus }: Hardware): Promise<HostGpu[]> {
   const { machineId, numGpus } = enrolment;
   if (numGpus !== null && gpus.length !== numGpus)
-    throw invalid(`machine ${machineId} is expected to have ${numGpus} GPUs; ${gpus.length} were found`);
+    throw invalid(`machine ${machineId} must have ${numGpus} GPUs; found ${gpus.length}`);
   const { rows } = await transaction.query<NamedModel>('select slug, name, vram_gb as "vramGb" from gpu_model');
   return gpus.map(({ uuid, name, vramMb, cpus }) => ({
     uuid: uuid.trim(),
@@ -216,47 +220,53 @@ function modelOf(
 ): string {
   const found = modelOfGpu(models, name, vramMb)?.slug ?? null;
   if (gpu !== null && found !== null && found !== gpu)
-    throw invalid(`machine ${machineId} is expected to have ${gpu}; found was ${found} ("${name}")`);
+    throw invalid(`machine ${machineId} must have ${gpu}; found ${found} ("${name}")`);
   const model = gpu ?? found;
   if (model !== null) return model;
   throw invalid(
-    `the catalogue has no one model for "${name}" with ${vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
+    `the catalogue has no unique model for "${name}" with ${vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
   );
 }
 
 function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
   const isOne = gpus.every(({ model }) => model === gpus[0]!.model);
-  if (protocol === 1 && !isOne) throw invalid('a host with GPUs of several models needs a newer agent; update it');
-  if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} GPUs that are rented were not found`);
+  if (protocol === 1 && !isOne)
+    throw invalid('a host with GPUs of several models needs a newer agent; update the agent');
+  if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} rented GPUs were not found`);
 }
 
-/** The GPUs that are there, by place. */
+/** Returns the GPUs found, by place. */
 function inOrder({ gpus }: Hardware, layout: HostLayout): Hardware['gpus'] {
   const places = new Map(layout.gpus.map(({ uuid }, place) => [uuid, place]));
   return [...gpus].sort((one, other) => places.get(one.uuid.trim())! - places.get(other.uuid.trim())!);
 }
 
-/** A GPU is in one machine: two that join with the same one at once wait for each other here, and the second is refused. */
+/**
+ * Records the GPUs of a machine; a GPU can be in only one. If two machines join concurrently with the same GPU, one
+ * waits here and is then refused.
+ */
 async function takeGpus(transaction: Transaction, machineId: string, { gpus, pretended }: Hardware): Promise<void> {
   await transaction.query('delete from machine_gpu where machine_id = $1', [machineId]);
   if (pretended) return;
   const uuids = gpus.map(({ uuid }) => uuid.trim()).sort();
   const unnamed = uuids.find((uuid) => uuid === '' || uuid.startsWith('['));
-  if (unnamed !== undefined) throw invalid('a GPU has no UUID; nvidia-smi must show one for each');
+  if (unnamed !== undefined) throw invalid('a GPU has no UUID; nvidia-smi must show a UUID for each GPU');
   if (new Set(uuids).size < uuids.length) throw invalid('two GPUs have the same UUID');
   await transaction.query(RELEASE_GPUS, [uuids]);
   const { rows } = await transaction.query<{ uuid: string }>(TAKE_GPUS, [uuids, machineId]);
   const taken = new Set(rows.map(({ uuid }) => uuid));
   const foreign = uuids.find((uuid) => !taken.has(uuid));
   if (foreign !== undefined)
-    throw invalid(`GPU ${foreign} is in another machine; retire that one, or let its host join again without the GPU`);
+    throw invalid(
+      `GPU ${foreign} is in another machine; retire that machine, or let its host join again without the GPU`,
+    );
 }
 
 function checkSame(machine: MachineRow, { diskGb }: Hardware): void {
   checkMachine(machine);
   if (machine.usedDiskGb > BigInt(diskGb))
     throw invalid(
-      `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks and volumes; found were ${diskGb} GB`,
+      `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks and volumes; found only ${diskGb} GB`,
     );
 }
 
@@ -268,7 +278,7 @@ async function checkPretended(
   if (!hardware.pretended || demo) return;
   const { rows } = await transaction.query<{ seed: string }>('select seed from installation');
   if (rows[0]?.seed === 'demo') return;
-  throw invalid(`simulated GPUs need the operator's consent: admin machine enroll ${machineId} --demo`);
+  throw invalid(`simulated GPUs need the operator's consent; run: admin machine enroll ${machineId} --demo`);
 }
 
 async function writeMachine(
@@ -301,11 +311,11 @@ async function writeMachine(
 }
 
 /**
- * From now on the agent's token is refused, and the machine counts as away since it was last heard from: nothing that
- * runs there is paid from that second on. It goes on until the agent finds itself cut off.
+ * Revokes the agent's token immediately. The machine counts as unreachable since its last heartbeat: nothing running
+ * there is charged from that second on. Its containers run until the agent finds itself disconnected.
  */
 export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
-  // What this process heard before is written first; what others still hold is not written any more.
+  // Heartbeats received by this process are written first; those held by others are no longer written.
   await deps.fleet.heartbeats.flush();
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rowCount } = await transaction.query(
@@ -319,9 +329,9 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
 }
 
 /**
- * The operator states that nothing is left of what ran on a machine: containers that waited for it may start, and its
- * outage counts as ended. Refused while the machine has heartbeats, because its agent knows better. Returns how many
- * containers were forgotten.
+ * Records the operator's statement that no container of a machine remains: containers that waited for it may start, and
+ * its outage counts as ended. Refused while the machine sends heartbeats, because its agent knows better. Returns how
+ * many containers were forgotten.
  */
 export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
   const now = formatInstant(deps.clock.now());
@@ -331,7 +341,7 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
       [machineId],
     );
     if (rows[0] === undefined) throw noHost(machineId);
-    if (rows[0].reachable) throw failed(`machine ${machineId} is connected: its agent reports what runs there`);
+    if (rows[0].reachable) throw failed(`machine ${machineId} is connected; its agent reports its containers`);
     await transaction.query(
       'update machine_outage set ended_at = $2 where machine_id = $1 and ended_at is null and started_at < $2',
       [machineId, now],
@@ -339,13 +349,13 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
     const { rowCount } = await transaction.query(FORGET, [machineId, now]);
     return rowCount ?? 0;
   });
-  // The agent's document, and what is remembered of its reports.
+  // Discards the agent's document and the cached reports.
   deps.db.notices.publish([{ table: 'host', machine: machineId }]);
   return forgotten;
 }
 
 async function lockMachine(transaction: Transaction, id: string): Promise<MachineRow | null> {
-  // Read after the lock: a statement that waited for it counts instances as before.
+  // Read after the lock: a statement that waited for it would count instances as before.
   await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<MachineRow>(
     `select id, host_id as "hostId", state, region, gpu, num_gpus as "numGpus",
@@ -359,7 +369,7 @@ async function lockMachine(transaction: Transaction, id: string): Promise<Machin
   return rows[0] ?? null;
 }
 
-/** Fields that the operator maintains (net, ports, reliability, state) stay as they are. */
+/** Keeps the fields that the operator maintains (net, ports, reliability, state). */
 const WRITE_MACHINE = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)
@@ -377,7 +387,7 @@ const WRITE_HOST = `
     revoked_at = null, hardware = excluded.hardware, protocol = excluded.protocol, slices = excluded.slices,
     gpus = excluded.gpus, missing = excluded.missing`;
 
-/** What a retired machine had may be in another. */
+/** The GPUs of a retired machine may be in another one. */
 const RELEASE_GPUS = `
   delete from machine_gpu using machine
   where uuid = any($1::text[]) and machine.id = machine_id and machine.state = 'RETIRED'`;
@@ -385,7 +395,7 @@ const TAKE_GPUS = `
   insert into machine_gpu (uuid, machine_id) select uuid, $2 from unnest($1::text[]) as found (uuid)
   on conflict (uuid) do nothing returning uuid`;
 
-/** What is rented begins anew, what is stopped counts as at rest, what is destroyed as erased. */
+/** Rented containers start over, stopped ones count as at rest, destroyed ones as erased. */
 const FORGET = `
   update container set told_start = case status when 'RUNNING' then 0 else told_start end,
     phase = case status when 'RUNNING' then 'WAITING' when 'STOPPED' then 'STOPPED' else 'ERASED' end::container_phase,
@@ -405,7 +415,7 @@ function noHost(machineId: string): DomainError {
   return new DomainError('not_found', `machine ${machineId} has no agent`);
 }
 
-/** The same error for an unknown, a used and an expired code. */
+/** Returns the same error for an unknown, a used and an expired code. */
 function unknownCode(): DomainError {
-  return new DomainError('unauthorized', 'this join code is unknown, used, or older than an hour');
+  return new DomainError('unauthorized', 'this join code is unknown, already used, or older than one hour');
 }

@@ -15,36 +15,36 @@ interface Gap {
   endedAt: Instant;
 }
 
-/** What was given back of one instance's charges, under the lock of its account. */
-export class GivenBack {
+/** Credits of one instance's charges, under the lock of its account. */
+export class ServiceGaps {
   readonly #instanceId: string;
   readonly #step: Step;
   readonly #transaction: Transaction;
-  readonly #given: Gap[];
+  readonly #gaps: Gap[];
 
   private constructor(current: Write, account: Account, instanceId: string, given: readonly Gap[]) {
     this.#instanceId = instanceId;
     this.#step = current.step(account);
     this.#transaction = current.transaction;
-    this.#given = [...given];
+    this.#gaps = [...given];
   }
 
-  static async load(current: Write, account: Account, instanceId: string): Promise<GivenBack> {
+  static async load(current: Write, account: Account, instanceId: string): Promise<ServiceGaps> {
     const [rows] = await current.transaction.run({ ...GAPS, values: [instanceId] });
-    return new GivenBack(current, account, instanceId, rows as Gap[]);
+    return new ServiceGaps(current, account, instanceId, rows as Gap[]);
   }
 
-  /** One ledger entry for each part of the stretch that was not given back before. */
-  give(reason: Reason, resource: Resource, rate: Rate, stretch: Stretch): void {
-    const before = this.#given
+  /** Books one ledger entry for each part of the stretch that was not credited before. */
+  add(reason: Reason, resource: Resource, rate: Rate, stretch: Stretch): void {
+    const before = this.#gaps
       .filter((gap) => gap.resource === resource)
       .map(({ startedAt, endedAt }) => ({ from: startedAt, to: endedAt }));
     for (const { from, to } of without(stretch, before)) {
       const units = unitsOfUsage(rate, to - from);
       if (units === 0n) continue;
       const id = this.#instanceId;
-      const ordinal = this.#given.reduce((most, gap) => Math.max(most, gap.ordinal), 0) + 1;
-      this.#given.push({ ordinal, resource, startedAt: from, endedAt: to });
+      const ordinal = this.#gaps.reduce((most, gap) => Math.max(most, gap.ordinal), 0) + 1;
+      this.#gaps.push({ ordinal, resource, startedAt: from, endedAt: to });
       const values = [id, ordinal, resource, reason, rate, formatInstant(from), formatInstant(to)];
       this.#transaction.later({ name: 'insert-gap', text: INSERT_GAP, values });
       credit(this.#step, {
@@ -55,17 +55,17 @@ export class GivenBack {
         at: this.#step.at,
         instanceId: id,
         reference: null,
-        note: `${resource === 'GPU' ? 'GPU' : 'disk'}, ${to - from} s: ${WORDS[reason]}`,
+        note: `${resource === 'GPU' ? 'GPU' : 'disk'}, ${to - from} s: ${NOTES[reason]}`,
       });
     }
   }
 }
 
-const WORDS: Record<Reason, string> = {
-  SLOW_START: 'until the container ran',
+const NOTES: Record<Reason, string> = {
+  SLOW_START: 'before the container was running',
   TEMPLATE_START: 'the template did not start in time',
-  START_FAILED: 'the machine could not start it',
-  OUTAGE: 'the machine was away',
+  START_FAILED: 'the machine failed to start it',
+  OUTAGE: 'the machine was unreachable',
 };
 
 const GAPS: Pick<PreparedStatement, 'name' | 'text'> = {

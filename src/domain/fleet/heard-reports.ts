@@ -2,57 +2,60 @@ import { LRUCache } from 'lru-cache';
 import type { Report } from '../../agent/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Most machines whose last report is remembered. */
-const REMEMBERED = 20_000;
+/** Maximum machines whose last report is cached. */
+const MAX_CACHED = 20_000;
 
 /** The last report of a machine to this process. */
-interface Heard {
+interface ReceivedReport {
   session: string;
   sequence: number;
   /** The report without its sequence number and its samples. */
   content: string;
 }
 
-/** The last reports that were written down here. One is forgotten when another hand changes what it said. */
-export class HeardReports {
+/** The last reports written by this process. An entry is dropped when another process changes what it reported. */
+export class ReceivedReports {
   readonly #notices: Notices;
-  readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED });
+  readonly #received = new LRUCache<string, ReceivedReport>({ max: MAX_CACHED });
 
   constructor(notices: Notices) {
     this.#notices = notices;
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'host' || (notice.table === 'container' && !isOwn)) this.forget(notice.machine);
-        // What is known of its GPUs may have changed.
+        // The known GPUs may have changed.
         else if (notice.table === 'machine') this.#forgetAll(notice.ids);
       },
-      onLost: () => this.#heard.clear(),
+      onLost: () => this.#received.clear(),
     });
   }
 
-  /** Whether the report is the next of its run, so that no other gateway had one between, and says nothing new. */
+  /**
+   * Whether the report is the next of its run, so that no other gateway received one in between, and contains nothing
+   * new.
+   */
   isRepeated(machineId: string, report: Report): boolean {
-    const heard = this.#heard.get(machineId);
-    if (heard === undefined || !this.#notices.isListening) return false;
-    if (heard.session !== report.session || heard.sequence + 1 !== report.sequence) return false;
-    if (heard.content !== contentOf(report)) return false;
-    heard.sequence = report.sequence;
+    const last = this.#received.get(machineId);
+    if (last === undefined || !this.#notices.isListening) return false;
+    if (last.session !== report.session || last.sequence + 1 !== report.sequence) return false;
+    if (last.content !== contentOf(report)) return false;
+    last.sequence = report.sequence;
     return true;
   }
 
-  note(machineId: string, report: Report): void {
+  record(machineId: string, report: Report): void {
     const { session, sequence } = report;
-    this.#heard.set(machineId, { session, sequence, content: contentOf(report) });
+    this.#received.set(machineId, { session, sequence, content: contentOf(report) });
   }
 
-  /** Undefined: of every machine. */
+  /** Drops the reports of these machines; undefined: of all. */
   #forgetAll(machineIds: readonly string[] | undefined): void {
-    if (machineIds === undefined) this.#heard.clear();
+    if (machineIds === undefined) this.#received.clear();
     else for (const id of machineIds) this.forget(id);
   }
 
   forget(machineId: string): void {
-    this.#heard.delete(machineId);
+    this.#received.delete(machineId);
   }
 }
 

@@ -5,17 +5,17 @@ import { formatInstant, type Instant } from '../rules/time.js';
 
 /** Heartbeats within this time are written together. */
 const WRITE_EVERY_MS = 1_000;
-/** Machines of one change notice. */
+/** Maximum machines per change notice. */
 const IDS_PER_NOTICE = 50;
 
 /**
- * When machines were last heard from. One statement writes many, without notices; when a machine
- * that was away is heard again, all gateways get a notice, and the outage is recorded.
+ * Last heartbeats of machines. One statement writes many, without notices. When a machine becomes reachable again, all
+ * gateways are notified and the outage is recorded.
  */
 export class Heartbeats {
   readonly #db: Database;
   readonly #onFault: (error: unknown) => void;
-  #heard = new Map<string, Instant>();
+  #unwritten = new Map<string, Instant>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -24,13 +24,13 @@ export class Heartbeats {
     this.#onFault = onFault;
   }
 
-  note(machineId: string, at: Instant): void {
-    const before = this.#heard.get(machineId);
-    if (before === undefined || before < at) this.#heard.set(machineId, at);
+  record(machineId: string, at: Instant): void {
+    const before = this.#unwritten.get(machineId);
+    if (before === undefined || before < at) this.#unwritten.set(machineId, at);
     this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
   }
 
-  /** Writes the noted heartbeats and resolves when done. What can't be written is kept for the next time. */
+  /** Writes the recorded heartbeats and resolves when done. Those that can't be written are kept for the next time. */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -39,20 +39,23 @@ export class Heartbeats {
   }
 
   async #write(): Promise<void> {
-    if (this.#heard.size === 0) return;
-    const heard = this.#heard;
-    this.#heard = new Map();
+    if (this.#unwritten.size === 0) return;
+    const heard = this.#unwritten;
+    this.#unwritten = new Map();
     try {
       const values = [[...heard.keys()], Array.from(heard.values(), formatInstant)];
       await this.#db.pool.query({ name: 'heartbeats', text: HEARTBEATS_SQL, values });
     } catch (error) {
-      for (const [id, at] of heard) this.note(id, at);
+      for (const [id, at] of heard) this.record(id, at);
       throw error;
     }
   }
 }
 
-/** As `markUnreachable`; returns when the next machine may be marked, maybe a past second, or null for none. */
+/**
+ * Marks unreachable machines as `markUnreachable` does, if due. Returns when the next machine may be due, possibly in
+ * the past; null for none.
+ */
 export async function markUnreachableIfDue(db: Database, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ seenAt: Instant | null }>({
     name: 'heard-longest-ago',
@@ -67,7 +70,7 @@ export async function markUnreachableIfDue(db: Database, now: Instant): Promise<
 
 /**
  * Marks machines without a recent heartbeat as unreachable and begins their outages; returns their ids. The first
- * gateway to look does it for all.
+ * gateway to check does it for all.
  */
 export async function markUnreachable(db: Database, now: Instant): Promise<string[]> {
   const { rows } = await db.pool.query<{ id: string }>({
@@ -79,8 +82,8 @@ export async function markUnreachable(db: Database, now: Instant): Promise<strin
 }
 
 /**
- * Notifies all gateways, this one too, of the machines in `changed (id)`, as many per notice as fit, and of what
- * runs there.
+ * Notifies all gateways, including this one, of the machines in `changed (id)`, as many per notice as fit, and of their
+ * containers.
  */
 const NOTIFY = `
   told as (
@@ -94,7 +97,7 @@ const NOTIFY = `
   )
   select id from changed, (select count(*) from told) as all_told, (select count(*) from told_of) as all_told_of`;
 
-/** Locked in order of id, as every gateway does. */
+/** Rows are locked in order of id, as every gateway does. */
 const HEARTBEATS_SQL = `
   with before as (
     select machine_id, seen_at, reachable, heard.at::timestamptz(0) as at
@@ -115,7 +118,7 @@ const HEARTBEATS_SQL = `
     select machine_id as id from before where not reachable
   ), ${NOTIFY}`;
 
-/** The outage of a machine whose agent is refused begins at its last heartbeat, however short ago that was. */
+/** Begins the outage of a machine whose agent was revoked at its last heartbeat, however recent. */
 export async function markRevoked(transaction: Transaction, machineId: string): Promise<void> {
   await transaction.query(REVOKED_SQL, [machineId]);
 }

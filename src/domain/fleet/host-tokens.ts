@@ -3,20 +3,20 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import { hashHostToken } from '../rules/host-token.js';
 
-/** Most tokens that one statement looks up: all agents come at once when a gateway starts. */
+/** Maximum tokens that one statement looks up: all agents connect together when a gateway starts. */
 const TOKENS_AT_ONCE = 200;
-/** Tokens remembered at most. */
-const REMEMBERED = 20_000;
+/** Maximum cached tokens. */
+const MAX_CACHED = 20_000;
 
 /**
- * Which machine a token belongs to, remembered while change notices come in: a notice reports a revoked or replaced
- * token. Unknown tokens are not remembered.
+ * Machines by token, cached while change notices arrive: a notice reports a revoked or replaced token. Unknown tokens
+ * are not cached.
  */
 export class HostTokens {
   readonly #db: Database;
   readonly #loader: DataLoader<Buffer, string | null, string>;
-  readonly #machines = new LRUCache<string, string>({ max: REMEMBERED });
-  /** Counts what was forgotten: a row read before may be stale. */
+  readonly #machines = new LRUCache<string, string>({ max: MAX_CACHED });
+  /** Number of invalidations: a row read before one may be stale. */
   #changes = 0;
 
   constructor(db: Database) {
@@ -37,7 +37,7 @@ export class HostTokens {
     });
   }
 
-  /** The machine whose agent has this token; null for any other text. */
+  /** Returns the machine whose agent has this token; null for any other text. */
   async machineOf(token: string): Promise<string | null> {
     const hash = hashHostToken(token);
     if (hash === null) return null;

@@ -16,39 +16,44 @@ export interface HostView extends HostBlocks {
   state: MachineState;
   reachable: boolean;
   joinedAt: Instant;
-  /** GPUs on which nothing runs. */
+  /** GPUs without a running instance. */
   freeGpus: number;
   diskGb: number;
   usedDiskGb: number;
-  /** Its blocks, sold or with something on them, and the instance that runs on each. */
+  /** Its blocks, sold or occupied, and the running instance of each. */
   blocks: readonly { id: string; firstGpu: number; numGpus: number; gpu: string; sold: boolean; runs: string | null }[];
 }
 
-/** Hosts with an agent by id, at most 10,000; with an id, that one. */
+/** Returns the hosts with an agent by id, at most 10,000; with an id, that one. */
 export async function listHosts({ db }: Deps, id: string | null = null): Promise<HostView[]> {
   const { rows } = await db.pool.query<HostView & Pick<HostRow, 'gpu' | 'joined'>>(HOSTS_SQL, [id]);
   if (id !== null && rows.length === 0) throw new DomainError('not_found', `machine ${id} has no agent`);
   return rows.map(({ gpu, joined, ...host }) => ({ ...host, gpus: gpusOf(host.gpus, gpu, joined) }));
 }
 
-/** The operator sells a host's GPUs in these sizes from now on. What is rented goes on. Refuses with not_found and invalid_request. */
+/**
+ * Sets the sizes in which a host's GPUs are sold. Current rentals continue. Refuses with not_found and invalid_request.
+ */
 export async function sellSlices(deps: Deps, id: string, sizes: readonly number[]): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const host = await lockHost(transaction, id);
-    if (host === null) throw new DomainError('not_found', `machine ${id} has no agent: it is rented whole`);
+    if (host === null) throw new DomainError('not_found', `machine ${id} has no agent, so it can only be rented whole`);
     const models = host.gpus.map(({ model }) => model);
     if (blocksOf({ id, models, sizes }).length === 0)
-      throw new DomainError('invalid_request', `host ${id} has ${models.length} GPUs: no block of these sizes fits`);
+      throw new DomainError(
+        'invalid_request',
+        `no block of these sizes fits host ${id}, which has ${models.length} GPUs`,
+      );
     await transaction.query('update machine_host set slices = $2 where machine_id = $1', [id, [...sizes]]);
     await writeBlocks(transaction, { ...host, sizes });
   });
 }
 
 /**
- * Notes which GPUs an agent has and what it understands. A machine with a missing GPU is not offered; what runs there is
- * told, and is not paid for from now until the GPU is back.
+ * Records an agent's GPUs and protocol. A machine with a missing GPU is not offered; its instances' renters are
+ * notified and not charged until the GPU is back.
  */
-export async function noteGpus(
+export async function recordGpus(
   deps: Deps,
   id: string,
   { protocol, gpus }: Pick<Report, 'protocol' | 'gpus'>,
@@ -63,17 +68,17 @@ export async function noteGpus(
       values,
     );
     await writeBlocks(transaction, { ...host, protocol, missing });
-    await noteLosses(transaction, { id, protocol, missing }, deps.clock.now());
+    await recordLosses(transaction, { id, protocol, missing }, deps.clock.now());
   });
-  // Not as of a host whose token changed: that would end the connections into all that runs there.
+  // Not published as a host whose token changed: that would end the connections into all its instances.
   deps.db.notices.publish([{ table: 'machine', ids: [id] }]);
 }
 
 /**
- * Begins the losses of what runs on GPUs that are missing and is not known to, and ends those of what has its GPUs again.
- * An agent of protocol 1 runs no parts of a host: to these all their GPUs are lost. The host is locked.
+ * Begins losses of instances with missing GPUs, and ends those of instances whose GPUs are all back. An agent of
+ * protocol 1 can't run parts of a host: their instances lose all their GPUs. The host must be locked.
  */
-export async function noteLosses(
+export async function recordLosses(
   transaction: Transaction,
   { id, protocol, missing }: Pick<HostBlocks, 'id' | 'protocol' | 'missing'>,
   at: Instant,
@@ -108,7 +113,7 @@ const HOSTS_SQL = `
   from machine_host agent join machine on machine.id = agent.machine_id left join machine_heartbeat heartbeat using (machine_id)
   where $1::text is null or machine.id = $1 order by machine.id limit 10000`;
 
-/** GPUs of `block` that are among the places `$2`, or all where the agent runs no parts of a host: `$3`. */
+/** GPUs of `block` among the places `$2`, or all if the agent can't run parts of a host: `$3`. */
 const LOST = `case when $3 and block.id <> block.host_id then block.num_gpus else (
   select count(*) from unnest($2::int[]) as place where place between block.first_gpu and block.first_gpu + block.num_gpus - 1) end`;
 
@@ -117,7 +122,7 @@ const END_LOSSES = `
   from instance join machine block on block.id = machine_id
   where instance.id = instance_id and block.host_id = $1 and ended_at is null and ${LOST} = 0`;
 
-/** One that ended in the second in which it began goes on. */
+/** A loss that ended in the second in which it began continues. */
 const BEGIN_LOSSES = `
   with lost as (
     select instance.id, account_id, block.id as machine_id, ${LOST} as gpus

@@ -4,7 +4,7 @@ import { decideIdle, type IdleDecision, type IdleWatch } from '../rules/idle.js'
 import { type Instance, stop } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/** Instances that one look reads; all that can be watched at once on a fleet of 20,000 machines. */
+/** Maximum instances read in one pass: all that can be watched on a fleet of 20,000 machines. */
 const MAX_ROWS = 20_000;
 
 interface WatchedRow extends IdleWatch {
@@ -13,8 +13,8 @@ interface WatchedRow extends IdleWatch {
 }
 
 /**
- * Warns of, and stops, running instances that are idle. Any gateway does it: what is known lies in the database, and is
- * decided on under the lock of the account.
+ * Warns of, and stops, idle running instances. Any gateway can do it: the facts are in the database, and decisions are
+ * made under the lock of the account.
  */
 export async function stopIdle(deps: Deps): Promise<void> {
   const { rows } = await deps.db.pool.query<WatchedRow>({
@@ -44,7 +44,7 @@ async function actOn(deps: Deps, id: string, accountId: string): Promise<void> {
   });
 }
 
-/** Told once of a stretch: the warning is a column of it. */
+/** Warns once per idle stretch: the warning is a column of it. */
 function warn(current: Write, { id, accountId, stopWhenIdle }: Instance, { since, stopsAt }: IdleDecision): void {
   const values = [id, formatInstant(since), formatInstant(current.at)];
   current.transaction.later({ name: 'warn-idle', text: WARN_SQL, values });
@@ -63,14 +63,14 @@ function warn(current: Write, { id, accountId, stopWhenIdle }: Instance, { since
 }
 
 const WATCHES = `
-  select instance.id, account_id as "accountId", stop_when_idle as minutes, asked_at as "askedAt", quiet_since as "quietSince",
-    active_at as "activeAt", seen_at as "heardAt", warned_of as "warnedOf", warned_at as "warnedAt",
+  select instance.id, account_id as "accountId", stop_when_idle as minutes, asked_at as "setAt", quiet_since as "quietSince",
+    active_at as "activeAt", seen_at as "seenAt", warned_of as "warnedOf", warned_at as "warnedAt",
     (select max(ended_at) from machine_outage where machine_outage.machine_id = machine_heartbeat.machine_id) as "backAt"
   from idle_watch join instance on instance.id = instance_id
     join machine_heartbeat on machine_heartbeat.machine_id = coalesce(instance.host_id, instance.machine_id)
   where status = 'RUNNING' and stop_when_idle is not null and quiet_since is not null and start = gpu_intervals and reachable`;
 const WATCHES_SQL = `${WATCHES} order by instance.id limit $1`;
-/** A report that is being written is waited for. */
+/** Waits for a report that is being written. */
 const WATCH_SQL = `${WATCHES} and instance.id = $1 for no key update of idle_watch`;
 
 const WARN_SQL =

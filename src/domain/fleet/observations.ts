@@ -11,11 +11,11 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { checkSamples } from '../samples/check-samples.js';
 import { takeVolumeReport } from '../volumes/leases.js';
 import { endInstances } from './ended-commands.js';
-import { noteGpus } from './hosts.js';
+import { recordGpus } from './hosts.js';
 import { changesOf, type ReportChanges, type SeenContainer } from './report-changes.js';
 import { settleStarts } from './start-credits.js';
 
-/** Past runs of an agent whose reports are known to be late. */
+/** Past runs of an agent whose reports are recognized as late. */
 const PAST_SESSIONS = 8;
 
 interface HostRow {
@@ -25,55 +25,55 @@ interface HostRow {
   generation: bigint;
   document: DesiredInstance[];
   protocol: number;
-  /** By place. */
+  /** GPUs by place. */
   gpus: { uuid: string }[];
   missing: number[];
 }
 
 /**
- * Writes down what an agent reports, where it is news. Refuses with invalid_request a report of instances that the
- * machine was never given, or of starts that never were; nothing is then changed.
+ * Records what is new in an agent's report. Refuses with invalid_request a report of instances the machine was never
+ * assigned, or of starts that never existed; nothing is then changed.
  */
-export async function takeReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+export async function recordReport(deps: Deps, machineId: string, report: Report): Promise<void> {
   const at = deps.clock.now();
-  const { heard, heartbeats, onFault, writing } = deps.fleet;
+  const { received, heartbeats, onFault, writing } = deps.fleet;
   const { samples = [] } = report;
   checkSamples(report);
-  if (heard.isRepeated(machineId, report)) {
-    heartbeats.note(machineId, at);
-    deps.samples.note(machineId, samples, at);
+  if (received.isRepeated(machineId, report)) {
+    heartbeats.record(machineId, at);
+    deps.samples.add(machineId, samples, at);
     return;
   }
-  heard.forget(machineId);
+  received.forget(machineId);
   const seen = await writing.run(() =>
     inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at)),
   );
   if (seen === null) return;
-  heartbeats.note(machineId, at);
-  deps.samples.note(machineId, samples, at);
+  heartbeats.record(machineId, at);
+  deps.samples.add(machineId, samples, at);
   deps.db.notices.publish(
     seen.containers.map(({ instanceId, accountId }) => {
       return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
     }),
   );
-  if (seen.hasOtherGpus) await noteGpus(deps, machineId, report);
+  if (seen.hasOtherGpus) await recordGpus(deps, machineId, report);
   await takeVolumeReport(deps, machineId, report);
-  heard.note(machineId, report);
-  // What fails now is stopped at once; what can't be is by the watch.
+  received.record(machineId, report);
+  // Failed starts are stopped immediately; if that fails, by the fleet watch.
   for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
   if (seen.haveEnded) await endInstances(deps).catch(onFault);
 }
 
 interface Seen {
-  /** Containers of which something is news. */
+  /** Containers with news. */
   containers: SeenContainer[];
-  /** Accounts with a start that failed now. */
+  /** Accounts with a start that has just failed. */
   toSettle: Set<string>;
   haveEnded: boolean;
   hasOtherGpus: boolean;
 }
 
-/** Null for a late report: nothing is taken from it. */
+/** Records a report; null for a late one, of which nothing is recorded. */
 async function observe(
   deps: Deps,
   transaction: Transaction,
@@ -90,7 +90,7 @@ async function observe(
   if (host === undefined) throw new DomainError('unauthorized', 'missing or unknown host token');
   if (isLate({ session: report.session, sequence: BigInt(report.sequence) }, host)) return null;
   const changes = changesOf(report, host, containers as SeenContainer[], at);
-  transaction.later(noteReport(machineId, report, host), ...notesOf(changes, at));
+  transaction.later(reportUpdate(machineId, report, host), ...changeStatements(changes, at));
   return {
     containers: [...changes.steps.map(({ container }) => container), ...changes.reopened],
     toSettle: new Set(changes.failed.map(({ container }) => container.accountId)),
@@ -99,30 +99,33 @@ async function observe(
   };
 }
 
-function noteReport(machineId: string, report: Report, host: HostRow): PreparedStatement {
+function reportUpdate(machineId: string, report: Report, host: HostRow): PreparedStatement {
   const { session, sequence, engine, unknown } = report;
   const can = [report.launches, report.loads, report.volumes].map((value) => String(value === true));
   const values = [machineId, session, sequence, pastSessionsOf(report, host), engine, unknown, ...can];
-  return { name: 'note-report', text: NOTE_REPORT, values };
+  return { name: 'note-report', text: RECORD_REPORT, values };
 }
 
-/** The statements that write down what is news. */
-function notesOf({ steps, quiet, running, failed, reopened }: ReportChanges, at: Instant): PreparedStatement[] {
+/** Returns the statements that record the changes. */
+function changeStatements(
+  { steps, quiet, running, failed, reopened }: ReportChanges,
+  at: Instant,
+): PreparedStatement[] {
   const notes: PreparedStatement[] = [];
   if (steps.length > 0)
     notes.push({
       name: 'note-containers',
-      text: NOTE_CONTAINERS,
+      text: RECORD_CONTAINERS,
       values: [JSON.stringify(steps.map(({ step }) => step))],
     });
-  if (quiet.length > 0) notes.push({ name: 'note-loads', text: NOTE_LOADS, values: [JSON.stringify(quiet)] });
+  if (quiet.length > 0) notes.push({ name: 'note-loads', text: RECORD_LOADS, values: [JSON.stringify(quiet)] });
   if (running.length + failed.length > 0) {
     const starts = [running, failed].flatMap((list) => [
       list.map(({ entry }) => entry.id),
       list.map(({ entry }) => String(entry.start)),
     ]);
     const byHost = failed.map(({ entry }) => String(entry.fault === 'host'));
-    notes.push({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, byHost, formatInstant(at)] });
+    notes.push({ name: 'note-starts', text: RECORD_STARTS, values: [...starts, byHost, formatInstant(at)] });
   }
   if (running.length > 0) notes.push(emit(running.map(({ container }) => runningEvent(container, at))));
   const ids = reopened.map(({ instanceId }) => instanceId);
@@ -154,10 +157,10 @@ const LOCK_HOST = `
     case when gpus = '[]' then hardware -> 'gpus' else gpus end as gpus from machine_host
   where machine_id = $1 and revoked_at is null for update`;
 
-/** All that may still be there, and what the report names. */
+/** All containers that may still exist, and those in the report. */
 const CONTAINERS = `
   select instance_id as "instanceId", instance.machine_id as "machineId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
-    told_start as "toldStart", phase, container.start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
+    told_start as "sentStart", phase, container.start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
     exit_code as "exitCode", restarts, erased_at as "erasedAt", image_ports as "imagePorts",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and running_at is not null) as "runningStart",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and failed_at is not null) as "failedStart",
@@ -165,27 +168,25 @@ const CONTAINERS = `
   from container join instance on instance.id = instance_id left join idle_watch using (instance_id)
   where container.machine_id = $1 and (erased_at is null or instance_id = any($2::text[]))`;
 
-const NOTE_REPORT = `
+const RECORD_REPORT = `
   update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[],
     launches = $7::boolean, loads = $8::boolean,
     volumes = $9::boolean
   where machine_id = $1`;
 
-const NOTE_CONTAINERS = `
+const RECORD_CONTAINERS = `
   update container set phase = step.phase, start = step.start, pulled_bytes = step.pulled_bytes,
     total_bytes = step.total_bytes, message = step.message, exit_code = step.exit_code, restarts = step.restarts,
     erased_at = step.erased_at, image_ports = step.image_ports
   from jsonb_populate_recordset(null::container, $1::jsonb) step where container.instance_id = step.instance_id`;
 
-const NOTE_LOADS = `
+const RECORD_LOADS = `
   update idle_watch set start = seen.start, quiet_since = seen.quiet_since
   from jsonb_to_recordset($1::jsonb) as seen (instance_id text, start int, quiet_since timestamptz)
   where idle_watch.instance_id = seen.instance_id`;
 
-/**
- * Nothing changes of a start that is settled, but that one which still goes on may fail: what it gave back was earned.
- */
-const NOTE_STARTS = `
+/** A settled start doesn't change, except that a running one may still fail: its credit was earned. */
+const RECORD_STARTS = `
   with running as (
     update container_start set running_at = $6::timestamptz from unnest($1::text[], $2::text[]) as seen (id, start)
     where instance_id = id and ordinal = start::int and running_at is null and not settled
@@ -195,7 +196,7 @@ const NOTE_STARTS = `
   where instance_id = id and ordinal = start::int and failed_at is null and (not settled or exists (
     select from instance where instance.id = instance_id and status = 'RUNNING' and gpu_intervals = ordinal))`;
 
-/** The host still has what was thought erased: it is to be erased again. */
+/** The host still has a container believed erased, which must be erased again. */
 const REOPEN = `
   update container set phase = 'STOPPED', start = greatest(told_start, 1), told_start = greatest(told_start, 1), erased_at = null
   where instance_id = any($1::text[]) and erased_at is not null`;

@@ -4,9 +4,9 @@ import type { Deps } from '../deps.js';
 import { within } from '../rules/fleet.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { GivenBack, type Resource } from './given-back.js';
+import { type Resource, ServiceGaps } from './given-back.js';
 
-/** Outages that one look settles at most; the rest comes with the next. */
+/** Maximum outages settled in one pass; the rest follows in the next. */
 const BATCH = 200;
 
 interface Interval {
@@ -19,7 +19,7 @@ interface Interval {
 interface Outage {
   machineId: string;
   startedAt: Instant;
-  /** Null while the machine is away. */
+  /** Null while the machine is unreachable. */
   endedAt: Instant | null;
 }
 
@@ -30,7 +30,7 @@ interface Affected {
 
 interface Loss extends Affected, Omit<Outage, 'machineId'> {}
 
-/** Settles the outages that ended, and of those that go on what ended in them; and so what had a GPU that was missing. */
+/** Settles ended outages, and the parts of ongoing ones in which usage ended; likewise losses of GPUs. */
 export async function settleOpenOutages(deps: Deps): Promise<void> {
   const { pool } = deps.db;
   await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
@@ -57,8 +57,8 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
 }
 
 /**
- * Gives back what an outage did not deliver of one instance: its GPU seconds within, and its disk for as long. While
- * the machine is away only what has ended is known.
+ * Credits what an outage did not deliver to one instance: its GPU seconds within, and its disk for the same time. While
+ * the machine is unreachable only ended intervals count.
  */
 function settleOutageOf(
   deps: Deps,
@@ -69,19 +69,19 @@ function settleOutageOf(
   return write(deps, { accountIds: [accountId] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) return;
-    // After what settling found due, which may have ended an interval.
+    // Read after settling, which may have ended an interval.
     const [rows] = await current.transaction.run({ ...INTERVALS, values: [instanceId] });
     const intervals = rows as Interval[];
-    const given = await GivenBack.load(current, account, instanceId);
+    const gaps = await ServiceGaps.load(current, account, instanceId);
     const disk = intervals.find(({ resource }) => resource === 'DISK')!;
     for (const interval of intervals.filter(({ resource }) => resource === 'GPU')) {
       const to = earliest(interval.endedAt, endedAt);
       if (to === null) continue;
-      const away = within({ from: interval.startedAt, to }, { from: startedAt, to });
-      if (away === null) continue;
-      given.give('OUTAGE', 'GPU', interval.rate, away);
-      const kept = within(away, { from: disk.startedAt, to: disk.endedAt ?? away.to });
-      if (kept !== null) given.give('OUTAGE', 'DISK', disk.rate, kept);
+      const outage = within({ from: interval.startedAt, to }, { from: startedAt, to });
+      if (outage === null) continue;
+      gaps.add('OUTAGE', 'GPU', interval.rate, outage);
+      const diskGap = within(outage, { from: disk.startedAt, to: disk.endedAt ?? outage.to });
+      if (diskGap !== null) gaps.add('OUTAGE', 'DISK', disk.rate, diskGap);
     }
   });
 }
@@ -97,11 +97,11 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
          where instance_id = $1 order by resource, ordinal`,
 };
 
-/** Of machines on which nothing was. */
+/** Settles outages of machines without containers. */
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
     select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
-/** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
+/** An ongoing outage is read while the disk of an interval that ended in it was not credited: that is done last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (
@@ -111,7 +111,7 @@ const OPEN_OUTAGES = `
         select from service_gap gap
         where gap.instance_id = used.instance_id and gap.resource = 'DISK' and gap.ended_at >= used.ended_at)))
   order by ended_at limit ${BATCH}`;
-/** Without an end: of which something has ended. */
+/** Instances affected by an outage; without an end, those with an interval that has ended. */
 const AFFECTED = `
   select account_id as "accountId", instance.id as "instanceId" from container join instance on instance.id = instance_id
   where container.machine_id = $1 and (erased_at is null or erased_at >= $2::timestamptz) and exists (
@@ -123,12 +123,12 @@ const SETTLE_OUTAGE = `
   update machine_outage set settled = true
   where machine_id = $1 and started_at = $2::timestamptz and ended_at = $3::timestamptz`;
 
-/** That are over, or of an instance that does not run any more: it can't be started while its GPU is missing. */
+/** Losses that are over, or of an instance that stopped: it can't be started while its GPU is missing. */
 const OPEN_LOSSES = `
   select account_id as "accountId", id as "instanceId", started_at as "startedAt", ended_at as "endedAt"
   from gpu_loss join instance on id = instance_id
   where not settled and (ended_at is not null or status <> 'RUNNING') order by account_id, id, started_at limit ${BATCH}`;
-/** Not one that ended, or began anew, meanwhile. */
+/** Excludes one that ended or began again in the meantime. */
 const SETTLE_LOSS = `
   update gpu_loss set settled = true, ended_at = coalesce(ended_at, greatest(stopped_at, started_at))
   from instance where id = instance_id and instance_id = $1 and started_at = $2::timestamptz

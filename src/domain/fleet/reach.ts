@@ -4,33 +4,31 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/**
- * Who opens a connection into an instance: its account, by one of its keys, or by none (a port that is open to
- * everybody).
- */
+/** Who opens a connection into an instance: its account with one of its keys, or without one (a public port). */
 export interface Opener {
   accountId: string;
   apiKeyId: string | null;
-  /** Hash of the token of the console session that the API key came by. */
+  /** Hash of the token of the console session that provided the API key. */
   session?: Buffer | undefined;
   sshKeyId: string | null;
 }
 
 /**
- * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: nothing runs,
- * its log can be read. `starting`: rented, its container is not up. `unreachable`: its machine sends no heartbeats.
+ * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: no container
+ * runs, but its log can be read. `starting`: rented, but its container is not up. `unreachable`: its machine sends no
+ * heartbeats.
  */
 type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
 export interface Reach {
   state: ReachState;
-  /** Null when `unknown`, and where no agent runs it. */
+  /** Null if `unknown`, and if no agent runs it. */
   machineId: string | null;
 }
 
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
-/** Settles what is due, then says whether the opener may reach the instance now. */
+/** Settles what is due, then returns whether the opener may reach the instance now. */
 export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);

@@ -4,15 +4,15 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** A container as it was last seen. */
+/** A container as last seen. */
 export interface SeenContainer {
   instanceId: string;
-  /** What is rented: the host, or a part of it. */
+  /** The rented machine: the host, or a part of it. */
   machineId: string;
   accountId: string;
   status: InstanceStatus;
   gpuIntervals: number;
-  toldStart: number;
+  sentStart: number;
   phase: ContainerPhase;
   start: number;
   pulledBytes: bigint | null;
@@ -22,10 +22,10 @@ export interface SeenContainer {
   restarts: number;
   erasedAt: Instant | null;
   imagePorts: number[];
-  /** Whether this start was seen running, or failed, before. */
+  /** The newest starts seen running and failed; null for none. */
   runningStart: number | null;
   failedStart: number | null;
-  /** Whether it is watched for idleness, and since when each report says that the start is not busy. */
+  /** Whether its idle time is watched, and since when its reports say that the start is not busy. */
   isWatched: boolean;
   quietStart: number | null;
   quietSince: Instant | null;
@@ -45,27 +45,27 @@ export interface Step {
   image_ports: readonly number[];
 }
 
-/** A container beside what is reported of it. */
+/** A container and its entry in the report. */
 interface Reported {
   container: SeenContainer;
   entry: ObservedInstance;
 }
 
-/** What a report changes. */
+/** The changes in a report. */
 export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
-  /** Since when a start is not busy, where that changes. */
+  /** Starts of quiet times, where they change. */
   quiet: { instance_id: string; start: number; quiet_since: string | null }[];
-  /** Seen running, and failed, for the first time in this start. */
+  /** Containers seen running, and failed, for the first time in this start. */
   running: Reported[];
   failed: Reported[];
-  /** The host still has what was thought erased. */
+  /** Containers believed erased that the host still has. */
   reopened: SeenContainer[];
 }
 
 /**
- * Compares a report with what was known. Throws invalid_request for one of instances that the machine was never given,
- * or of starts that never were.
+ * Compares a report with the known state. Throws invalid_request for instances the machine was never assigned, or
+ * starts that never existed.
  */
 export function changesOf(
   report: Report,
@@ -76,7 +76,7 @@ export function changesOf(
   const known = new Map(containers.map((container) => [container.instanceId, container]));
   checkReport(report, known);
   const isNewest = BigInt(report.generation) >= host.generation;
-  const told = new Map(host.document.map((entry) => [entry.id, entry]));
+  const desired = new Map(host.document.map((entry) => [entry.id, entry]));
   const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
   const reported = report.instances.map((entry) => ({ container: known.get(entry.id)!, entry }));
   return {
@@ -85,8 +85,8 @@ export function changesOf(
       const step = keepFailure(
         container,
         entry === undefined
-          ? stepOfMissing(container, isNewest, told, at)
-          : stepOf(container, entry, isNewest, told, at),
+          ? stepOfMissing(container, isNewest, desired, at)
+          : stepOf(container, entry, isNewest, desired, at),
       );
       return step !== null && isChange(container, step) ? [{ container, step }] : [];
     }),
@@ -106,25 +106,25 @@ function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenConta
   const seen = new Set<string>();
   for (const { id, start } of instances) {
     const container = known.get(id);
-    if (container === undefined) throw refusal(`instance ${id} was never given to this machine`);
+    if (container === undefined) throw refusal(`instance ${id} was never assigned to this machine`);
     if (start > container.gpuIntervals)
-      throw refusal(`instance ${id} has had ${container.gpuIntervals} starts, not ${start}`);
-    if (seen.has(id)) throw refusal(`instance ${id} is named twice`);
+      throw refusal(`instance ${id} has had ${container.gpuIntervals} starts; the report names start ${start}`);
+    if (seen.has(id)) throw refusal(`instance ${id} is reported twice`);
     seen.add(id);
   }
 }
 
-/** A start that runs, or ran and is started again after it ended by itself, and was not seen running before. */
+/** Whether a start runs, or ran and is being restarted after it ended, and was not seen running before. */
 function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
   return start > 0 && (phase === 'RUNNING' || phase === 'EXITED' || restarts > 0) && runningStart !== start;
 }
 
-/** A start that was not known to have failed. */
+/** Whether a start was not known to have failed. */
 function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
   return start > 0 && phase === 'FAILED' && failedStart !== start;
 }
 
-/** What changes of since when it is not busy. Of what is not known of a start it is taken that it is. */
+/** Returns the change of the quiet time. An unknown load counts as busy. */
 function quietOf(
   { instanceId, status, gpuIntervals, quietStart, quietSince }: SeenContainer,
   entry: ObservedInstance | undefined,
@@ -141,18 +141,18 @@ function stepOf(
   container: SeenContainer,
   entry: ObservedInstance,
   isNewest: boolean,
-  told: ReadonlyMap<string, DesiredInstance>,
+  desired: ReadonlyMap<string, DesiredInstance>,
   at: Instant,
 ): Step | null {
   if (container.erasedAt !== null) return null;
   const { id, phase, pulledBytes, totalBytes, message, exitCode, restarts } = entry;
-  // What stands still under the newest document stands still for good, whichever start it was.
-  const isSettled = isNewest && told.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
+  // A container at rest under the newest document stays at rest, regardless of the start.
+  const isSettled = isNewest && desired.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
   const isErased = phase === 'ERASED' && container.status === 'DESTROYED';
   return {
     instance_id: id,
     phase,
-    start: isSettled ? Math.max(entry.start, container.toldStart) : entry.start,
+    start: isSettled ? Math.max(entry.start, container.sentStart) : entry.start,
     pulled_bytes: pulledBytes,
     total_bytes: totalBytes,
     message,
@@ -163,21 +163,21 @@ function stepOf(
   };
 }
 
-/** An agent that acts on the newest document and does not report a container has none. */
+/** Returns the step of a container that an agent, acting on the newest document, does not report: it has none. */
 function stepOfMissing(
   container: SeenContainer,
   isNewest: boolean,
-  told: ReadonlyMap<string, DesiredInstance>,
+  desired: ReadonlyMap<string, DesiredInstance>,
   at: Instant,
 ): Step | null {
-  const { instanceId, toldStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
-  const wanted = told.get(instanceId)?.phase;
+  const { instanceId, sentStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
+  const wanted = desired.get(instanceId)?.phase;
   if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
   const isErased = wanted === 'absent';
   return {
     instance_id: instanceId,
     phase: isErased ? 'ERASED' : 'STOPPED',
-    start: toldStart,
+    start: sentStart,
     pulled_bytes: null,
     total_bytes: null,
     message,
@@ -188,7 +188,10 @@ function stepOfMissing(
   };
 }
 
-/** What made a start fail stays to be read: that nothing runs after it is no news. The next start or a destroy ends it. */
+/**
+ * Keeps the cause of a failed start readable: that no container runs afterwards is no news. The next start or a destroy
+ * clears it.
+ */
 function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {
   const isOver = phase !== 'FAILED' || status === 'DESTROYED' || step === null || step.start > start;
   if (isOver || (step.phase !== 'STOPPING' && step.phase !== 'STOPPED')) return step;

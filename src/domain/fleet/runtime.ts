@@ -6,17 +6,17 @@ export interface Runtime {
   phase: ContainerPhase | 'UNREACHABLE';
   pulledBytes: bigint | null;
   totalBytes: bigint | null;
-  /** The engine's own words, or why nothing is heard of it. */
+  /** The engine's own message, or why there are no reports. */
   message: string | null;
   exitCode: number | null;
-  /** How often it ended by itself and was restarted within this start. */
+  /** How often it ended and was restarted within this start. */
   restarts: number;
   reachable: boolean;
   lastSeenAt: Date | null;
 }
 
 const REFUSED =
-  'the operator refuses the agent of this machine: nothing of it is paid from when it was last heard from until it returns';
+  'the operator has revoked the agent of this machine: it is not charged from its last heartbeat until the agent returns';
 
 interface Host {
   heartbeat: MachineHeartbeat | null;
@@ -31,7 +31,7 @@ export const RUNTIME_SELECT = {
   container: { include: { host: { select: { heartbeat: true, host: { select: { revokedAt: true } } } } } },
 } as const;
 
-/** Null for an instance that exists as a record only: no agent runs it. */
+/** Returns the container's state; null for an instance that exists only as a record, without an agent. */
 export function runtimeOf({
   status,
   gpuIntervals,

@@ -2,7 +2,7 @@ import { DomainError } from '../rules/errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Runs at most `atOnce` jobs at a time and lets `maxWaiting` wait in turn; refuses more with unavailable. */
+/** Runs at most `atOnce` jobs concurrently and queues up to `maxWaiting`; refuses more with unavailable. */
 export class Slots {
   #free: number;
   readonly #maxWaiting: number;
@@ -17,7 +17,9 @@ export class Slots {
     if (this.#free > 0) this.#free -= 1;
     else if (this.#waiting.length < this.#maxWaiting) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else
-      throw new DomainError('unavailable', 'too much is written at once', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+      throw new DomainError('unavailable', 'too many concurrent writes; retry later', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
     try {
       return await work();
     } finally {

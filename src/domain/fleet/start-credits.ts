@@ -11,9 +11,9 @@ import {
   TEMPLATE_START_SECONDS,
 } from '../rules/start-credit.js';
 import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
-import { GivenBack } from './given-back.js';
+import { ServiceGaps } from './given-back.js';
 
-/** Accounts that one look settles at most; the rest comes with the next. */
+/** Maximum accounts settled in one pass; the rest follows in the next. */
 const BATCH = 200;
 
 interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
@@ -22,16 +22,16 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
   rate: Rate;
   failedAt: Instant | null;
   waitsForOwn: boolean;
-  /** When its agent was asked to start it; noted of those that wait for their own account. */
+  /** When its agent was sent it; recorded for starts that wait for their own account. */
   waitedUntil: Instant | null;
-  /** When the last container of the account that was destroyed before was erased, if that was during the start. */
+  /** When the last previously destroyed container of the account was erased, if that was during the start. */
   ownErasedAt: Instant | null;
 }
 
 /**
- * Gives back what the account's starts did not deliver, as far as it is known, and stops instances whose start failed
- * for good. Starts are taken in the order in which they ended, so that the day's seconds for templates go to the same
- * ones whenever this is called. Calling it again changes nothing.
+ * Credits what the account's starts did not deliver, as far as it is known, and stops instances whose start failed
+ * permanently. Starts are processed in the order in which they ended, so that the day's seconds for templates always go
+ * to the same ones. Idempotent.
  */
 export function settleStarts(deps: Deps, accountId: string): Promise<void> {
   return write(deps, { accountIds: [accountId] }, async (current) => {
@@ -44,7 +44,9 @@ export function settleStarts(deps: Deps, accountId: string): Promise<void> {
   });
 }
 
-/** What settling the account ended is seen too: the rows were read after it. */
+/**
+ * Stops instances whose start failed. Includes what settling the account ended, because the rows were read after it.
+ */
 async function stopFailed(current: Write, account: Account, starts: readonly OpenStart[]): Promise<void> {
   const failed = starts.filter(({ to, failedAt }) => to === null && failedAt !== null);
   if (failed.length === 0) return;
@@ -69,18 +71,18 @@ async function settleStart(current: Write, account: Account, start: OpenStart): 
   if (outcome === 'unknown') return;
   const stretch = outcome === null ? null : await withinDay(current, account.id, outcome);
   if (outcome !== null && stretch !== null && stretch.from < stretch.to)
-    (await GivenBack.load(current, account, instanceId)).give(outcome.reason, 'GPU', rate, stretch);
+    (await ServiceGaps.load(current, account, instanceId)).add(outcome.reason, 'GPU', rate, stretch);
   current.transaction.later({ name: 'settle-start', text: SETTLE_START, values: [instanceId, ordinal] });
 }
 
 function ownWaitOf({ waitsForOwn, waitedUntil, ownErasedAt }: OpenStart): Instant | null {
   if (!waitsForOwn) return ownErasedAt;
-  // Its agent was never asked: it waited to its end.
+  // Its agent never received it: it waited to its end.
   if (waitedUntil === null) return LAST_INSTANT;
   return ownErasedAt !== null && ownErasedAt > waitedUntil ? ownErasedAt : waitedUntil;
 }
 
-/** Takes a template's seconds from those that the account has left of the day. */
+/** Takes a template's seconds from those remaining for the account on that day. */
 async function withinDay(current: Write, accountId: string, credit: StartCredit): Promise<StartCredit['stretch']> {
   const { stretch } = credit;
   if (credit.reason !== 'TEMPLATE_START' || stretch.from >= stretch.to) return stretch;
@@ -89,7 +91,7 @@ async function withinDay(current: Write, accountId: string, credit: StartCredit)
   return { from: stretch.from, to: stretch.from + BigInt(rows[0]?.taken ?? 0n) };
 }
 
-/** Settles the starts that are over, or have earned all they can. */
+/** Settles the starts that are over, or have earned the maximum. */
 export async function settleOpenStarts(deps: Deps): Promise<void> {
   const values = [formatInstant(deps.clock.now())];
   const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
@@ -107,7 +109,7 @@ const OWN_ERASED_AT = `(
     and mine.destroyed_at <= used.started_at + interval '1 second'
     and other.erased_at > used.started_at and other.erased_at <= s.running_at)`;
 
-/** Locked: a report that comes while a start is settled changes nothing of it any more. */
+/** Locked: a report received while a start is settled no longer changes it. */
 const STARTS_SQL = `
   select s.instance_id as "instanceId", s.ordinal, used.rate, used.started_at as "from", used.ended_at as "to",
     s.running_at as "runningAt", s.failed_at as "failedAt", s.host_fault as "hostFault",
@@ -121,7 +123,7 @@ const STARTS_SQL = `
 
 const SETTLE_START = 'update container_start set settled = true where instance_id = $1 and ordinal = $2';
 
-/** Returns what was taken: less than asked for at the day's end, nothing after it. */
+/** Returns the seconds taken: fewer than requested when the day's maximum is nearly used up, none after that. */
 const TAKE_SQL = `
   with before as (
     select coalesce((select seconds from template_start_credit where account_id = $1 and day = $2), 0) as seconds
@@ -133,7 +135,7 @@ const TAKE_SQL = `
   )
   select seconds as taken from taken`;
 
-/** Over, failed, or running for as long as the start may give back. */
+/** Starts that are over, failed, or running for as long as credit can accrue. */
 const DUE_SQL = `
   select distinct account_id as "accountId"
   from ${INTERVAL_OF_START}

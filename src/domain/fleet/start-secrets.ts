@@ -5,8 +5,8 @@ import { tokensOf } from '../secrets/made-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
 /**
- * The secrets of a start, for the agent of its machine. Refuses with not_found any start but the present one of an
- * instance that runs on this machine, and with action_failed where a secret is gone.
+ * Returns the secrets of a start for the agent of its machine. Refuses with not_found any start but the current one of
+ * an instance that runs on this machine, and with action_failed if a secret is missing.
  */
 export async function secretsForAgent(
   deps: Deps,

@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Most machines whose requested tunnels are remembered. */
+/** Maximum machines whose requested tunnels are kept. */
 const MAX_MACHINES = 20_000;
-/** Longer than the gateway that requests a tunnel waits. */
+/** Longer than the wait of the gateway that requests a tunnel. */
 const KEPT_MS = 11_000;
 
 interface TunnelRequest extends WantedTunnel {
@@ -12,9 +12,9 @@ interface TunnelRequest extends WantedTunnel {
 }
 
 /**
- * The tunnels that agents should dial. A change notice brings each to every gateway, which passes it once to the
- * agent that asks there; agents know which they have dialled already. Nothing is written: a tunnel that nobody dials
- * within seconds is forgotten.
+ * The tunnels that agents should dial. A change notice carries each to every gateway, which passes it once to the agent
+ * polling there; agents know which they have already dialled. Nothing is stored: a tunnel not dialled within seconds is
+ * dropped.
  */
 export class TunnelRequests {
   readonly #notices: Notices;
@@ -37,7 +37,7 @@ export class TunnelRequests {
     this.#notices.publish([{ table: 'stream', machine: machineId, id, url }]);
   }
 
-  /** Requests for the machine that were not taken here before. */
+  /** Returns requests for the machine that were not taken here before. */
   take(machineId: string): WantedTunnel[] {
     const requests = this.#requests.get(machineId);
     if (requests === undefined) return [];
@@ -50,8 +50,8 @@ export class TunnelRequests {
     return this.#requests.has(machineId);
   }
 
-  /** Returns requests that were taken and did not reach the agent. */
-  giveBack(machineId: string, requests: readonly WantedTunnel[]): void {
+  /** Puts back requests that were taken but did not reach the agent. */
+  putBack(machineId: string, requests: readonly WantedTunnel[]): void {
     if (requests.length > 0) this.#add(machineId, requests);
   }
 
@@ -63,12 +63,12 @@ export class TunnelRequests {
       machineId,
       [...requests, ...added.map((request) => ({ ...request, untilMs }))].slice(-MAX_WANTED_TUNNELS),
     );
-    this.#forgetOld();
+    this.#dropExpired();
     this.#onRequest(machineId);
   }
 
-  /** The oldest machines come first. */
-  #forgetOld(): void {
+  /** Drops expired requests; the oldest machines come first. */
+  #dropExpired(): void {
     const now = performance.now();
     for (const [machineId, requests] of this.#requests) {
       if (this.#requests.size <= MAX_MACHINES && requests.at(-1)!.untilMs > now) break;

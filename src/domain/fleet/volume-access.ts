@@ -18,9 +18,9 @@ interface AccessRow {
 }
 
 /**
- * What the agent of a host needs for the volumes that an instance there holds, up to its last snapshot. Refuses with
- * not_found any start but the present one, one that has stopped before it had access, one that was destroyed a week ago, and one
- * that holds none.
+ * Returns what a host's agent needs for the volumes that an instance there holds, up to its last snapshot. Refuses with
+ * not_found any start but the current one, one that stopped before it had access, one destroyed more than a week ago,
+ * and one without volumes.
  */
 export async function volumesForAgent(
   deps: Deps,
@@ -50,7 +50,10 @@ export async function volumesForAgent(
   };
 }
 
-/** From the first access on the host may have something to save. A copy begins with its head, until it has a newer snapshot. */
+/**
+ * After the first access the host may have something to save. A copy begins with its head, until it has a newer
+ * snapshot.
+ */
 const OPEN_SQL = `
   with opened as (
     update volume set lease_opened = true from instance holder

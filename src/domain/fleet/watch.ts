@@ -5,14 +5,14 @@ import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
-/** A machine that is away leaves the offers at most this late. */
+/** Maximum delay until an unreachable machine is no longer offered. */
 const LOOK_EVERY_MS = 500;
-/** Books what neither a report nor a process that ended has booked. */
+/** Interval of bookings that neither a report nor a crashed process has made. */
 const SETTLE_EVERY_MS = 5_000;
 
 /**
- * Notes which machines are away, and books service credits. Every gateway does it; work that one has done, the others
- * find done.
+ * Marks unreachable machines, and books service credits. Every gateway does it; work done by one is found done by the
+ * others.
  */
 export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const settling = guarded(() => settleService(deps), onFault);
@@ -36,7 +36,7 @@ export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): 
   };
 }
 
-/** What there may be to do: one statement instead of those that do it, which find nothing on most gateways. */
+/** Which work there may be: one statement instead of those that do it, which find nothing on most gateways. */
 interface OpenWork {
   toSettle: boolean;
   haveExited: boolean;

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { SealingKey } from '../rules/sealing.js';
-import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToMake } from '../rules/template.js';
+import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/made-tokens.js';
 
 /** Data of a template for a rental, read before its transaction. */
@@ -28,7 +28,7 @@ export async function templateTerms(deps: Deps, slug: string): Promise<TemplateT
 
 export async function templateInUse(deps: Deps, slug: string, launch: Launch = {}): Promise<TemplateInUse> {
   const terms = await templateTerms(deps, slug);
-  const makes = terms !== null && variablesToMake(terms, launch).length > 0;
+  const makes = terms !== null && variablesToGenerate(terms, launch).length > 0;
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };
 }
 
@@ -51,5 +51,5 @@ export function generateTokensFor(
   if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
   // The tokens refer to the instance.
   current.flush();
-  generateTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
+  generateTokens(current.transaction, tokenKey, instance, variablesToGenerate(terms, launch));
 }

@@ -8,21 +8,23 @@ export interface SpendLine {
   settledAt: Instant;
 }
 
-/** Spend as a line, and what of it is of the month. */
+/** Spend as a line, with the month's share of it. */
 export interface MonthLine extends SpendLine {
   /** Spend at the first second of settledAt's UTC month. */
   monthStartSpendUnits: Units;
 }
 
 /**
- * An account's money in one row: balance, month spend and the second at which credit runs out follow from it, however
- * long the account's history is.
+ * An account's money in one row. Balance, month spend and the second at which credit runs out are derived from it,
+ * regardless of the length of the account's history.
  */
 export interface Accrual extends MonthLine {
   creditUnits: Units;
 }
 
-/** Spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`. */
+/**
+ * Returns the spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`.
+ */
 function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
   return at <= accrual.settledAt
     ? accrual.spendUnits
@@ -41,7 +43,10 @@ export function lifetimeSpendAt(accrual: SpendLine, at: Instant): Micro {
   return shownSpend(spendUnitsAt(accrual, at));
 }
 
-/** Spend of the UTC calendar month: the rounded total now less the rounded total at the month's first second. */
+/**
+ * Returns the spend of the UTC calendar month: the rounded total now less the rounded total at the month's first
+ * second.
+ */
 export function monthSpendAt(accrual: MonthLine, at: Instant): Micro {
   const seen = latest(at, accrual.settledAt);
   return lifetimeSpendAt(accrual, seen) - shownSpend(monthStartSpendUnitsAt(accrual, seen));
@@ -52,7 +57,10 @@ function monthStartSpendUnitsAt(accrual: MonthLine, at: Instant): Units {
   return monthStart <= accrual.settledAt ? accrual.monthStartSpendUnits : spendUnitsAt(accrual, monthStart);
 }
 
-/** The first whole second at which credits − spend is zero or less; null when that never happens at this burn rate, or only after the year 9999. */
+/**
+ * Returns the first whole second at which credits − spend is zero or less; null if that never happens at this burn
+ * rate, or only after the year 9999.
+ */
 export function exhaustionOf(accrual: Accrual): Instant | null {
   const left = accrual.creditUnits - accrual.spendUnits;
   if (left <= 0n) return accrual.settledAt;
@@ -62,8 +70,8 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
 }
 
 /**
- * The burn rate changes by `difference` at `from`. What lies between `from` and the line's origin, which never moves
- * back, is added at once: an end rounded up to its second may have moved it up to a second ahead of the clock.
+ * Changes the burn rate by `difference` at `from`. Usage between `from` and the line's origin, which never moves back,
+ * is added immediately: an end rounded up to its second may have moved the origin up to a second ahead of the clock.
  */
 export function changeRate(accrual: MonthLine, difference: Rate, from: Instant): void {
   advance(accrual, from);
@@ -74,14 +82,14 @@ export function changeRate(accrual: MonthLine, difference: Rate, from: Instant):
   accrual.burnRate += difference;
 }
 
-/** A charge at one instant, beside what grows by the second. */
+/** Adds a charge at one instant, in addition to what grows per second. */
 export function addCharge(accrual: MonthLine, units: Units, at: Instant): void {
   advance(accrual, at);
   accrual.spendUnits += units;
   if (at < monthStartOf(accrual.settledAt)) accrual.monthStartSpendUnits += units;
 }
 
-/** Moves the origin of the line to `at`. Never moves it back. */
+/** Moves the origin of the line to `at`, but never back. */
 export function advance(accrual: MonthLine, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);

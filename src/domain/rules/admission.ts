@@ -10,37 +10,40 @@ import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js
 import { checkMonthlyRoom } from './spend-limit.js';
 import type { Instant } from './time.js';
 
-/** The fields of an instance on a machine that the rules read. */
+/** Fields of an instance on a machine that the rules read. */
 export type InstanceOnMachine = Pick<
   Instance,
   'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
 >;
 
-/** A machine to decide on, with the undestroyed instances on its host. */
+/** A machine to evaluate, with the undestroyed instances on its host. */
 export interface MachineForAdmission<T extends InstanceOnMachine> extends MachineDisk {
   gpu: string;
   firstGpu: number;
   numGpus: number;
   state: MachineCondition;
-  /** The operator sells these GPUs as one machine. */
+  /** Whether the operator sells these GPUs as one machine. */
   isSold: boolean;
-  /** Published now, per GPU-hour on demand; null when the model has no price. */
+  /** Current price per GPU-hour on demand; null if the model has no price. */
   ratePerGpu: Rate | null;
   liveInstances: readonly T[];
-  /** Its host agent is of a version before launches. */
+  /** Whether its host agent predates launches. */
   hasOldAgent: boolean;
-  /** Its host agent says how busy instances are. */
+  /** Whether its host agent reports how busy instances are. */
   watchesLoad: boolean;
-  /** Its host agent mounts volumes; true without an agent, where they are a record. */
+  /** Whether its host agent mounts volumes; true without an agent, where volumes are only records. */
   takesVolumes: boolean;
 }
 
-/** What a rental would lock, and the instances that would have to stop for it. */
+/** The rates that a rental would lock, and the instances that would have to stop for it. */
 export interface Claim<T extends InstanceOnMachine> extends LockedRates {
   preempted: readonly T[];
 }
 
-/** What a rental of the machine locks. Refuses with deploy_failed when nobody can have it on these terms now. */
+/**
+ * Returns what a rental of the machine locks. Refuses with deploy_failed if the machine can't be rented on these terms
+ * now.
+ */
 export function admitMachine<T extends InstanceOnMachine>(
   machine: MachineForAdmission<T>,
   { mode, diskGb, volumeGb = 0 }: { mode: PricingMode; diskGb: number; volumeGb?: number },
@@ -51,7 +54,7 @@ export function admitMachine<T extends InstanceOnMachine>(
   return { ...ratesOf(machine, { mode, diskGb }, diskRatePerGb), preempted };
 }
 
-/** The rates of a rental, whether or not the machine is free. */
+/** Returns the rates of a rental, whether or not the machine is free. */
 export function ratesOf(
   { gpu, numGpus, ratePerGpu }: Pick<MachineForAdmission<never>, 'gpu' | 'numGpus' | 'ratePerGpu'>,
   terms: { mode: PricingMode; diskGb: number },
@@ -61,7 +64,7 @@ export function ratesOf(
   return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
 }
 
-/** Refuses with deploy_failed when the account may not rent on these terms. */
+/** Refuses with deploy_failed if the account may not rent on these terms. */
 export function admitAccount(
   account: Account,
   at: Instant,
@@ -72,21 +75,21 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** What a deploy or start adds to what limits count. */
+/** What a deploy or start adds to the spend counted by limits. */
 export interface AddedSpend {
-  /** The API key that asks for it. */
+  /** API key of the request. */
   keyId: string | null;
   gpuRate: Rate;
-  /** GPU and, of a deploy, disk. */
+  /** GPU rate and, for a deploy, disk rate. */
   addedRate: Rate;
-  /** What it adds to the key's line, where that is not the same. */
+  /** Rate added to the key's line, if different. */
   addedToKey?: Rate;
   preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }
 
 /**
- * Refuses with `code` what a monthly limit, of the API key or of the account, leaves no room for. The account comes with
- * `limited`, if it has such limits.
+ * Refuses with `code` a start or deploy that exceeds a monthly limit of the API key or of the account. The account must
+ * include `limited` if it has such limits.
  */
 export function checkLimits(account: Account, at: Instant, added: AddedSpend, code: ErrorCode): void {
   const { keys, live } = account.limited ?? { keys: [], live: [] };
@@ -106,11 +109,15 @@ function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {
   return instances.reduce((sum, { gpuRate }) => sum + gpuRate, 0n);
 }
 
-/** Refuses with deploy_failed a price above what the caller accepts; null accepts any. */
+/** Refuses with deploy_failed a price above the caller's maximum; null accepts any. */
 export function checkMaxRate(machineId: string, gpuRate: Rate, maxRate: Rate | null): void {
   if (maxRate === null || gpuRate <= maxRate) return;
   const [is, most] = [gpuRate, maxRate].map(formatUsd);
-  throw new DomainError('deploy_failed', `machine ${machineId} costs ${is} USD per hour, more than ${most}`, {
-    reason: 'price',
-  });
+  throw new DomainError(
+    'deploy_failed',
+    `machine ${machineId} costs ${is} USD per hour, more than the maximum of ${most}`,
+    {
+      reason: 'price',
+    },
+  );
 }

@@ -4,30 +4,31 @@ import { criteriaOf, type OfferCriteria, type OfferRequirements, onlyOf } from '
 import { BY_PRICE, type OfferOrder } from './offer-order.js';
 import { type PricingMode, rateInMode } from './price-rule.js';
 
-/** A renter's requirements for the machine that is chosen for them. */
+/** A renter's requirements for the machine to choose. */
 export interface BestOfferRequest {
   filter: OfferRequirements;
-  /** The only models and regions to take, most preferred first; null: any. */
+  /** The only models and regions to accept, most preferred first; null: any. */
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
-  /** Of the whole machine in the mode, micro-USD per hour; null: any. */
+  /** Maximum price of the whole machine in the mode, micro-USD per hour; null: any. */
   maxRate: Rate | null;
   diskGb: number;
-  /** Of the host's disk, beside diskGb. */
+  /** GB of the host's disk for volumes, in addition to diskGb. */
   volumeGb?: number;
   mode: PricingMode;
 }
 
-/** Which offers fit the request, and which of two is better. */
+/** Which offers fit the request, and how to rank them. */
 export interface BestOffer {
   criteria: OfferCriteria;
   order: OfferOrder;
 }
 
 /**
- * Most preferred model first, within it most preferred region; then a machine that runs containers before one that is a
- * record only; then cheapest in the mode (which is cheapest on demand), a free machine before one that an instance must yield, the one that breaks the smallest free block, then in
- * the order of the offers.
+ * Returns the criteria and the order of a request: most preferred model first, then most preferred region, then machines
+ * that run containers before those that are only records, then cheapest in the mode (equivalent to cheapest on demand),
+ * free machines before those held by an interruptible instance, the one that breaks the smallest free block, then the
+ * order of the offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');
@@ -58,7 +59,10 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0
   };
 }
 
-/** Ranks entries by their place in a list; undefined for what is not in it. Without a list all are equal. */
+/**
+ * Returns a function that ranks entries by their place in a list; undefined for any other entry. Without a list all are
+ * equal.
+ */
 function rankIn(list: readonly string[] | null): (entry: string) => number | undefined {
   if (list === null) return () => 0;
   const ranks = new Map(list.map((entry, rank) => [entry, rank]));

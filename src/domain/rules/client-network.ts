@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
 const UNKNOWN = 'unknown';
-/** Groups of 16 bits in the network that a provider gives to one customer: a /64. */
+/** Number of 16-bit groups in the network that a provider assigns to one customer: a /64. */
 const NETWORK_GROUPS = 4;
 
 /**
- * Names the network of one client: its IPv4 address, or the /64 of its IPv6 address, of which it has 2^64. Undefined
- * stands for a connection that was lost already.
+ * Names the network of one client: its IPv4 address, or the /64 of its IPv6 address, which contains 2^64 addresses.
+ * Undefined means that the connection was already lost.
  */
 export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
@@ -23,7 +23,7 @@ export function clientNetworkOf(address: string | undefined): string {
     .join(':')}::/64`;
 }
 
-/** The network that an address is taken to be of when it moves about: an IPv4 /24 or an IPv6 /48. */
+/** Names the wider network within which an address may move without being new: an IPv4 /24 or an IPv6 /48. */
 export function wideNetworkOf(address: string): string {
   const network = clientNetworkOf(address);
   if (!network.endsWith('::/64')) return network.replace(/\.\d+$/, '.0/24');

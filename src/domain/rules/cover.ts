@@ -6,23 +6,23 @@ import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
   addedRate: Rate;
-  /** The instances that have to stop for it. */
+  /** Instances that must stop for it. */
   preempted: readonly { accountId: string; gpuRate: Rate }[];
   coverSeconds: bigint;
 }
 
-/** What the balance must hold: `coverSeconds` of every rate that the account would then be paying. */
+/** Returns the balance needed: `coverSeconds` at every rate that the account would then be paying. */
 export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string }, added: AddedRates): Units {
   return unitsOfUsage(burnAfter(account, added), secondsNeeded(added));
 }
 
-/** Whoever sends another instance away must at least be able to pay its minimum. */
+/** Returns the seconds to cover. A renter who preempts another instance must at least be able to pay the minimum. */
 function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
   const isMinimum = preempted.length > 0 && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
   return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
 
-/** The sum of the rates of now and `addedRate`, less the rates of instances of its own that yield. */
+/** Returns the sum of the current rates and `addedRate`, less the rates of the account's own preempted instances. */
 export function burnAfter(
   { id, burnRate }: { id: string; burnRate: Rate },
   { addedRate, preempted }: Pick<AddedRates, 'addedRate' | 'preempted'>,
@@ -32,8 +32,8 @@ export function burnAfter(
 }
 
 /**
- * Before a deploy, a start or a larger volume the balance must cover, for `coverSeconds`, every GPU, disk and volume rate
- * that the account would then be paying. Refuses with `code`.
+ * Refuses with `code` a deploy, a start or a larger volume unless the balance covers, for `coverSeconds`, every GPU,
+ * disk and volume rate that the account would then be paying.
  */
 export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
   const needed = coverNeeded(account, added);
@@ -42,7 +42,11 @@ export function checkCover(account: Accrual & { id: string }, at: Instant, added
   const isHours = seconds === added.coverSeconds;
   const span = isHours ? `${Number(seconds) / Number(SECONDS_PER_HOUR)} h` : `${seconds} s`;
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
-  throw new DomainError(code, `balance too small: ${has} USD does not cover ${span} of all instances, ${needs} USD`, {
-    reason: 'balance',
-  });
+  throw new DomainError(
+    code,
+    `balance too low: ${has} USD does not cover ${span} of all instances, which cost ${needs} USD`,
+    {
+      reason: 'balance',
+    },
+  );
 }

@@ -1,6 +1,6 @@
 export const CUDA_VERSION = /^(\d{1,2})(?:\.(\d{1,2}))?$/;
 
-/** A CUDA version as a number that orders versions: 12.4 is 1204. 0 for a machine that runs none. */
+/** Converts a CUDA version to a number that orders versions: 12.4 is 1204. 0 for a machine without CUDA. */
 export function cudaNumber(version: string): number {
   const [, major, minor = '0'] = CUDA_VERSION.exec(version) ?? [];
   return major === undefined ? 0 : Number(major) * 100 + Number(minor);

@@ -3,7 +3,7 @@ import type { Deadlines } from './lifecycle.js';
 import type { PricingMode } from './price-rule.js';
 import { type Instant, parseInstant, SECONDS_PER_DAY } from './time.js';
 
-/** As a renter writes it: a time from now, or an instant with its offset from UTC. */
+/** A duration as a renter writes it, such as 2d12h. */
 const DURATION = /^(?=\d)(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/;
 const SECONDS_OF_UNIT = [SECONDS_PER_DAY, 3_600n, 60n, 1n];
 export const MAX_DAYS_AHEAD = 366n;
@@ -20,15 +20,18 @@ export interface DeadlineTexts {
   destroyAt: string | null;
 }
 
-/** Refuses with invalid_request what is not after `now`, or more than 366 days after it. A fraction of a second is cut. */
+/**
+ * Returns the deadlines. Refuses with invalid_request those not after `now`, or more than 366 days after it. Fractions
+ * of a second are dropped.
+ */
 export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
-  // Nobody decides at that moment whether to pay for leaving the term early.
+  // At that moment nobody can decide whether to pay for leaving the term early.
   if (destroyAt !== null && mode === 'RESERVED')
-    throw refusal('destroyAt', 'must not be set for a reserved instance: that may cost its discount');
+    throw refusal('destroyAt', 'must not be set for a reserved instance, because destroying it may cost its discount');
   return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };
 }
 
-/** The instant that the text names. Refuses as `deadlinesOf` does, in the name of `field`. */
+/** Returns the instant that the text describes. Refuses like `deadlinesOf`, naming `field`. */
 export function instantAfter(field: string, text: string | null, now: Instant): Instant | null {
   if (text === null) return null;
   const at = instantOfText(text, now);

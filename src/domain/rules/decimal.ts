@@ -1,9 +1,11 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
-/** Amounts as decimal text, exact at any length: coins have up to 18 decimals, which no float and no micro-USD
- * holds, and rates may have 28. */
+/**
+ * Amounts as decimal text, exact at any length: coins have up to 18 decimals, which neither a float nor micro-USD can
+ * represent, and rates may have 28.
+ */
 
-/** What .NET's decimals have, in which BTCPay Server computes. */
+/** Decimals supported by .NET's decimal type, which BTCPay Server uses. */
 const MAX_DECIMALS = 28;
 const DECIMAL = /^(\d{1,24})(?:\.(\d{1,28}))?$/;
 
@@ -20,13 +22,16 @@ function scaledOf(text: string): Scaled | null {
   return { digits: BigInt(whole! + decimals), scale: decimals.length };
 }
 
-/** Plain digits, with a point or without: no sign, no exponent, at most 24 whole digits and `maxDecimals` decimals. */
+/**
+ * Whether a text is plain digits, with or without a point: no sign, no exponent, at most 24 whole digits and
+ * `maxDecimals` decimals.
+ */
 export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is string {
   const match = typeof text === 'string' ? DECIMAL.exec(text) : null;
   return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
 }
 
-/** Without trailing zeros: 0.50 and 0.5 become one text. */
+/** Removes trailing zeros: 0.50 and 0.5 become one text. */
 export function tidyDecimal(text: string): string {
   const [whole, decimals = ''] = text.split('.');
   const short = decimals.replace(/0+$/, '');
@@ -34,36 +39,38 @@ export function tidyDecimal(text: string): string {
   return short === '' ? front : `${front}.${short}`;
 }
 
-/** Micro-USD of a decimal text in USD, rounded down once; null for what is no decimal. */
+/** Converts a decimal text in USD to micro-USD, rounded down once; null for any other text. */
 export function microOf(text: string): Micro | null {
   const scaled = scaledOf(text);
   return scaled && (scaled.digits * MICRO_PER_USD) / 10n ** BigInt(scaled.scale);
 }
 
-/** Micro-USD of an amount of coins at a rate in USD per coin, rounded down once. */
+/** Returns the micro-USD of an amount of coins at a rate in USD per coin, rounded down once. */
 export function microOfCoins(coins: string, rate: string): Micro | null {
   const [amount, price] = [scaledOf(coins), scaledOf(rate)];
   if (amount === null || price === null) return null;
   return (amount.digits * price.digits * MICRO_PER_USD) / 10n ** BigInt(amount.scale + price.scale);
 }
 
-/** The first less the second, as decimal text; zero when that is below zero. */
+/** Subtracts the second decimal text from the first; zero if the result would be negative. */
 export function subtractDecimals(first: string, second: string): string {
   const [a, b] = [scaledOf(first), scaledOf(second)];
-  if (a === null || b === null) throw new RangeError('no decimal');
+  if (a === null || b === null) throw new RangeError('not a decimal');
   const scale = Math.max(a.scale, b.scale);
   const difference = a.digits * 10n ** BigInt(scale - a.scale) - b.digits * 10n ** BigInt(scale - b.scale);
   return unscaled(difference < 0n ? 0n : difference, scale);
 }
 
-/** USD per coin that an amount was credited at: 6 decimals, rounded down. Null for no coins. */
+/** Returns the rate in USD per coin at which an amount was credited, rounded down to 6 decimals; null for no coins. */
 export function rateOf(micro: Micro, coins: string): string | null {
   const amount = scaledOf(coins);
   if (amount === null || amount.digits === 0n) return null;
   return unscaled((micro * 10n ** BigInt(amount.scale)) / amount.digits, 6);
 }
 
-/** The amount in the smallest units of a coin with `decimals`, in which EIP-681 counts. Finer digits are cut. */
+/**
+ * Returns the amount in the smallest units of a coin with `decimals`, as EIP-681 requires. Finer digits are dropped.
+ */
 export function smallestUnits(coins: string, decimals: number): bigint {
   const { digits, scale } = scaledOf(coins)!;
   return (digits * 10n ** BigInt(decimals)) / 10n ** BigInt(scale);

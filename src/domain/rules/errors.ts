@@ -1,4 +1,4 @@
-/** The refusals of the service and the REST status of each (contract section 7, docs/behaviour.md). */
+/** The service's refusal codes with their REST statuses (contract section 7, docs/behaviour.md). */
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,
@@ -40,15 +40,15 @@ export type RefusalReason =
   | 'nothing_fits';
 
 /**
- * An expected refusal: `message` is for the caller, `field` names the input at fault where there is one. A rule that
- * refuses throws one (`check…`, `claim`, `stateAfter`); every other rule returns its answer.
+ * An expected refusal. `message` is for the caller, `field` names the invalid input if there is one. A rule that
+ * refuses throws one (`check…`, `claim`, `stateAfter`); any other rule returns its result.
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
-  /** Whole seconds after which the same request may pass. */
+  /** Whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** The reason, where the code alone does not say it. It is for counting; callers read the message. */
+  /** The reason, if the code is too general. It is for metrics; callers read the message. */
   readonly reason: RefusalReason | undefined;
   /** The scope that the key lacks. */
   readonly scope: string | undefined;
@@ -67,7 +67,7 @@ export class DomainError extends Error {
     this.scope = details.scope;
   }
 
-  /** GraphQL puts these beside the message: the document's code, the REST status, the field at fault. */
+  /** Error extensions in GraphQL: code, REST status, invalid field. */
   get extensions(): Record<string, unknown> {
     const { code, field, retryAfterSeconds, scope } = this;
     return {
@@ -80,13 +80,13 @@ export class DomainError extends Error {
   }
 }
 
-/** A refusal returned as an answer, before anything is done. */
+/** A refusal returned as a value, before anything is done. */
 export interface Refused {
   code: ErrorCode;
   message: string;
 }
 
-/** The refusal that the work ends in; null when it ends well. */
+/** Returns the refusal that the work ends with; null if it succeeds. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError | null> {
   try {
     await work;
@@ -97,7 +97,7 @@ export async function refusalOf(work: Promise<unknown>): Promise<DomainError | n
   }
 }
 
-/** What `check` refuses; null when it passes. */
+/** Returns the refusal that `check` throws; null if it passes. */
 export function refusedBy(check: () => void): Refused | null {
   try {
     check();

@@ -5,7 +5,7 @@ import { type Instant, latest } from './time.js';
 /** Seconds without a heartbeat after which a machine counts as unreachable. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
 
-/** What a container was last seen doing. */
+/** Last observed phase of a container. */
 export type ContainerPhase =
   | 'WAITING'
   | 'PULLING'
@@ -19,29 +19,30 @@ export type ContainerPhase =
   | 'RESTORING'
   | 'SAVING';
 
-/** A container as it is known, with the rental that it is for. */
+/** A container's known state, with that of its rental. */
 export interface KnownContainer {
   instanceId: string;
   status: InstanceStatus;
-  /** Starts of the rental so far. */
+  /** Number of starts of the rental so far. */
   gpuIntervals: number;
   phase: ContainerPhase;
-  /** The start that `phase` is of. */
+  /** The start that `phase` belongs to. */
   start: number;
-  /** The newest start that the agent may have received; 0 for none: then nothing of it is on the machine. */
-  toldStart: number;
-  /** The GPUs that it has. */
+  /** The newest start that the agent may have received; 0: none, so nothing of it is on the machine. */
+  sentStart: number;
+  /** The GPUs assigned to it. */
   firstGpu: number;
   numGpus: number;
 }
 
-/** The desired phase of a container. Omits containers the agent never received. */
+/** Desired phase of a container. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
- * What ought to be of each container of a host. One that is to run is held back while any container on its GPUs, its own
- * of the start before included, is not known to have ended: a GPU never has two, whatever was lost on the way, and how
- * long a start waited for its own account is known.
+ * Returns the desired phase of each container of a host, except those the agent never received. A container that should
+ * run is held back while any container on its GPUs, including its own previous start, is not known to have ended. A GPU
+ * therefore never runs two containers, even if messages were lost, and it is known how long a start waited for its own
+ * account.
  */
 export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
   const desired = new Map<C, DesiredPhase>();
@@ -53,13 +54,13 @@ export function desiredPhases<C extends KnownContainer>(containers: readonly C[]
 }
 
 function desiredPhase(container: KnownContainer, all: readonly KnownContainer[]): DesiredPhase | null {
-  const { status, toldStart, gpuIntervals } = container;
+  const { status, sentStart, gpuIntervals } = container;
   if (status === 'RUNNING') {
-    const mayRun = toldStart === gpuIntervals || all.filter((other) => sharesGpu(container, other)).every(isAtRest);
+    const mayRun = sentStart === gpuIntervals || all.filter((other) => sharesGpu(container, other)).every(isAtRest);
     if (mayRun) return 'running';
-    return toldStart === 0 ? null : 'stopped';
+    return sentStart === 0 ? null : 'stopped';
   }
-  if (toldStart === 0) return null;
+  if (sentStart === 0) return null;
   return status === 'STOPPED' ? 'stopped' : 'absent';
 }
 
@@ -67,11 +68,11 @@ function sharesGpu(one: KnownContainer, other: KnownContainer): boolean {
   return overlaps({ first: one.firstGpu, count: one.numGpus }, { first: other.firstGpu, count: other.numGpus });
 }
 
-/** Known not to run: never sent to the agent, or seen ended after its last start. */
-function isAtRest({ phase, start, toldStart }: KnownContainer): boolean {
+/** Whether a container is known not to run: never sent to the agent, or seen ended after its last start. */
+function isAtRest({ phase, start, sentStart }: KnownContainer): boolean {
   return (
-    toldStart === 0 ||
-    (start >= toldStart &&
+    sentStart === 0 ||
+    (start >= sentStart &&
       (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED' || phase === 'EXITED' || phase === 'SAVING'))
   );
 }
@@ -82,14 +83,14 @@ export interface Stretch {
   to: Instant;
 }
 
-/** The part of `stretch` within `bounds`; null when there is none. */
+/** Returns the part of `stretch` within `bounds`; null if there is none. */
 export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
   const from = latest(stretch.from, bounds.from);
   const to = stretch.to < bounds.to ? stretch.to : bounds.to;
   return from < to ? { from, to } : null;
 }
 
-/** What is left of a stretch without those that were given back before, in order of time. */
+/** Returns what remains of a stretch without those already credited, in order of time. */
 export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] {
   const left: Stretch[] = [];
   let { from } = stretch;
@@ -102,13 +103,13 @@ export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] 
   return left;
 }
 
-/** Where a report stands beside the newest one that is known. */
+/** Position of a report relative to the newest known one. */
 export interface ReportPlace {
   session: string;
   sequence: bigint;
 }
 
-/** A report of a past run of the agent, or one that another has overtaken. */
+/** Whether a report is from a past run of the agent, or was overtaken by another. */
 export function isLate(
   report: ReportPlace,
   known: { session: string | null; sequence: bigint; pastSessions: readonly string[] },
@@ -118,14 +119,17 @@ export function isLate(
 }
 
 /**
- * Seconds without a heartbeat after which a host holds no lease of a volume any more. Agents stop what they run after 900
+ * Seconds without a heartbeat after which a host's lease of a volume ends. Agents stop their containers after 900
  * (docs/host-agent.md); stopping takes up to 300.
  */
-export const LEASE_CUT_OFF_SECONDS = 1_200n;
-/** Seconds that a gateway has to listen before it takes hosts as silent: while it was away, nobody was heard. */
+export const LEASE_EXPIRY_SECONDS = 1_200n;
+/** Seconds that a gateway must listen before it considers hosts silent: while it was down, it received no reports. */
 const LISTENING_SECONDS = 60n;
 
-/** Hosts whose last heartbeat is before this instant hold no lease any more; `since`: when the gateway began to listen. */
+/**
+ * Returns the instant before which a host's last heartbeat must be for its lease to have ended; `since`: when the
+ * gateway began to listen.
+ */
 export function silentBefore(now: Instant, since: Instant): Instant {
-  return now - since < LISTENING_SECONDS ? 0n : now - LEASE_CUT_OFF_SECONDS;
+  return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;
 }

@@ -4,28 +4,34 @@ import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
 import { type Block, overlaps } from './slices.js';
 
-/** The operator's state of a machine, or UNREACHABLE when its host agent sends no heartbeats. */
+/** The operator's state of a machine, or UNREACHABLE if its host agent sends no heartbeats. */
 export type MachineCondition = MachineState | 'UNREACHABLE';
 
-/** Whether a machine can be rented: at once, after an interruptible instance has yielded, or not at all. */
+/** Whether a machine can be rented: immediately, after an interruptible instance has yielded, or not at all. */
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
-/** `runningMode` is the mode of what runs on the machine's GPUs; null: nothing runs. Stopped ones hold only disk. */
+/**
+ * Returns the availability. `runningMode` is the mode of the running instances on the machine's GPUs; null: none.
+ * Stopped ones occupy only disk.
+ */
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
   if (runningMode === null) return 'FREE';
   return runningMode === 'INTERRUPTIBLE' ? 'PREEMPTIBLE' : 'TAKEN';
 }
 
-/** Interruptible instances yield to the other modes, not to each other. */
+/**
+ * Whether a rental in the mode may take the machine. Interruptible instances yield to the other modes, not to each
+ * other.
+ */
 export function isFreeFor(mode: PricingMode, availability: Availability): boolean {
   return availability === 'FREE' || (availability === 'PREEMPTIBLE' && mode !== 'INTERRUPTIBLE');
 }
 
-/** The block of a host's GPUs that a machine is, or an instance has. */
+/** The block of a host's GPUs that a machine or an instance occupies. */
 type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
 
-/** GPUs of a whole host on which nothing runs. */
+/** Returns the number of GPUs of a whole host without a running instance. */
 export function freeGpusOf({
   numGpus,
   liveInstances,
@@ -36,7 +42,7 @@ export function freeGpusOf({
   return liveInstances.reduce((free, each) => (each.status === 'RUNNING' ? free - each.numGpus : free), numGpus);
 }
 
-/** Of a host's instances those that run on GPUs of the machine: more than one where it overlaps smaller machines. */
+/** Returns the host's instances that run on GPUs of the machine: more than one if it overlaps smaller machines. */
 export function runningOn<T extends OnGpus & Pick<Instance, 'status'>>(machine: OnGpus, instances: readonly T[]): T[] {
   return instances.filter((instance) => instance.status === 'RUNNING' && overlaps(blockOf(machine), blockOf(instance)));
 }
@@ -47,7 +53,7 @@ function blockOf({ firstGpu, numGpus }: OnGpus): Block {
 
 /**
  * Decides whether a rental in the mode may take the machine. Returns the instances that must stop first. Refuses with
- * `code` when the machine is not listed or taken.
+ * `code` if the machine is not listed or taken.
  */
 export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
   machine: OnGpus & { id: string; state: MachineCondition; liveInstances: readonly T[] },
@@ -62,13 +68,13 @@ export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
   });
 }
 
-/** The mode that decides: one instance that does not yield is enough. Null: none runs. */
+/** Returns the decisive mode: one instance that does not yield is enough. Null: none is running. */
 function modeInTheWay(running: readonly Pick<Instance, 'mode'>[]): PricingMode | null {
   return (running.find(({ mode }) => mode !== 'INTERRUPTIBLE') ?? running[0])?.mode ?? null;
 }
 
 function unavailableBecause(state: MachineCondition, availability: Availability): string {
   if (availability !== 'NOT_LISTED') return 'taken';
-  if (state === 'UNREACHABLE') return 'not heard from';
+  if (state === 'UNREACHABLE') return 'unreachable';
   return state === 'OFFLINE' ? 'offline' : 'no longer listed';
 }

@@ -1,5 +1,5 @@
-/** Makers and families that some programs name and others leave out. */
-const OFTEN_LEFT_OUT = new Set([
+/** Makers and families that some programs name and others omit. */
+const OFTEN_OMITTED = new Set([
   'nvidia',
   'geforce',
   'amd',
@@ -13,7 +13,7 @@ const OFTEN_LEFT_OUT = new Set([
   'graphics',
 ]);
 const GB = /^(\d+)gb$/;
-/** Board memory is a little less or more than the round number it is sold by. */
+/** Board memory is slightly less or more than the round number it is sold by. */
 const VRAM_TOLERANCE = 0.15;
 const MB_PER_GB = 1_024;
 
@@ -23,17 +23,17 @@ export interface NamedModel {
   vramGb: number;
 }
 
-/** Other words of drivers that don't distinguish models here: how a board is built and cooled, and its memory. */
+/** Other words of drivers that don't distinguish models here: form factor, cooling and memory. */
 const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu|ac)$/;
 const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
 
 /**
- * The catalogue's model of a GPU that its driver calls `name`; null when none or more than one fits. Memory
+ * Returns the catalogue's model of a GPU that its driver calls `name`; null if none or more than one fits. Memory
  * distinguishes models that share a name.
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);
-  // Drivers call the SXM boards of some models by the chip alone.
+  // Drivers name the SXM boards of some models by the chip only.
   const words = new Set(named.some((word) => FORM_FACTORS.includes(word)) ? named : [...named, 'sxm']);
   const fitting = models.filter((model) => {
     const own = wordsOf(model.name);
@@ -47,12 +47,12 @@ export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: str
   return fitting.length === 1 ? fitting[0]! : null;
 }
 
-/** Words that tell apart models of one name: how a board is built, and its memory. */
+/** Words that distinguish models of one name: form factor and memory. */
 const VARIANT = /^(sxm|pcie|nvl|workstation|server|\d+gb)$/;
 
 /**
- * The models that a person or another market calls `name`: by slug, by the name for people, or by a common name for several
- * (`RTX4090`, `H100`). None for an unknown name.
+ * Returns the models that a person or another market calls `name`: by slug, by display name, or by a name common to
+ * several (`RTX4090`, `H100`). Empty for an unknown name.
  */
 export function modelsNamed<M extends NamedModel>(models: readonly M[], name: string): M[] {
   const own = models.find(({ slug }) => slug === name);
@@ -65,7 +65,7 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
   });
 }
 
-/** The slugs that names stand for, in their order; a name of none is kept, and fits no offer. */
+/** Returns the slugs that names stand for, in their order. An unknown name is kept, and fits no offer. */
 export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {
   const slugs = names.flatMap((name) => {
     const named = modelsNamed(models, name);
@@ -74,25 +74,27 @@ export function slugsOf(models: readonly NamedModel[], names: readonly string[])
   return [...new Set(slugs)];
 }
 
-/** `NVIDIA H100 SXM5` is `h100` in the variant `sxm`. */
+/** Splits a name: `NVIDIA H100 SXM5` is `h100` in the variant `sxm`. */
 function namePartsOf(name: string): { base: string; variants: string[] } {
   const words = name
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .map((word) => word.replace(/^sxm\d$/, 'sxm').replace(/^ws$/, 'workstation'))
-    .filter((word) => word !== '' && !OFTEN_LEFT_OUT.has(word));
+    .filter((word) => word !== '' && !OFTEN_OMITTED.has(word));
   return {
     base: words.filter((word) => !VARIANT.test(word)).join(''),
     variants: words.filter((word) => VARIANT.test(word)),
   };
 }
 
-/** Without makers and memory sizes; SXM4 and SXM5 are both SXM, Workstation and WS the same. */
+/**
+ * Returns the words of a name without makers and memory sizes; SXM4 and SXM5 are both SXM, Workstation and WS the same.
+ */
 function wordsOf(name: string): string[] {
   return name
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '' && !OFTEN_LEFT_OUT.has(word) && !GB.test(word))
+    .filter((word) => word !== '' && !OFTEN_OMITTED.has(word) && !GB.test(word))
     .map((word) => word.replace(/^sxm\d$/, 'sxm').replace(/^ws$/, 'workstation'));
 }
 

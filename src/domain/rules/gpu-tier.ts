@@ -1,4 +1,4 @@
-/** The tiers of GPU models, each with its spelling in REST answers and CSV files. */
+/** Tiers of GPU models, each with its spelling in REST responses and CSV files. */
 export const GPU_TIER_SLUGS = {
   FLAGSHIP: 'flagship',
   DATACENTER: 'datacenter',

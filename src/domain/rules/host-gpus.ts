@@ -1,29 +1,33 @@
 import { DomainError } from './errors.js';
 import { ALL_SIZES, MAX_HOST_GPUS, WHOLE } from './slices.js';
 
-/** A GPU of a host, at its place there: what runs on it is told by its UUID, whatever order the host finds it in. */
+/**
+ * A GPU of a host, at its place there. Containers refer to it by UUID, regardless of the order in which the host finds
+ * GPUs.
+ */
 export interface HostGpu {
   uuid: string;
-  /** Slug. */
+  /** Slug of the model. */
   model: string;
-  /** Its processors; left out: not known. */
+  /** Processors near it; undefined: not known. */
   cpus?: readonly number[] | undefined;
 }
 
-/** A host's GPUs by place, and the places of those that are not there. */
+/** A host's GPUs by place, and the places of missing GPUs. */
 export interface HostLayout {
   gpus: readonly HostGpu[];
   missing: readonly number[];
 }
 
 /**
- * The layout of a host that has the GPUs `found`, in the order that its agent gives them: those of one model side by
- * side. While something is rented there, each GPU keeps its place of `before`, and a new one of the same model gets the
- * place of one that is gone. Refuses with invalid_request more GPUs than there are places then, and no GPU at all.
+ * Returns the layout of a host that has the GPUs `found`, in the order its agent reports them, with GPUs of one model
+ * side by side. While an instance is rented there, each GPU keeps its place of `before`, and a new one of the same
+ * model takes the place of a missing one. Refuses with invalid_request more GPUs than there are places, and an empty
+ * list.
  */
 export function layoutOf(hostId: string, found: readonly HostGpu[], before: readonly HostGpu[] | null): HostLayout {
-  if (found.length === 0) throw invalid('no GPU was found; the driver must be installed and nvidia-smi must list it');
-  if (found.length > MAX_HOST_GPUS) throw invalid(`a host has 1 to ${MAX_HOST_GPUS} GPUs; ${found.length} were found`);
+  if (found.length === 0) throw invalid('no GPUs found; install the driver and check that nvidia-smi lists them');
+  if (found.length > MAX_HOST_GPUS) throw invalid(`a host must have 1 to ${MAX_HOST_GPUS} GPUs; found ${found.length}`);
   if (before === null) return { gpus: sideBySide(found), missing: [] };
   const added = found.filter(({ uuid }) => !before.some((known) => known.uuid === uuid));
   const missing: number[] = [];
@@ -39,7 +43,7 @@ export function layoutOf(hostId: string, found: readonly HostGpu[], before: read
   return { gpus, missing };
 }
 
-/** Places of GPUs that are not among the UUIDs. */
+/** Returns the places of GPUs that are not among the UUIDs. */
 export function missingOf(gpus: readonly Pick<HostGpu, 'uuid'>[], uuids: readonly string[]): number[] {
   return gpus.flatMap(({ uuid }, place) => (uuids.includes(uuid) ? [] : [place]));
 }
@@ -51,16 +55,16 @@ function sideBySide(gpus: readonly HostGpu[]): HostGpu[] {
 
 function foreign(hostId: string, before: readonly HostGpu[], found: readonly HostGpu[]): DomainError {
   const [was, is] = [before, found].map((gpus) => countedModels(gpus).join(' and '));
-  return invalid(`host ${hostId} has instances on ${was}; found were ${is}`);
+  return invalid(`host ${hostId} has instances on ${was}, but found ${is}`);
 }
 
-/** Each model with its number: `8 x h100-sxm`. */
+/** Counts the GPUs of each model: `8 x h100-sxm`. */
 export function countedModels(gpus: readonly HostGpu[]): string[] {
   const models = [...new Set(gpus.map(({ model }) => model))];
   return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`);
 }
 
-/** What an operator types: `all`, `whole`, or sizes such as `1,2`. Refuses with invalid_request. */
+/** Reads an operator's input: `all`, `whole`, or sizes such as `1,2`. Refuses with invalid_request. */
 export function readSizes(text: string): number[] {
   if (text === 'all') return [...ALL_SIZES];
   const sizes = text.split(',').map((each) => (each.trim() === 'whole' ? WHOLE : sizeOf(each.trim())));
@@ -70,10 +74,10 @@ export function readSizes(text: string): number[] {
 function sizeOf(text: string): number {
   const size = Number(text);
   if (size > 0 && ALL_SIZES.includes(size)) return size;
-  throw invalid('--slices must be all, whole, or sizes of 1, 2, 4, 8 and whole with commas between, such as 1,2');
+  throw invalid('--slices must be all, whole, or sizes out of 1, 2, 4, 8 and whole separated by commas, such as 1,2');
 }
 
-/** As an operator types them. */
+/** Formats sizes as operators type them. */
 export function formatSizes(sizes: readonly number[]): string {
   if (ALL_SIZES.every((size) => sizes.includes(size))) return 'all';
   return [...sizes]

@@ -2,45 +2,53 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** A renter is told so long before an instance stops because it is idle. */
+/** How long before an idle instance stops its renter is notified, in seconds. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;
 const SECONDS_PER_MINUTE = 60n;
 
-/** What is known of a running instance that is to stop when it is idle. Every instant is one of the gateways' clock. */
+/** What is known of a running instance that stops when idle. Every instant is on the gateways' clock. */
 export interface IdleWatch {
   minutes: number;
-  /** When that was asked for, or changed. */
-  askedAt: Instant;
-  /** When a report was received that it is not busy, and no later one said otherwise; null while it is busy, or nobody knows. */
+  /** When the setting was made or changed. */
+  setAt: Instant;
+  /**
+   * Time of the first report that it is not busy with no later one to the contrary; null while it is busy or its load
+   * is unknown.
+   */
   quietSince: Instant | null;
-  /** When somebody was last seen connected. */
+  /** When a client was last seen connected. */
   activeAt: Instant | null;
-  /** When its machine was last heard from. */
-  heardAt: Instant | null;
-  /** When its machine was heard again after it was last out of reach. */
+  /** When its machine last reported. */
+  seenAt: Instant | null;
+  /** When its machine reported again after it was last unreachable. */
   backAt: Instant | null;
-  /** Of the last warning: since when the instance was idle, and when it was given. */
+  /** For the last warning: start of the idle time, and time of the warning. */
   warnedOf: Instant | null;
   warnedAt: Instant | null;
 }
 
-/** `stopsAt`: when it stops if nothing happens until then. */
+/** A decision about an instance. `stopsAt`: when it stops if it stays idle. */
 export interface IdleDecision {
   does: 'wait' | 'warn' | 'stop';
   since: Instant;
   stopsAt: Instant;
 }
 
-/** Since when nothing happens on the instance; null while something does, or nobody knows: what is not known is never idle. */
+/**
+ * Returns the start of the idle time; null while the instance is busy or its load is unknown: unknown never counts as
+ * idle.
+ */
 export function idleSince(watch: Omit<IdleWatch, 'minutes' | 'warnedOf' | 'warnedAt'>, now: Instant): Instant | null {
-  const { askedAt, quietSince, activeAt, heardAt, backAt } = watch;
-  if (quietSince === null || heardAt === null || heardAt < now - UNREACHABLE_AFTER_SECONDS) return null;
-  return latest(askedAt, quietSince, activeAt ?? askedAt, backAt ?? askedAt);
+  const { setAt, quietSince, activeAt, seenAt, backAt } = watch;
+  if (quietSince === null || seenAt === null || seenAt < now - UNREACHABLE_AFTER_SECONDS) return null;
+  return latest(setAt, quietSince, activeAt ?? setAt, backAt ?? setAt);
 }
 
-/** What to do now; null while it is not idle. It is never stopped without a warning IDLE_WARNING_SECONDS before. */
+/**
+ * Returns what to do now; null while it is not idle. It is never stopped without a warning IDLE_WARNING_SECONDS before.
+ */
 export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null {
   const since = idleSince(watch, now);
   if (since === null) return null;
@@ -52,12 +60,15 @@ export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null 
   return { does: now >= dueAt - IDLE_WARNING_SECONDS ? 'warn' : 'wait', since, stopsAt };
 }
 
-/** Refuses with invalid_request what nobody could see: a machine without a host agent, or with one of an earlier version. */
+/**
+ * Refuses with invalid_request an instance whose load can't be observed: on a machine without a host agent, or with an
+ * older one.
+ */
 export function checkIdleWatch(
   { id, watchesLoad }: { id: string; watchesLoad: boolean },
   minutes: number | null | undefined,
 ): void {
   if (minutes === null || minutes === undefined || watchesLoad) return;
-  const message = `stopWhenIdle can't be had on machine ${id}: it has no host agent that says how busy its GPUs are`;
+  const message = `stopWhenIdle is not available on machine ${id}: it has no host agent that reports GPU load`;
   throw new DomainError('invalid_request', message, { field: 'stopWhenIdle' });
 }

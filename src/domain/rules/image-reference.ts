@@ -1,6 +1,7 @@
 /**
- * The grammar of an image reference: that of the OCI distribution project's reference library, with its digests. A port is at
- * most 65535, and a name is not 64 hexadecimal digits, which engines take for an id. A template's slug matches too.
+ * The grammar of an image reference: that of the OCI distribution project's reference library, with its digests. A port
+ * is at most 65535, and a name is not 64 hexadecimal digits, which engines take for an id. A template's slug matches
+ * too.
  */
 const COMPONENT = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
 const HOST = `(?:${COMPONENT}(?:\\.${COMPONENT})*|\\[[a-fA-F0-9:]+\\])`;
@@ -13,5 +14,5 @@ export const IMAGE_REFERENCE = new RegExp(
   `^(?![a-f0-9]{64}(?:[:@]|$))(?:${HOST}(?::${PORT})?/)?${PATH_COMPONENT}(?:/${PATH_COMPONENT})*(?::${TAG})?(?:@${DIGEST})?$`,
 );
 
-/** The host of a registry in small letters, with its port where it has one. */
+/** A registry's host in lower case, with an optional port. */
 export const REGISTRY_HOST = new RegExp(`^(?=[^A-Z]*$)${HOST}(?::${PORT})?$`);

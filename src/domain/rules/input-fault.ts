@@ -1,17 +1,17 @@
-/** Characters of a caller's own name that a message quotes. */
+/** Maximum characters of a caller's own name that a message quotes. */
 const MAX_QUOTED = 40;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-/** How the fields' own messages begin; others are those of the library. */
+/** Beginning of the fields' own messages; others are those of the library. */
 const OWN_MESSAGE = /^(must|has) /;
 
-/** What a schema found wrong with a value, and where in it. */
+/** What a schema found wrong with a value, and its path. */
 export interface InputIssue {
   path: readonly PropertyKey[];
   message: string;
 }
 
 /**
- * Names the value at fault and says what is wrong: the entry of a list where the schema says what it must be, else the whole
+ * Names the invalid value and the fault: an entry of a list if the schema says what it must be, otherwise the whole
  * field with its bounds (`must`). Values are never quoted, because they may be secrets.
  */
 export function inputFault(name: string, must: string, issues: readonly InputIssue[]): string {

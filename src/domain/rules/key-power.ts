@@ -3,22 +3,25 @@ import { areWithin } from './networks.js';
 import type { Scope, Scopes } from './scopes.js';
 import type { Instant } from './time.js';
 
-/** What bounds a key; null: nothing does. */
+/** The bounds of a key; null: unbounded. */
 export interface KeyPower {
   scopes: Scopes;
-  /** The first second at which it is refused. */
+  /** The first second at which it is rejected. */
   expiresAt: Instant | null;
-  /** Where it may be used from. */
+  /** Networks from which it may be used. */
   networks: readonly string[] | null;
 }
 
-/** Everything, from everywhere, for ever: the keys that have no bounds. */
+/** A key without bounds. */
 export const FULL_POWER: KeyPower = { scopes: null, expiresAt: null, networks: null };
 
-/** Why a key that is known is not accepted. */
+/** Why a known key is rejected. */
 export type KeyFault = 'expired' | 'network';
 
-/** Null where the key may be used at this second from this address. `isInside`: whether its networks hold the address. */
+/**
+ * Returns why the key may not be used at this second from this address; null if it may. `isInside`: whether its
+ * networks contain the address.
+ */
 export function keyFaultOf(
   { expiresAt, networks }: KeyPower,
   now: Instant,
@@ -29,16 +32,16 @@ export function keyFaultOf(
 }
 
 /**
- * What a key gets that another one creates: what is left out is as the creator's, and nothing may reach beyond it.
- * Refuses with forbidden.
+ * Returns the bounds of a key that another key creates: omitted ones are the creator's, and none may exceed the
+ * creator's. Refuses with forbidden.
  */
 export function powerOfNewKey(creator: KeyPower, wanted: Partial<KeyPower>): KeyPower {
   const { scopes = null, expiresAt = null, networks = null } = wanted;
   if (scopes !== null && creator.scopes !== null) checkScopes(scopes, creator.scopes);
   if (expiresAt !== null && creator.expiresAt !== null && expiresAt > creator.expiresAt)
-    throw beyond('expiresAt', 'it would be accepted longer than the key that creates it');
+    throw beyond('expiresAt', 'it would be valid longer than the creating key');
   if (networks !== null && creator.networks !== null && !areWithin(networks, creator.networks))
-    throw beyond('networks', 'it could be used from networks that the key that creates it is refused from');
+    throw beyond('networks', 'it could be used from networks that the creating key is rejected from');
   return {
     scopes: scopes ?? creator.scopes,
     expiresAt: expiresAt ?? creator.expiresAt,
@@ -48,12 +51,11 @@ export function powerOfNewKey(creator: KeyPower, wanted: Partial<KeyPower>): Key
 
 function checkScopes(wanted: readonly Scope[], has: readonly Scope[]): void {
   const missing = wanted.find((scope) => !has.includes(scope));
-  if (missing !== undefined)
-    throw beyond('scopes', `the key that creates it lacks the scope ${missing} itself`, missing);
+  if (missing !== undefined) throw beyond('scopes', `the creating key lacks the scope ${missing}`, missing);
 }
 
 function beyond(field: string, why: string, scope?: Scope): DomainError {
-  return new DomainError('forbidden', `${field} must not reach beyond the key that asks: ${why}`, {
+  return new DomainError('forbidden', `${field} must not exceed that of the creating key: ${why}`, {
     field,
     ...(scope && { scope }),
   });

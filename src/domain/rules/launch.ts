@@ -1,15 +1,15 @@
 import { DomainError, type ErrorCode } from './errors.js';
 import type { PricingMode } from './price-rule.js';
 
-/** When a container whose command ended is started again. */
+/** When to restart a container whose command ended. */
 export const RESTART_POLICIES = ['ALWAYS', 'ON_FAILURE', 'NEVER'] as const;
 export type RestartPolicy = (typeof RESTART_POLICIES)[number];
 
-/** What becomes of the instance once its command has ended and is not started again. */
+/** What to do with the instance once its command has ended and is not restarted. */
 export const EXIT_ACTIONS = ['KEEP', 'STOP', 'DESTROY'] as const;
 export type ExitAction = (typeof EXIT_ACTIONS)[number];
 
-/** A secret of the account that the container gets, either as a variable or as a file below /run/secrets. */
+/** A secret of the account passed to the container, either as a variable or as a file below /run/secrets. */
 export interface LaunchSecret {
   /** Name of the secret. */
   secret: string;
@@ -17,14 +17,14 @@ export interface LaunchSecret {
   file?: string | null;
 }
 
-/** A port that a program in the container serves HTTP on. */
+/** A port on which a program in the container serves HTTP. */
 export interface LaunchPort {
   port: number;
-  /** For people, such as JupyterLab. */
+  /** Display name, such as JupyterLab. */
   name?: string | null;
 }
 
-/** What a renter runs, beside template and disk. A member left out has its default and is not stored. */
+/** A renter's workload, in addition to template and disk. An omitted member has its default and is not stored. */
 export interface Launch {
   name?: string;
   env?: Record<string, string>;
@@ -32,7 +32,7 @@ export interface Launch {
   entrypoint?: string[];
   command?: string[];
   ports?: LaunchPort[];
-  /** Ports that are reached by TCP, at ports of the gateways' own. */
+  /** Ports reached by TCP, through ports of the gateways. */
   tcpPorts?: number[];
   registryLogin?: string;
   restart?: RestartPolicy;
@@ -40,7 +40,7 @@ export interface Launch {
 }
 
 const DOCKER_HUB = 'docker.io';
-/** Variables that the service sets, which a launch can't. */
+/** Variables that the service sets and a launch must not. */
 const RESERVED_VARIABLES = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS)$/;
 
 /** Refuses with invalid_request members that contradict each other. */
@@ -48,22 +48,22 @@ export function checkLaunch(
   { env = {}, secrets = [], ports = [], tcpPorts = [], restart = 'ALWAYS', onExit = 'KEEP' }: Launch,
   mode: PricingMode,
 ): void {
-  // Nobody decides at that moment whether to pay for leaving the term early.
+  // At that moment nobody can decide whether to pay for leaving the term early.
   if (onExit === 'DESTROY' && mode === 'RESERVED')
     throw refusal(
       'onExit',
-      'a reserved instance can not be destroyed at the end of its command: that may cost its discount',
+      "a reserved instance can't be destroyed when its command ends, because that may cost its discount",
     );
   if (onExit !== 'KEEP' && restart === 'ALWAYS')
     throw refusal(
       'onExit',
-      'a command that is always started again never stops or destroys its instance: choose another restart',
+      'a command that is always restarted never stops or destroys its instance; choose another restart',
     );
   const places = secrets.map(({ variable, file }) => variable ?? `/run/secrets/${file}`);
   const repeated = firstRepeated([...Object.keys(env), ...places]);
   if (repeated !== undefined) throw refusal('secrets', `secrets must not set ${repeated} twice`);
   const reserved = [...Object.keys(env), ...places].find((name) => RESERVED_VARIABLES.test(name));
-  if (reserved !== undefined) throw refusal('env', `env must not set ${reserved}: the service sets it`);
+  if (reserved !== undefined) throw refusal('env', `env must not set ${reserved}, which the service sets`);
   const port = firstRepeated(ports.map((each) => each.port));
   if (port !== undefined) throw refusal('ports', `ports must not name port ${port} twice`);
   const tcpPort = firstRepeated(tcpPorts);
@@ -71,8 +71,8 @@ export function checkLaunch(
 }
 
 /**
- * Refuses a launch that the machine's host agent is too old for: it would start the container without what it does not
- * understand. Name, variables, command and ports every agent understands.
+ * Refuses a launch that the machine's host agent is too old for: it would start the container without the parts it does
+ * not understand. Every agent understands name, variables, command and ports.
  */
 export function checkAgent(
   { id, hasOldAgent }: { id: string; hasOldAgent: boolean },
@@ -80,16 +80,16 @@ export function checkAgent(
   code: ErrorCode,
 ): void {
   if (!hasOldAgent || !needsAgent(launch)) return;
-  const message = `the host agent of machine ${id} is too old for an entrypoint, secrets, a registry login and a restart policy`;
+  const message = `the host agent of machine ${id} is too old for an entrypoint, secrets, a registry login or a restart policy`;
   throw new DomainError(code, message, { reason: 'host_agent' });
 }
 
-/** Whether a host agent of a version before launches would start the container without part of it. */
+/** Whether a host agent that predates launches would start the container without part of it. */
 export function needsAgent({ entrypoint, secrets, registryLogin, restart }: Launch): boolean {
   return [entrypoint, secrets, registryLogin, restart].some((member) => member !== undefined);
 }
 
-/** The registry that an image is pulled from, as container engines read its name. */
+/** Returns the registry that an image is pulled from, as container engines read its name. */
 export function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const namesRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || /[A-Z]/.test(first));
@@ -97,7 +97,7 @@ export function registryOf(image: string): string {
   return registry === 'index.docker.io' ? DOCKER_HUB : registry;
 }
 
-/** The secrets that a start needs, by name; each once. */
+/** Returns the names of the secrets that a start needs, without duplicates. */
 export function secretsOf({ secrets = [], registryLogin }: Launch): string[] {
   const names = secrets.map(({ secret }) => secret);
   return [...new Set(registryLogin === undefined ? names : [...names, registryLogin])];

@@ -3,41 +3,41 @@ import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from './slic
 /** GPUs of a host as bits: bit `p` stands for the one at place `p`. */
 export type GpuBits = number;
 
-/** A block that is sold, as it is on every host of its layout. */
+/** A block for sale, as on every host of its layout. */
 export interface LaidBlock extends Block {
   gpu: string;
-  /** What follows the host's id in that of the machine; empty for the whole host. */
+  /** Suffix of the machine's id after the host's id; empty for the whole host. */
   suffix: string;
   bits: GpuBits;
-  /** Larger blocks in which it lies and of which no GPU is missing, largest first. */
+  /** Larger blocks that contain it and have no missing GPU, largest first. */
   around: readonly { bits: GpuBits; count: number }[];
   nested: Nested;
 }
 
 /**
- * How many of a block's GPUs are also in a smaller one that is sold, by the size of the next smaller one (`within`; 0:
- * in none). Equal ones are one object.
+ * How many of a block's GPUs are also in a smaller block for sale, by the size of the next smaller one (`within`; 0: in
+ * none). Equal ones share one object.
  */
 export type Nested = readonly { within: number; gpus: number }[];
 
-/** The blocks of a host by what they depend on; one object for all hosts that are alike. */
+/** The blocks of a host, by what they depend on; hosts that are alike share one object. */
 export interface Layout {
   numGpus: number;
   blocks: readonly LaidBlock[];
 }
 
-/** GPUs [first, first + count) as bits. */
+/** Returns the GPUs [first, first + count) as bits. */
 export function bitsOf({ first, count }: Block): GpuBits {
   return ((1 << count) - 1) << first;
 }
 
-/** A machine of one model that is rented whole; `numGpus` are at most 30. */
+/** Returns the layout of a machine of one model that is rented as a whole; `numGpus` must be at most 30. */
 export function wholeLayout(gpu: string, numGpus: number): Layout {
   const models = Array.from({ length: numGpus }, () => gpu);
   return layoutOf(models, WHOLE_ONLY);
 }
 
-/** As the members of a SlicedHost. */
+/** Returns the layout of a host with these members of a SlicedHost. */
 export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
   const gone = missing.map((first) => ({ first, count: 1 }));
   const isThere = (block: Block) => !gone.some((each) => overlaps(each, block));
@@ -67,7 +67,7 @@ function nestedIn(block: Block, sold: readonly Block[]): Nested {
 
 const nests = new Map<string, Nested>();
 
-/** There are few: they are made of the sizes of blocks. */
+/** Returns the one shared object for equal values. There are few, because they depend on block sizes only. */
 function oneOf(nested: Nested): Nested {
   const text = nested.map(({ within, gpus }) => `${within}:${gpus}`).join();
   const known = nests.get(text);
@@ -75,7 +75,7 @@ function oneOf(nested: Nested): Nested {
   return known ?? nested;
 }
 
-/** As `nested`, where blocks of less than `least` GPUs are not offered. */
+/** Returns `nested` as if blocks of fewer than `least` GPUs were not offered. */
 export function nestedFrom(nested: Nested, least: number): Nested {
   if (least === 0 || nested.every(({ within }) => within === 0 || within >= least)) return nested;
   const kept = nested.filter(({ within }) => within >= least);
@@ -83,15 +83,15 @@ export function nestedFrom(nested: Nested, least: number): Nested {
   return oneOf([{ within: 0, gpus }, ...kept]);
 }
 
-/** What runs on a host: the GPUs of instances that stay, and of each that yields. */
+/** Running instances of a host: the GPUs of those that stay, and of each that yields. */
 export interface RunningBits {
   taken: GpuBits;
   yielding: readonly GpuBits[];
 }
 
 /**
- * The mode that decides whether a block is free: one instance on it that does not yield is enough. Null: nothing runs
- * there.
+ * Returns the decisive mode for whether a block is free: one instance on it that does not yield is enough. Null: none
+ * is running there.
  */
 export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: RunningBits) {
   if ((taken & bits) !== 0) return 'ON_DEMAND';
@@ -99,9 +99,9 @@ export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: R
 }
 
 /**
- * The size of the larger free block that a rental of this one breaks, 0 when it breaks none: of the largest aligned block,
- * or the whole run of its model, in which it lies and where nothing else runs. What is small already is broken first, so
- * that large blocks stay whole.
+ * Returns the size of the larger free block that a rental of this one breaks; 0 if it breaks none. That is the largest
+ * aligned block, or the whole run of its model, that contains this one and has no other running instance. Small blocks
+ * are broken first, so that large ones stay whole.
  */
 export function breaksOf({ bits, around }: LaidBlock, { taken, yielding }: RunningBits): number {
   let others = taken;

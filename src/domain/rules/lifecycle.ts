@@ -8,8 +8,9 @@ import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } f
 import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
- * The life of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike all other rules, these steps change the rows they
- * are given and note every change in `RowChanges`; they read nothing else and return nothing but their answer.
+ * The life of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other rules,
+ * these steps change the rows they are given and record every change in `RowChanges`. They read nothing else and return
+ * only their result.
  */
 
 /** Eight hexadecimal digits. */
@@ -42,20 +43,20 @@ export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
-  /** Volumes that are not deleted. */
+  /** Volumes, except deleted ones. */
   liveVolumes: number;
   deployedInstances: number;
-  /** The second credit ran out; null again once a credit lifts the balance above zero. */
+  /** When credit ran out; null again once a credit lifts the balance above zero. */
   exhaustedAt: Instant | null;
   /** End of the grace period that began at exhaustedAt. */
   diskDeleteAt: Instant | null;
-  /** The second at which the next exhaustion or end of grace falls; null when none will. */
+  /** When the next exhaustion or end of grace is due; null for never. */
   dueAt: Instant | null;
-  /** Not after the first second at which a deadline or a limit ends something; may be before it. */
+  /** Lower bound of the first second at which a deadline or a limit ends something. */
   deadlineAt: Instant | null;
-  /** How many of its keys have a monthly limit. */
+  /** Number of its keys with a monthly limit. */
   limitedKeys: number;
-  /** Of an account with a monthly limit, or a key with one: what is needed to know when it is reached. */
+  /** What determining the limits' times needs, for an account with a monthly limit or a key with one. */
   limited?: Limited;
 }
 
@@ -65,7 +66,7 @@ export interface Limited {
   live: Instance[];
 }
 
-/** What is changed by steps needs `limited` first. */
+/** Whether steps on the account need `limited`. */
 export function hasMonthlyLimits({
   monthlyLimit,
   limitedKeys,
@@ -78,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The host of the machine, and the place of the first of its GPUs there. */
+  /** Host of the machine, and the place of its first GPU there. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -87,28 +88,28 @@ export interface Instance {
   region: string;
   template: string;
   diskGb: number;
-  /** GB of the host's disk that its volumes take, beside diskGb. */
+  /** GB of the host's disk used by its volumes, in addition to diskGb. */
   volumeGb: number;
   mode: PricingMode;
   gpuRate: Rate;
   diskRate: Rate;
   onDemandRate: Rate;
   createdAt: Instant;
-  /** Up to a second ahead of the clock: a start within a second that is sold begins after it. */
+  /** Up to one second ahead of the clock: a start within a second that was already sold begins after it. */
   runningSince: Instant | null;
   /** The end of the second it stopped in. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
-  /** It stops at this second, if it runs then; null again once that is over. */
+  /** When it stops, if it is running then; null again afterwards. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
-  /** What it may cost; null for no limit. */
+  /** Spend limit; null for no limit. */
   spendLimit: Micro | null;
-  /** When that was reached; null again once the limit is changed. */
+  /** When the spend limit was reached; null again once the limit is changed. */
   limitReachedAt: Instant | null;
-  /** Minutes without load and connections after which it stops; null: it does not. */
+  /** Minutes without load and connections after which it stops; null: never. */
   stopWhenIdle: number | null;
-  /** The API keys that deployed it, and that began its last run; null for the operator. */
+  /** API keys that deployed it, and that began its last run; null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
   stopReason: StopReason | null;
@@ -116,9 +117,12 @@ export interface Instance {
   gpuIntervals: number;
   reservedUntil: Instant | null;
   earlyExitUnits: Units;
-  /** While it runs after it sent another instance away: its GPU seconds are paid for until then, whatever ends it. */
+  /**
+   * Set while it runs after preempting another instance: its GPU seconds are charged until then, regardless of how it
+   * ends.
+   */
   minimumUntil: Instant | null;
-  /** What the rests of such minimums came to. */
+  /** Total of the remainders of such minimums. */
   minimumUnits: Units;
 }
 
@@ -126,44 +130,44 @@ export interface Instance {
 export interface UsageInterval {
   instanceId: string;
   resource: 'GPU' | 'DISK';
-  /** Counts the instance's intervals of the resource from 1. */
+  /** Number of the interval among the instance's intervals of the resource, from 1. */
   ordinal: number;
   rate: Rate;
   startedAt: Instant;
   endedAt: Instant | null;
-  /** The instance's, when the interval began. */
+  /** The instance's minimumUntil when the interval began. */
   minimumUntil: Instant | null;
-  /** The API key that began it, whose limit counts it. */
+  /** API key that began it, whose limit counts it. */
   keyId: string | null;
-  /** Why it ended; null while it is open, and where an earlier version ended it. */
+  /** Why it ended; null while it is open, and if an earlier version ended it. */
   stopReason: StopReason | null;
 }
 
-/** An account's own disk. What is charged follows from its sizes, one interval each. */
+/** An account's own disk. It is charged by its sizes, one interval each. */
 export interface Volume {
   id: string;
   accountId: string;
   name: string;
   sizeGb: number;
-  /** Locked when it was created, per GB. */
+  /** Rate per GB, locked at creation. */
   gbRate: Rate;
-  /** The API key that created it; null for the operator. */
+  /** API key that created it; null for the operator. */
   keyId: string | null;
   createdAt: Instant;
   /** The end of the second it was deleted in. */
   deletedAt: Instant | null;
   deleteReason: StopReason | null;
-  /** Number and begin of the interval of its present size, and the API key that began it, whose limit counts it. */
+  /** Number and start of the interval of its current size, and the API key that began it, whose limit counts it. */
   sizes: number;
   sizedAt: Instant;
   sizeKeyId: string | null;
 }
 
-/** A volume that begins, with what opens its repository, sealed: `\x` and hexadecimal digits. */
+/** A new volume, with the password of its repository, sealed: `\x` and hexadecimal digits. */
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository it begins as, and the snapshot of that which it starts from; null for an empty one. */
+  /** The volume whose repository it copies, and the snapshot of it to start from; null for an empty one. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
@@ -171,7 +175,7 @@ export interface NewVolume extends Volume {
 /** Seconds [startedAt, endedAt) of a volume at one size; endedAt is null while it is open. */
 export interface VolumeInterval {
   volumeId: string;
-  /** Counts the volume's sizes from 1. */
+  /** Number of the size among the volume's sizes, from 1. */
   ordinal: number;
   sizeGb: number;
   rate: Rate;
@@ -180,7 +184,7 @@ export interface VolumeInterval {
   keyId: string | null;
 }
 
-/** An immutable money movement: credits are positive, charges negative. */
+/** An immutable movement of money: credits are positive, charges negative. */
 export interface LedgerEntry {
   id: string;
   accountId: string;
@@ -224,30 +228,30 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * What a step needs: the account, the second it happens in, and where it notes its changes. What begins takes the
- * second from `at`; what ends does so at `end`.
+ * Inputs of a step: the account, its second, and where to record changes. Beginnings take the second from `at`; ends
+ * take place at `end`.
  */
 export interface Step extends Second {
   account: Account;
   changes: RowChanges;
 }
 
-/** What a start takes over of its machine. */
+/** What a start takes over from its machine. */
 export interface Takeover {
-  /** The end of the last second that was sold of the machine; null when none was. */
+  /** The end of the machine's last sold second; null if none was sold. */
   soldUntil: Instant | null;
-  /** Interruptible instances had to leave. */
+  /** Whether interruptible instances had to yield. */
   preempts: boolean;
 }
 
-/** The states each action is allowed in; every other pair is refused. */
+/** The states in which each action is allowed; any other combination is refused. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
   DESTROY: ['RUNNING', 'STOPPED'],
 };
 
-/** Refuses with action_failed. */
+/** Refuses with action_failed an action that is not allowed in the status. */
 export function checkAllowed(action: InstanceActionKind, status: InstanceStatus): void {
   if (ALLOWED_FROM[action].includes(status)) return;
   throw new DomainError(
@@ -256,20 +260,23 @@ export function checkAllowed(action: InstanceActionKind, status: InstanceStatus)
   );
 }
 
-/** False: nothing is due. What falls due at a second happens once that second is over: its credits and actions count first. */
+/**
+ * Whether something is due. What is due at a second happens once that second is over: its credits and actions count
+ * first.
+ */
 export function isDue(account: Pick<Account, 'dueAt' | 'deadlineAt'>, now: Instant): boolean {
   const next = earliest(account.dueAt, account.deadlineAt);
   return next !== null && next < now;
 }
 
-/** When credit runs out at the present burn, or ran out; null when it never will. */
+/** Returns when credit runs out at the current burn rate, or ran out; null for never. */
 export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt' | 'dueAt'>): Instant | null {
   return exhaustedAt ?? dueAt;
 }
 
 /**
- * When its instances are destroyed and its volumes deleted: the end of the present grace period, or of the one to come;
- * null when there are none.
+ * Returns when its instances are destroyed and its volumes deleted: the end of the current or the next grace period;
+ * null if there are none.
  */
 export function diskDeleteAtOf(
   account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances' | 'liveVolumes'>,
@@ -280,10 +287,10 @@ export function diskDeleteAtOf(
   return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
 }
 
-/** When an instance ends by itself; null for never. */
+/** When an instance ends automatically; null for never. */
 export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
 
-/** What an instance is deployed with. */
+/** Terms of a deploy. */
 export interface NewInstance
   extends LockedRates,
     Deadlines,
@@ -294,7 +301,7 @@ export interface NewInstance
   takeover: Takeover;
 }
 
-/** A new instance begins: running, its GPU and disk intervals open. */
+/** Creates a running instance with open GPU and disk intervals. */
 export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...terms }: NewInstance): Instance {
   const instance: Instance = {
     id,
@@ -348,22 +355,24 @@ function begin(step: Step, instance: Instance, takeover: Takeover): void {
   openGpu(step, instance, takeover);
 }
 
-/** Moves, sets or takes away when the instance ends by itself. */
+/** Sets, moves or removes when the instance ends automatically. */
 export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt }: Deadlines): void {
   instance.stopAt = stopAt;
   instance.destroyAt = destroyAt;
   step.changes.updated.add(instance);
-  noteEnds(step, instance);
+  updateDeadline(step, instance);
 }
 
-/** Unlike a deadline it changes no second that can be computed: whether an instance is idle is observed. */
+/**
+ * Sets the idle minutes. Unlike a deadline, they imply no computable second: whether an instance is idle is observed.
+ */
 export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
   instance.stopWhenIdle = minutes;
   changes.updated.add(instance);
 }
 
-/** An instance ends by itself at its deadlines and its limit. */
-export function noteEnds({ account, changes }: Step, instance: Instance): void {
+/** Updates the account's next deadline with those of an instance. */
+export function updateDeadline({ account, changes }: Step, instance: Instance): void {
   account.deadlineAt = earliest(account.deadlineAt, ...endsOf(instance));
   changes.accounts.add(account);
 }
@@ -372,7 +381,7 @@ export function endsOf(instance: Instance): (Instant | null)[] {
   return [instance.stopAt, instance.destroyAt, instanceLimitAt(instance)];
 }
 
-/** `keyId`: the API key that starts it. `volumeGb`: what its volumes take of the host from now on. */
+/** Starts an instance. `keyId`: the API key of the request. `volumeGb`: space that its volumes now need on the host. */
 export function start(
   step: Step,
   instance: Instance,
@@ -400,7 +409,7 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
 }
 
 /**
- * Closes both intervals and charges an early exit where the reserved term is not over. `reason` is why a running one
+ * Closes both intervals, and charges an early exit if the reserved term is not over. `reason` is why a running one
  * stops.
  */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
@@ -426,18 +435,20 @@ export function destroy(step: Step, instance: Instance, reason: StopReason): voi
   changeBurn(step, -instance.diskRate, end, instance.keyId);
 }
 
-/** The instant at which a destroy in this second ends the instance. */
+/** Returns the instant at which a destroy in this second ends the instance. */
 export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
   const from = instance.runningSince ?? instance.stoppedAt ?? instance.createdAt;
   return endOfInstance(step, instance, from, instance.destroyAt);
 }
 
-/** The instant at which a stop in this second ends the run. */
+/** Returns the instant at which a stop in this second ends the run. */
 export function stopEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
   return endOfInstance(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
 }
 
-/** A credit (positive) or an adjustment (either sign). A balance lifted above zero ends the grace period. */
+/**
+ * Books a credit (positive) or an adjustment (positive or negative). A balance lifted above zero ends the grace period.
+ */
 export function credit(step: Step, entry: LedgerEntry): void {
   const { account, at, changes } = step;
   advance(account, at);
@@ -450,7 +461,10 @@ export function credit(step: Step, entry: LedgerEntry): void {
   changeBurn(step, 0n, at, null);
 }
 
-/** Refuses the account's keys and stops what it runs. `live` are its undestroyed instances. Once is enough. */
+/**
+ * Suspends the account: its keys are rejected and its instances stopped. `live` are its undestroyed instances. Has no
+ * effect if repeated.
+ */
 export function suspend(step: Step, live: readonly Instance[]): void {
   const { account, at, changes } = step;
   if (account.suspendedAt !== null) return;
@@ -459,13 +473,13 @@ export function suspend(step: Step, live: readonly Instance[]): void {
   for (const instance of live) if (instance.status === 'RUNNING') stop(step, instance, 'ACCOUNT_SUSPENDED');
 }
 
-/** Accepts the account's keys again. What was stopped stays stopped. */
+/** Accepts the account's keys again. Stopped instances stay stopped. */
 export function resume({ account, changes }: Step): void {
   account.suspendedAt = null;
   changes.accounts.add(account);
 }
 
-/** What runs under a monthly limit: of a key what it began, of the account everything. */
+/** Returns the running instances that count under a monthly limit: for a key those it began, for the account all. */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {
   const isKey = !('creditUnits' in limit);
   return live.filter((instance) => isRunning(instance) && (!isKey || instance.runKeyId === limit.id));
@@ -475,7 +489,7 @@ export function isRunning({ status }: Instance): boolean {
   return status === 'RUNNING';
 }
 
-/** A change of burn, credit or state changes what is due next. */
+/** Changes the burn rate, and with it what is due next. */
 export function changeBurn(step: Step, difference: Rate, from: Instant, keyId: string | null): void {
   const { account } = step;
   for (const line of linesOf(step, keyId)) changeRate(line, difference, from);
@@ -486,7 +500,7 @@ function chargeLines(step: Step, units: Units, at: Instant, keyId: string | null
   for (const line of linesOf(step, keyId)) addCharge(line, units, at);
 }
 
-/** The account's line, and that of the key which begins what is charged, where it has a limit. */
+/** Returns the account's line, and that of the charged key if it has a limit. */
 function linesOf({ account, changes }: Step, keyId: string | null): MonthLine[] {
   changes.accounts.add(account);
   const key = account.limited?.keys.find(({ id }) => id === keyId);
@@ -500,12 +514,14 @@ function nextDue(account: Account): Instant | null {
   return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
 }
 
-/** No disk and no volume: nothing that could be billed or erased. */
+/** Whether an account has neither disks nor volumes: nothing to bill or erase. */
 function hasNothing({ liveInstances, liveVolumes }: Pick<Account, 'liveInstances' | 'liveVolumes'>): boolean {
   return liveInstances === 0 && liveVolumes === 0;
 }
 
-/** Of a second that is sold, to this instance too, nothing is sold again: the interval begins after it. */
+/**
+ * Opens a GPU interval. A second already sold, even to this instance, is not sold again: the interval begins after it.
+ */
 function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeover): void {
   const from = latest(step.at, soldUntil ?? step.at);
   instance.gpuIntervals += 1;
@@ -514,10 +530,10 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
   instance.minimumUntil = minimumUntilOf(from, preempts);
   step.changes.opened.push(gpuInterval(instance, from, null));
   changeBurn(step, instance.gpuRate, from, instance.runKeyId);
-  noteEnds(step, instance);
+  updateDeadline(step, instance);
 }
 
-/** Returns the instant at which the interval ends. */
+/** Closes the GPU interval. Returns the instant at which it ends. */
 function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   const end = stopEndOf(step, instance);
   const interval = { ...gpuInterval(instance, instance.runningSince!, end), stopReason: reason };
@@ -547,8 +563,9 @@ function endOfInstance(
 }
 
 /**
- * Where a step ends what began at `from`: with its second, but never later than what is due in that second, so that
- * nothing is charged after credit ran out, a limit of the account or of one of the keys was reached, or after `deadline`.
+ * Returns where a step ends what began at `from`: with its second, but not later than what is due in that second.
+ * Nothing is charged after credit ran out, a limit of the account or of one of the keys was reached, or `deadline` has
+ * passed.
  */
 export function endOf(
   { account, end }: Pick<Step, 'account' | 'end'>,
@@ -562,7 +579,7 @@ export function endOf(
   return latest(from, earliest(end, account.dueAt, deadline, ...(reached ?? []))!);
 }
 
-/** The id is derived from what is charged, so that nothing is charged twice. */
+/** Books a charge. Its id is derived from what is charged, so that nothing is charged twice. */
 function charge(
   { account, changes }: Step,
   instance: Instance,
@@ -582,7 +599,7 @@ function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | 
   return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId, stopReason: null };
 }
 
-/** A disk has one interval, from creation to destruction. */
+/** Returns the interval of a disk, which has only one, from creation to destruction. */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
   const { id, diskRate, createdAt, keyId } = instance;
   return {

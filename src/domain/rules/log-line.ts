@@ -1,10 +1,10 @@
 import { formatInstant, parseInstant } from './time.js';
 
-/** Of a line's text, in characters; what is longer is cut. */
+/** Maximum characters of a line's text; longer ones are cut. */
 export const MAX_LOG_LINE = 16_384;
 
 export interface LogLine {
-  /** RFC 3339 in UTC with nine decimals, so that texts compare as times do. Podman gives whole seconds. */
+  /** RFC 3339 in UTC with nine decimals, so that texts compare like times. Podman reports whole seconds. */
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
@@ -15,8 +15,8 @@ export interface LogLine {
 const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * A line as agents send it: `o` or `e` for the stream, in upper case where the line has no end yet, its time, a space, and
- * what the container wrote. Null for any other line.
+ * Reads a line as agents send it: `o` or `e` for the stream, in upper case if the line has no end yet, its time, a space, and the
+ * container's output. Null for any other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);

@@ -2,7 +2,7 @@ import { DomainError } from './errors.js';
 
 export type MachineState = 'LISTED' | 'DRAINED' | 'OFFLINE' | 'RETIRED';
 
-/** The state each change of the operator leads to. A retired machine stays retired. */
+/** The state after each operator change. A retired machine stays retired. */
 const STATE_AFTER = {
   drain: 'DRAINED',
   offline: 'OFFLINE',
@@ -13,8 +13,8 @@ const STATE_AFTER = {
 export type MachineChange = keyof typeof STATE_AFTER;
 
 /**
- * The machine's state after the change. What runs on it goes on; `isInUse` is whether it holds an undestroyed instance,
- * which only forbids retiring it. Refuses with action_failed.
+ * Returns the machine's state after the change. Running instances continue; `isInUse` is whether it holds an
+ * undestroyed instance, which only prevents retiring it. Refuses with action_failed.
  */
 export function stateAfter(
   change: MachineChange,
@@ -22,7 +22,7 @@ export function stateAfter(
 ): MachineState {
   if (state === 'RETIRED' && change !== 'retire') throw new DomainError('action_failed', `machine ${id} is retired`);
   if (change === 'retire' && isInUse) {
-    throw new DomainError('action_failed', `machine ${id} holds an undestroyed instance`);
+    throw new DomainError('action_failed', `machine ${id} has an undestroyed instance`);
   }
   return STATE_AFTER[change];
 }

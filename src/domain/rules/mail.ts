@@ -2,28 +2,28 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { EventType } from './events.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from './time.js';
 
-/** Of SMTP (RFC 5321), with what leads to it. */
+/** Maximum length of an address in SMTP (RFC 5321). */
 const MAX_ADDRESS = 254;
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 const MAX_LOCAL_PART = 64;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i;
 
-/** The link that confirms an address is valid for so long. */
+/** Validity of the link that confirms an address, in seconds. */
 export const CONFIRM_SECONDS = SECONDS_PER_DAY;
-/** How long questions count. */
-export const QUESTIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
-/** The mail that asks whether an address wants mail: no event, and so for nobody to choose. */
+/** How long confirmation mails count towards the limits, in seconds. */
+export const CONFIRMATIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
+/** Id of the confirmation mail. It is not an event, so it can't be chosen. */
 export const CONFIRMATION = 'mail.confirm';
 
-/** Questions that may be sent in a day, or in 30 days: strangers never asked for them. */
-export const MAX_QUESTIONS = {
+/** Maximum confirmation mails per day and per 30 days: their recipients may be strangers. */
+export const MAX_CONFIRMATIONS = {
   account: { day: 5, month: 50 },
   mailbox: { day: 3, month: 6 },
   network: { day: 10, month: 100 },
 } as const;
-export type Asked = keyof typeof MAX_QUESTIONS;
+export type ConfirmationScope = keyof typeof MAX_CONFIRMATIONS;
 
-/** One plain mailbox in ASCII: nothing that a mail program or server could read as two, or as a header. */
+/** Whether a text is one plain ASCII mailbox that no mail program or server could read as two, or as a header. */
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   const [local, domain] = [text.slice(0, at), text.slice(at + 1)];
@@ -36,7 +36,7 @@ export function isMailAddress(text: string): boolean {
   );
 }
 
-/** A hash of the mailbox that an address leads to: many providers ignore case, dots, and what follows a plus sign. */
+/** Hashes the mailbox of an address: many providers ignore case, dots, and anything after a plus sign. */
 export function mailboxOf(address: string): Buffer {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase().replace(/\+.*$/, '').replaceAll('.', '');
@@ -45,7 +45,7 @@ export function mailboxOf(address: string): Buffer {
     .digest();
 }
 
-/** What a link does: it proves that somebody read a mail. */
+/** Purpose of a link in a mail. */
 export type LinkPurpose = 'confirm' | 'end';
 
 export function linkToken(secret: string, purpose: LinkPurpose, id: string): string {
@@ -62,24 +62,24 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
-  /** The same each time that it is sent. */
+  /** Id of the message, the same for each attempt. */
   id: string;
-  /** Where a POST ends such mails (RFC 8058); null for the one that asks. */
+  /** URL at which a POST ends such mail (RFC 8058); null for the confirmation mail. */
   endUrl: string | null;
 }
 
-interface Told {
+interface MailedEvent {
   id: string;
   type: string;
   at: Instant;
   data: Readonly<Record<string, unknown>>;
 }
 
-/** The mail that tells of an event. */
-export function mailOfEvent({ id, type, at, data }: Told, to: string, publicUrl: string, endUrl: string): Mail {
-  const said = wordsOf(data);
-  const sentence = SENTENCES[type as EventType]?.(said) ?? `${type} happened`;
-  const facts = Object.entries(said).map(([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`);
+/** Returns the mail that notifies of an event. */
+export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, publicUrl: string, endUrl: string): Mail {
+  const values = plainValues(data);
+  const sentence = SENTENCES[type as EventType]?.(values) ?? `${type} happened`;
+  const facts = Object.entries(values).map(([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`);
   return {
     to,
     subject: sentence.slice(0, MAX_SUBJECT),
@@ -92,8 +92,8 @@ export function mailOfEvent({ id, type, at, data }: Told, to: string, publicUrl:
       '',
       `Your account: ${publicUrl}`,
       '',
-      'You get this mail because this address was confirmed there for notices of an account.',
-      `To end these mails, open ${endUrl}`,
+      'You receive this mail because this address was confirmed for notices of an account there.',
+      `To stop these mails, open ${endUrl}`,
       '',
     ].join('\n'),
     id,
@@ -101,18 +101,21 @@ export function mailOfEvent({ id, type, at, data }: Told, to: string, publicUrl:
   };
 }
 
-/** Asks whoever reads the address. Nothing in it is written by whoever gave the address. */
-export function mailOfQuestion(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
+/**
+ * Returns the mail that asks the owner of the address for confirmation. It contains no text from whoever entered the
+ * address.
+ */
+export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
   return {
     to,
     subject: 'Please confirm this address for notices',
     text: [
-      `Somebody with an account at ${publicUrl} asked that notices be sent to this address.`,
+      `The owner of an account at ${publicUrl} requested that notices be sent to this address.`,
       '',
-      `If that was you, open this link within a day, and confirm:`,
+      `If that was you, open this link within one day and confirm:`,
       confirmUrl,
       '',
-      'If it was not you, do nothing: without the confirmation nothing more is sent.',
+      'If it was not you, ignore this mail. Without a confirmation nothing more is sent.',
       '',
     ].join('\n'),
     id,
@@ -124,55 +127,57 @@ const MAX_SUBJECT = 150;
 const MAX_VALUE = 200;
 const MAX_VALUES = 20;
 
-/** Values as plain words. Some come from others: from payment processors, from hosts, from clients. */
-function wordsOf(data: Readonly<Record<string, unknown>>): Record<string, string> {
+/** Formats values as plain text. Some come from outside: from payment processors, hosts, clients. */
+function plainValues(data: Readonly<Record<string, unknown>>): Record<string, string> {
   const given = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(given.slice(0, MAX_VALUES).map(([name, value]) => [plain(name), plain(value)]));
 }
 
-/** One line that shows what it is: without control characters, turns of direction and line ends of any alphabet. */
+/**
+ * Formats a value as one line that shows its true content: no control characters, direction marks or line separators.
+ */
 function plain(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.slice(0, MAX_VALUE).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\u{fffd}');
 }
 
-type Words = Readonly<Record<string, string>>;
+type Values = Readonly<Record<string, string>>;
 
-const lead = (said: Words) => (said.seconds_before === '600' ? 'in ten minutes' : 'in an hour');
-const stopped = (said: Words) => (said.reason === undefined ? '' : `: ${said.reason.replaceAll('_', ' ')}`);
+const lead = (values: Values) => (values.seconds_before === '600' ? 'in ten minutes' : 'in an hour');
+const stopped = (values: Values) => (values.reason === undefined ? '' : `: ${values.reason.replaceAll('_', ' ')}`);
 
 const LIMITS: Readonly<Record<string, string>> = {
   instance: 'its spend limit',
   key: 'the monthly limit of its API key',
   account: 'the monthly limit of the account',
 };
-const why = ({ cause, limit_of }: Words) => LIMITS[limit_of ?? ''] ?? `its ${cause}`;
+const why = ({ cause, limit_of }: Values) => LIMITS[limit_of ?? ''] ?? `its ${cause}`;
 
-/** One sentence for each type of event, without its full stop: it is the subject, too. */
-const SENTENCES: Readonly<Record<EventType, (said: Words) => string>> = {
-  'instance.running': (said) => `Instance ${said.instance} is running`,
-  'instance.stopped': (said) => `Instance ${said.instance} stopped${stopped(said)}`,
-  'instance.failed': (said) => `Instance ${said.instance} could not be started`,
-  'instance.preempted': (said) => `Instance ${said.instance} had to leave for another rental and stopped`,
-  'instance.destroyed': (said) => `Instance ${said.instance} was destroyed${stopped(said)}`,
-  'instance.ending': (said) =>
-    `Instance ${said.instance} ${said.does === 'destroy' ? 'is destroyed' : 'stops'} ${lead(said)}: ${why(said)}`,
-  'instance.gpu_missing': (said) => `A GPU of instance ${said.instance} is gone from its host`,
-  'instance.idle_soon': (said) => `Instance ${said.instance} stops in two minutes: nothing happens on it`,
-  'balance.ending': (said) => `Your credit runs out ${lead(said)}`,
-  'balance.low': (said) => `Your balance is low: ${said.balance} USD`,
-  'balance.exhausted': () => 'Your credit ran out: everything that ran has stopped',
-  'balance.credited': (said) => `${said.usd} USD were credited to your account`,
-  'topup.seen': (said) => `A payment of top-up ${said.top_up} was seen`,
-  'topup.confirming': (said) => `A payment of top-up ${said.top_up} is being confirmed`,
-  'topup.quarantined': (said) => `A payment of top-up ${said.top_up} is kept aside until it is confirmed`,
-  'topup.credited': (said) => `A payment of top-up ${said.top_up} was credited`,
-  'topup.refused': (said) => `A payment of top-up ${said.top_up} is not credited`,
-  'topup.gone': (said) => `A payment of top-up ${said.top_up} was replaced or never came`,
-  'topup.reversed': (said) => `The credit for top-up ${said.top_up} was taken back`,
-  'key.new_network': (said) => `API key ${said.key} was used from a new network: ${said.network}`,
-  'webhook.paused': (said) => `Webhook ${said.webhook} is paused: ${said.reason}`,
+/** One sentence per event type, without its full stop: it is also the subject. */
+const SENTENCES: Readonly<Record<EventType, (values: Values) => string>> = {
+  'instance.running': (values) => `Instance ${values.instance} is running`,
+  'instance.stopped': (values) => `Instance ${values.instance} stopped${stopped(values)}`,
+  'instance.failed': (values) => `Instance ${values.instance} could not be started`,
+  'instance.preempted': (values) => `Instance ${values.instance} was preempted by another rental and stopped`,
+  'instance.destroyed': (values) => `Instance ${values.instance} was destroyed${stopped(values)}`,
+  'instance.ending': (values) =>
+    `Instance ${values.instance} ${values.does === 'destroy' ? 'is destroyed' : 'stops'} ${lead(values)}: ${why(values)}`,
+  'instance.gpu_missing': (values) => `A GPU of instance ${values.instance} is missing on its host`,
+  'instance.idle_soon': (values) => `Instance ${values.instance} stops in two minutes because it is idle`,
+  'balance.ending': (values) => `Your credit runs out ${lead(values)}`,
+  'balance.low': (values) => `Your balance is low: ${values.balance} USD`,
+  'balance.exhausted': () => 'Your credit ran out: all running instances were stopped',
+  'balance.credited': (values) => `${values.usd} USD were credited to your account`,
+  'topup.seen': (values) => `A payment of top-up ${values.top_up} was seen`,
+  'topup.confirming': (values) => `A payment of top-up ${values.top_up} is being confirmed`,
+  'topup.quarantined': (values) => `A payment of top-up ${values.top_up} is quarantined until it is confirmed`,
+  'topup.credited': (values) => `A payment of top-up ${values.top_up} was credited`,
+  'topup.refused': (values) => `A payment of top-up ${values.top_up} was refused`,
+  'topup.gone': (values) => `A payment of top-up ${values.top_up} was replaced or never arrived`,
+  'topup.reversed': (values) => `The credit for top-up ${values.top_up} was reversed`,
+  'key.new_network': (values) => `API key ${values.key} was used from a new network: ${values.network}`,
+  'webhook.paused': (values) => `Webhook ${values.webhook} is paused: ${values.reason}`,
   'webhook.test': () => 'This is a test',
-  'mail.paused': (said) => `Mail is paused: ${said.reason}`,
+  'mail.paused': (values) => `Mail is paused: ${values.reason}`,
   'mail.test': () => 'This is a test mail',
 };

@@ -2,30 +2,30 @@ import { DomainError } from './errors.js';
 import type { Micro, Rate } from './money.js';
 import { isDay } from './time.js';
 
-/** Listings of one snapshot at most. */
+/** Maximum listings of one snapshot. */
 const MAX_LISTINGS = 2_000_000;
 
 /** Refuses a snapshot that is not newer than the current one. */
 export class NotNewer extends DomainError {}
 
 /**
- * Refuses, with invalid_request, a date that is no day, one after `tomorrow`, which would keep out every sheet until
- * then, and one not after `current`, the day of the newest snapshot. Tomorrow has begun east of UTC.
+ * Refuses with invalid_request a date that is not a day, one after `tomorrow`, which would block every sheet until
+ * then, and one not after `current`, the day of the newest snapshot. Tomorrow has already begun east of UTC.
  */
 export function checkNewer(date: string, current: string | null, tomorrow: string): void {
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
-  if (date > tomorrow) throw invalid(`date must be ${tomorrow} at the latest: that day has not come`);
+  if (date > tomorrow) throw invalid(`date must be ${tomorrow} or earlier`);
   if (current === null || date > current) return;
-  throw new NotNewer('invalid_request', `the snapshot of ${date} is not newer than the current one of ${current}`);
+  throw new NotNewer('invalid_request', `date must be after ${current}, the date of the current snapshot; got ${date}`);
 }
 
-/** Listings of known models: at least one, at most MAX_LISTINGS. Refuses with invalid_request. */
+/** Refuses with invalid_request a snapshot without listings of known models, or with more than MAX_LISTINGS. */
 export function checkListings(listings: number): void {
-  if (listings > MAX_LISTINGS) throw invalid(`a market file may hold ${MAX_LISTINGS} listings at most`);
-  if (listings === 0) throw invalid('the file holds no listing of a known model');
+  if (listings > MAX_LISTINGS) throw invalid(`a market file may have at most ${MAX_LISTINGS} listings`);
+  if (listings === 0) throw invalid('the file has no listing of a known model');
 }
 
-/** A file of which most rows can't be read is damaged, or of another kind, and is no source of prices. */
+/** Whether most rows can't be read: such a file is damaged or of another kind, and no source of prices. */
 export function isMostlyUnreadable({ listings, rejectedCount }: { listings: number; rejectedCount: number }): boolean {
   return rejectedCount > listings;
 }
@@ -38,12 +38,15 @@ export interface PriceMove {
   newRate: Rate;
 }
 
-/** How far a price moves, in whole per cent of the old one, towards zero; 0 for a model that was never published. */
+/**
+ * Returns how far a price moves, in whole percent of the old one, rounded towards zero; 0 for a model that was never
+ * published.
+ */
 export function percentOf({ oldRate, newRate }: Omit<PriceMove, 'gpu'>): bigint {
   return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
 }
 
-/** Refuses, with invalid_request, prices that move by more than `maxPercent`, up or down; null: no limit. */
+/** Refuses with invalid_request prices that move by more than `maxPercent`, up or down; null: no limit. */
 export function checkJumps(moves: readonly PriceMove[], maxPercent: number | null): void {
   const jumps = moves.filter((move) => maxPercent !== null && isJump(move, BigInt(maxPercent)));
   if (jumps.length === 0) return;
@@ -52,8 +55,8 @@ export function checkJumps(moves: readonly PriceMove[], maxPercent: number | nul
 }
 
 /**
- * Refuses, with invalid_request, a snapshot in which more than `maxPercent` of the models lose their median, as when
- * the source has shrunk; null: no limit.
+ * Refuses with invalid_request a snapshot in which more than `maxPercent` of the models lose their median, for example
+ * because the source has shrunk; null: no limit.
  */
 export function checkLosses(
   models: readonly { gpu: string; oldMedianMicro: Micro | null; medianMicro: Micro | null }[],

@@ -1,21 +1,21 @@
 import type { Micro } from './money.js';
 
-/** A listing's price per GPU-hour is a fraction: `priceMicro` for `numGpus` GPUs. */
+/** A listing's price per GPU-hour as a fraction: `priceMicro` for `numGpus` GPUs. */
 export interface Listing {
   priceMicro: Micro;
   numGpus: bigint;
 }
 
-/** Prices above what a number holds exactly would be mixed up. */
+/** Prices above what a number represents exactly would be confused. */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** Above any number of GPUs of a listing, so that a price and it make one number. */
+/** Above the GPUs of any listing, so that a price and a number of GPUs fit into one number. */
 const GPUS_BELOW = 2_048;
-/** Listings are kept in pieces, so that there are never two copies of them. */
+/** Listings are stored in chunks, so that they are never copied as a whole. */
 const PIECE = 512;
 
 /**
- * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second:
- * sorting fractions would block the process for seconds.
+ * Collects prices per GPU-hour and returns the median listings. Two million take a tenth of a second; sorting fractions
+ * would block the process for seconds.
  */
 export class ListingPrices {
   readonly #prices: Float64Array[] = [];
@@ -26,10 +26,10 @@ export class ListingPrices {
     return this.#count;
   }
 
-  /** A price up to 1,000,000 USD, in micro-USD, for up to 1,024 GPUs. */
+  /** Adds a price up to 1,000,000 USD, in micro-USD, for up to 1,024 GPUs. */
   add({ priceMicro, numGpus }: Listing): void {
     if (priceMicro * BigInt(GPUS_BELOW) > MAX_EXACT || numGpus >= BigInt(GPUS_BELOW))
-      throw new RangeError('no listing');
+      throw new RangeError('not a listing');
     const place = this.#count % PIECE;
     if (place === 0) {
       this.#prices.push(new Float64Array(PIECE));
@@ -40,9 +40,9 @@ export class ListingPrices {
     this.#count += 1;
   }
 
-  /** The listing in the middle, or the two beside it. There must be one. */
+  /** Returns the listing in the middle, or the two next to it. There must be at least one. */
   middle(): [low: Listing, high: Listing] {
-    // Rounding keeps the order of fractions: only those that are rounded to the same number need a closer look.
+    // Rounding preserves the order of fractions: only those rounded to the same number need an exact comparison.
     const rounded = new Float64Array(this.#count);
     for (let index = 0; index < this.#count; index += 1) rounded[index] = this.#priceOf(index) / this.#gpusOf(index);
     const [low, high] = [(this.count - 1) >> 1, this.count >> 1];
@@ -57,7 +57,7 @@ export class ListingPrices {
     return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
-  /** The listing at a place of the order, which is rounded to `value`. */
+  /** Returns the listing at a place of the order, whose rounded price is `value`. */
   #at(place: number, value: number): Listing {
     let before = 0;
     const alike = new Map<number, number>();
@@ -89,7 +89,7 @@ function compare(one: Listing, other: Listing): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** The value that sorting would put at `place`. Rearranges the values (Hoare's selection, from the middle). */
+/** Returns the value that sorting would put at `place`. Rearranges the values (Hoare's selection, from the middle). */
 function selected(values: Float64Array, place: number): number {
   let [left, right] = [0, values.length - 1];
   while (left < right) {

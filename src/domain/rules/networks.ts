@@ -10,8 +10,8 @@ interface Network {
 }
 
 /**
- * A network as `10.0.0.0/8` or `2001:db8::/32`, or one address; null for any other text. Bits beyond the prefix have to
- * be zero as a whole network is meant: the check is that of the network's own first address.
+ * Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or one address; null for any other text. The bits beyond
+ * the prefix are ignored.
  */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...more] = text.split('/');
@@ -23,7 +23,7 @@ export function parseNetwork(text: string): Network | null {
   return { address, bits: Number(length), family };
 }
 
-/** Which addresses a list of networks holds; a text that is no network holds none. */
+/** Returns the list of addresses in the networks; an invalid text contributes none. */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of networks) {
@@ -33,7 +33,7 @@ export function networkList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether the list holds the address; an IPv4 address may be written as an IPv6 one. */
+/** Whether the list contains the address; an IPv4 address may be written as an IPv6 one. */
 export function holds(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%');
   const ip = MAPPED.exec(plain)?.[1] ?? plain;

@@ -3,12 +3,12 @@ import type { GpuTier } from './gpu-tier.js';
 import type { Rate } from './money.js';
 import type { GroupTraits, MachineSize, OfferedMachine } from './offer.js';
 
-/** Requirements for a machine, within the bounds of the fields; null means no requirement, and no list is empty. */
+/** Requirements for a machine, within the bounds of the fields. Null means no requirement, and no list is empty. */
 export interface OfferRequirements {
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
   tiers: readonly GpuTier[] | null;
-  /** Of one GPU. */
+  /** GB of one GPU. */
   vramGbMin: number | null;
   nvlink: boolean | null;
   reliabilityMin: number | null;
@@ -17,24 +17,24 @@ export interface OfferRequirements {
   diskGbMin: number | null;
   numMin: number;
   numMax: number | null;
-  /** Per GPU-hour on demand, whatever the mode. */
+  /** Maximum price per GPU-hour on demand, regardless of the mode. */
   pricePerGpuMax: Rate | null;
-  /** Also machines that only an interruptible instance holds. */
+  /** Whether to include machines held only by an interruptible instance. */
   includePreemptible: boolean;
-  /** Left out where nothing is required: an idempotency key that is older than it stands for the same input. */
+  /** Undefined if not required, so that an idempotency key older than this field still stands for the same input. */
   hasAgent?: boolean;
-  /** As `cudaNumber`; left out as `hasAgent` is. */
+  /** Minimum as in `cudaNumber`; undefined like `hasAgent`. */
   cudaMin?: number;
 }
 
-/** The requirements as tests: of all offers of a group at once, then of each machine. */
+/** The requirements as tests: first of all offers of a group together, then of each machine. */
 export interface OfferCriteria {
-  /** The only model that can fit, and the only region, where there is but one: other groups are not looked at. */
+  /** The only model and region that can fit, if there is just one: other groups are skipped. */
   gpu: string | null;
   region: string | null;
   fitsGroup: (group: GroupTraits) => boolean;
   reliabilityMin: number;
-  /** Further requirements for each machine; null: none. */
+  /** Further minimums for each machine; null: none. */
   sizeMin: MachineSize | null;
 }
 
@@ -63,7 +63,7 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   };
 }
 
-/** Whether one offer fits, with the traits of its group. */
+/** Whether one offer, with the traits of its group, fits. */
 export function fits(
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
   offer: OfferedMachine & GroupTraits,
@@ -76,7 +76,7 @@ export function isOfSize({ vcpus, ramGb, diskGb, cuda }: MachineSize, min: Machi
   return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb && cuda >= min.cuda);
 }
 
-/** The entry of a list that has just one. */
+/** Returns the entry of a list that has just one; otherwise null. */
 export function onlyOf(list: readonly string[] | null): string | null {
   return list?.length === 1 ? list[0]! : null;
 }

@@ -2,21 +2,21 @@ import type { Rate } from './money.js';
 import type { GroupTraits, OfferedMachine } from './offer.js';
 import type { ModeRates } from './price-rule.js';
 
-/** Prices by which groups of offers are ordered, on demand. */
+/** On-demand prices by which groups of offers are ordered. */
 export interface GroupPrice {
   pricePerGpu: Rate;
   pricePerHour: Pick<ModeRates, 'onDemand'>;
 }
 
-/** What orders the offers of a group. */
+/** Fields that order the offers of a group. */
 export type Ranked = Pick<OfferedMachine, 'reliability' | 'machineId'>;
 
-/** Where an offer stands in every order by price and reliability, whether or not it is still there. */
+/** Position of an offer in every order by price and reliability, whether or not it still exists. */
 export interface OfferPosition extends GroupPrice, Ranked {}
 
 /**
- * An order of offers: by group (`first`), then more reliable first, then once more by group (`thenBy`), then by machine
- * id. All offers of a group come before those of one that `first` puts after it.
+ * An order of offers: by group (`first`), then more reliable first, then again by group (`thenBy`), then by machine id.
+ * All offers of a group come before those of one that `first` puts after it.
  */
 export interface OfferOrder<Group extends GroupPrice = GroupTraits> {
   first: (one: Group, other: Group) => number;
@@ -39,7 +39,7 @@ export function compareOffers(order: OfferOrder, one: Ranked & GroupTraits, othe
   return order.first(one, other) || compareRanked(one, other, order.thenBy(one, other));
 }
 
-/** `byGroup` is how the offers' groups compare where both are as reliable; 0 within one group. */
+/** Compares offers. `byGroup` is how their groups compare at equal reliability; 0 within one group. */
 export function compareRanked(one: Ranked, other: Ranked, byGroup = 0): number {
   return other.reliability - one.reliability || byGroup || compare(one.machineId, other.machineId);
 }
@@ -48,7 +48,7 @@ function comparePrices(one: GroupPrice, other: GroupPrice): number {
   return compare(one.pricePerHour.onDemand, other.pricePerHour.onDemand);
 }
 
-/** Texts by their code units, as the database's collation C does for the characters of ids. */
+/** Compares texts by code unit, as the database's collation C does for the characters of ids. */
 function compare<T extends bigint | string>(one: T, other: T): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

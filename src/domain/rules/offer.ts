@@ -6,7 +6,7 @@ import type { Rate } from './money.js';
 import { type ModeRates, modeRates } from './price-rule.js';
 import { type Block, isLinked, shareOf } from './slices.js';
 
-/** A machine that is offered, without its price. */
+/** A machine on offer, without its price. */
 export interface OfferedMachine {
   machineId: string;
   gpu: string;
@@ -15,30 +15,30 @@ export interface OfferedMachine {
   cpu: string;
   vcpus: number;
   ramGb: number;
-  /** What is left for a new disk. */
+  /** GB available for a new disk. */
   diskGb: number;
   netMbps: { down: number; up: number };
   ports: number;
   pcie: number;
-  /** Its GPUs are linked. One GPU of a host that has more is linked to none that a renter has. */
+  /** Whether its GPUs are linked. A single GPU of a larger host is not linked to any GPU of its renter. */
   nvlink: boolean;
   cudaMax: string;
   reliability: number;
-  /** An interruptible instance runs on it; shown only to those who ask for such machines. */
+  /** Whether an interruptible instance runs on it; such machines are returned only on request. */
   preemptible: boolean;
   demo: boolean;
-  /** A host agent runs its containers, and is heard from: one that is not is no offer. */
+  /** Whether a host agent runs its containers. An unreachable one is not offered. */
   hasAgent: boolean;
 }
 
-/** What a machine has of what a filter bounds for each machine; as a minimum, 0 is no requirement. */
+/** Properties of a machine that a filter bounds per machine; as a minimum, 0 is no requirement. */
 export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
   /** As `cudaNumber`. */
   cuda: number;
 }
 
 export interface Offer extends OfferedMachine {
-  /** Of the whole machine. */
+  /** Price of the whole machine. */
   pricePerHour: ModeRates;
 }
 
@@ -46,21 +46,21 @@ export interface Offer extends OfferedMachine {
 export interface PricedModel {
   tier: GpuTier;
   vramGb: number;
-  /** Per GPU-hour. */
+  /** Rate per GPU-hour. */
   onDemandRate: Rate;
 }
 
-/** A listed host, of which the blocks where nothing is in the way are offered as machines; without prices. */
+/** A listed host, whose unoccupied blocks are offered as machines; without prices. */
 export interface OfferedHost extends RunningBits {
   hostId: string;
   layout: Layout;
   region: string;
   cpu: string;
-  /** This and all further amounts are the whole host's. */
+  /** This and all following amounts are the whole host's. */
   vcpus: number;
   ramGb: number;
   diskGb: number;
-  /** What its instances' disks leave of it. */
+  /** GB of it not used by its instances. */
   diskLeftGb: number;
   down: number;
   up: number;
@@ -73,38 +73,38 @@ export interface OfferedHost extends RunningBits {
   hasAgent: boolean;
 }
 
-/** The fields by which machines are grouped. */
+/** Fields by which machines are grouped. */
 export interface GroupKey
   extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'> {
-  /** GPUs of the larger free block that a rental of one breaks; 0: it breaks none. */
+  /** GPUs of the larger free block that a rental of one breaks; 0: none. */
   breaks: number;
 }
 
-/** What all offers of a group have in common: what a price, or most of a filter, depends on. */
+/** What all offers of a group have in common: everything that a price, or most of a filter, depends on. */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
-  /** Of one GPU. */
+  /** GB of one GPU. */
   vramGb: number;
-  /** Per GPU-hour on demand. */
+  /** Rate per GPU-hour on demand. */
   pricePerGpu: Rate;
-  /** Of the whole machine; one object for all offers of the group. */
+  /** Price of the whole machine; one object for all offers of the group. */
   pricePerHour: ModeRates;
 }
 
-/** A machine with less disk left than this is not offered, though it may be rented by its id. */
+/** Minimum free disk of an offer; a machine with less may still be rented by its id. */
 const MIN_OFFERED_DISK_GB = 50;
 
-/** Whether a machine is an offer; one that is preemptible is so marked. */
+/** Whether a machine is offered; a preemptible one is marked as such. */
 export function isOffered(availability: Availability, diskLeftGb: number): boolean {
   return (availability === 'FREE' || availability === 'PREEMPTIBLE') && diskLeftGb >= MIN_OFFERED_DISK_GB;
 }
 
-/** What a block has for a new disk: its share, or what its host has left where that is less. */
+/** Returns the GB available for a new disk on a block: its share, or what remains on its host if that is less. */
 function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block, 'count'>): number {
   return Math.min(shareOf(diskGb, block, layout.numGpus), diskLeftGb);
 }
 
-/** What a block has of its host. */
+/** Returns a block's share of its host. */
 export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineSize {
   const { vcpus, ramGb, cudaMax, layout } = host;
   return {
@@ -115,12 +115,12 @@ export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineS
   };
 }
 
-/** Whether a block of the size has disk enough to be offered. */
+/** Whether a block of the size has enough disk to be offered. */
 export function hasOfferedDisk(host: OfferedHost, block: Pick<Block, 'count'>): boolean {
   return diskGbOf(host, block) >= MIN_OFFERED_DISK_GB;
 }
 
-/** The key of a block's group; null when the block is not offered. */
+/** Returns the key of a block's group; null if the block is not offered. */
 export function groupKeyOf(host: OfferedHost, block: LaidBlock): GroupKey | null {
   const availability = availabilityOf('LISTED', modeOn(block, host));
   if (!isOffered(availability, diskGbOf(host, block))) return null;
@@ -139,7 +139,7 @@ export function isAnyOffered(host: OfferedHost): boolean {
   return host.layout.blocks.some((block) => groupKeyOf(host, block) !== null);
 }
 
-/** The traits of a smaller block within one of the group, but for the price of the machine. */
+/** Returns the traits of a smaller block within one of the group, except for the machine's price. */
 export function smallerOf(traits: GroupTraits, numGpus: number): GroupTraits {
   return { ...traits, numGpus, nvlink: traits.nvlink && numGpus > 1 };
 }
@@ -149,8 +149,8 @@ export function blockIdOf(host: OfferedHost, { suffix }: LaidBlock): string {
 }
 
 /**
- * A block as it is offered. Made field by field: objects made by spreading may each have a shape of their own, slow to
- * read and three times as large.
+ * Returns the offer of a block. It is built field by field: objects made by spreading may each have their own shape,
+ * which is slow to read and three times as large.
  */
 export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
   const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;

@@ -14,13 +14,16 @@ export interface ModeRates {
 export const PRICE_RULE = 'public marketplace median for the model x 0.70, rounded down';
 
 const MICRO_PER_CENT = 10_000n;
-/** Median × 0.70 rounded down to the cent, never below one cent. */
+/** Returns the median × 0.70 rounded down to the cent, but at least one cent. */
 export function onDemandRate(medianMicro: Micro): Rate {
   const cents = floorDivide(medianMicro * 70n, 100n * MICRO_PER_CENT);
   return (cents < 1n ? 1n : cents) * MICRO_PER_CENT;
 }
 
-/** The rate to publish: by the median; without one the last published rate stays, and a new model starts from its reference. */
+/**
+ * Returns the rate to publish: by the median; without one the last published rate, and for a new model its reference
+ * price.
+ */
 export function publishedRate(
   { medianMicro, referencePriceMicro }: { medianMicro: Micro | null; referencePriceMicro: Micro },
   lastPublished: Rate | null,
@@ -29,7 +32,10 @@ export function publishedRate(
   return lastPublished ?? onDemandRate(referencePriceMicro);
 }
 
-/** Interruptible is 50 % and reserved 65 % of on-demand, exact because on-demand is in whole cents. */
+/**
+ * Returns the rates of all modes: interruptible is 50 % and reserved 65 % of on-demand, exact because on-demand is in
+ * whole cents.
+ */
 export function modeRates(onDemand: Rate): ModeRates {
   return { onDemand, interruptible: (onDemand * 50n) / 100n, reserved: (onDemand * 65n) / 100n };
 }
@@ -39,7 +45,7 @@ export function rateInMode(onDemand: Rate, mode: PricingMode): Rate {
   return { ON_DEMAND: rates.onDemand, INTERRUPTIBLE: rates.interruptible, RESERVED: rates.reserved }[mode];
 }
 
-/** What an instance locks at deploy, micro-USD per hour. */
+/** Rates that an instance locks at deploy, micro-USD per hour. */
 export interface LockedRates {
   /** The whole machine in the instance's mode. */
   gpuRate: Rate;
@@ -48,7 +54,10 @@ export interface LockedRates {
   onDemandRate: Rate;
 }
 
-/** `ratePerGpu` is published per GPU on demand; a machine costs as many times its model's price as it has GPUs. */
+/**
+ * Returns the rates that a deploy locks. `ratePerGpu` is published per GPU on demand; a machine costs that times its
+ * number of GPUs.
+ */
 export function lockedRates(
   { numGpus, ratePerGpu }: { numGpus: number; ratePerGpu: Rate },
   { mode, diskGb }: { mode: PricingMode; diskGb: number },
@@ -58,19 +67,19 @@ export function lockedRates(
   return { gpuRate: rateInMode(onDemandRate, mode), diskRate: diskRatePerGb * BigInt(diskGb), onDemandRate };
 }
 
-/** Fewer listings than this give no meaningful median. */
+/** Minimum listings for a meaningful median. */
 const MEDIAN_MIN_LISTINGS = 5;
-/** Medians carry 4 decimals of a USD. */
+/** Medians have 4 decimals of a USD. */
 const MICRO_PER_MEDIAN_STEP = 100n;
 
-/** The median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
+/** Returns the median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
 export function marketMedian(listings: readonly Listing[]): Micro | null {
   const prices = new ListingPrices();
   for (const listing of listings) prices.add(listing);
   return medianOf(prices);
 }
 
-/** The same of prices that were collected. */
+/** Returns the median, as `marketMedian` does, of collected prices. */
 export function medianOf(prices: ListingPrices): Micro | null {
   if (prices.count < MEDIAN_MIN_LISTINGS) return null;
   // Exact fractions: nothing is rounded before the median.

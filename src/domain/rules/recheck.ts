@@ -3,12 +3,12 @@ import type { Instant } from './time.js';
 /** Seconds from a failed attempt to the next: 1, 5 and 25 minutes. */
 const RETRY_WAITS = [60n, 300n, 1_500n];
 
-/** Attempts of one re-check at most. */
+/** Maximum attempts of one re-check. */
 export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
 
 /** The progress of a re-check of the market. Days are UTC, YYYY-MM-DD. */
 export interface Recheck {
-  /** The day it was begun. */
+  /** The day it began. */
   day: string;
   finished: boolean;
   /** Attempts begun so far. */
@@ -16,19 +16,20 @@ export interface Recheck {
   nextAttemptAt: Instant | null;
 }
 
-/** What to do about the market now. */
+/** The next step of the re-check. */
 export type RecheckStep =
   | { kind: 'nothing' }
   | { kind: 'wait'; until: Instant }
-  /** Somebody imported a sheet by hand that is as new as a re-check would make it. */
+  /** An operator imported a sheet that is as new as a re-check would make it. */
   | { kind: 'current'; day: string }
-  /** All attempts were begun, and the last never ended: its process died. */
+  /** All attempts were begun, and the last never ended: its process crashed. */
   | { kind: 'used up'; day: string }
   | { kind: 'attempt'; day: string; attempt: number };
 
 /**
- * A re-check is due from the schedule's last time until one that was begun that day or later has finished, so a missed
- * one is caught up. It is tried at most RECHECK_ATTEMPTS times, and there is at most one a day.
+ * Returns the next step. A re-check is due from the schedule's last time until one begun on that day or later has
+ * finished, so a missed one is made up for. It is tried at most RECHECK_ATTEMPTS times, and there is at most one per
+ * day.
  */
 export function nextStep(state: {
   now: Instant;
@@ -37,7 +38,7 @@ export function nextStep(state: {
   dueDay: string | null;
   /** The day of the current sheet; null: there is none. */
   sheetDay: string | null;
-  /** The newest re-check; null: there never was one. */
+  /** The newest re-check; null: there was never one. */
   last: Recheck | null;
 }): RecheckStep {
   const { now, today, dueDay, sheetDay, last } = state;
@@ -52,7 +53,7 @@ export function nextStep(state: {
   return { kind: 'attempt', day, attempt: begun.attempts + 1 };
 }
 
-/** When to try again after attempt number `attempt` failed at `now`; null: no more. */
+/** Returns when to retry after attempt number `attempt` failed at `now`; null: no more attempts. */
 export function retryAt(attempt: number, now: Instant): Instant | null {
   const wait = RETRY_WAITS[attempt - 1];
   return wait === undefined ? null : now + wait;

@@ -5,7 +5,7 @@ import { addMonths, type Instant } from './time.js';
 /** Calendar months of a reserved term (contract section 1). */
 export const RESERVED_MONTHS = 3;
 
-/** What of an instance its reserved term is computed from. */
+/** Fields of an instance from which its reserved term is computed. */
 export interface ReservedTerm {
   mode: PricingMode;
   createdAt: Instant;
@@ -24,26 +24,26 @@ export function gpuSecondsAt(term: Pick<ReservedTerm, 'runningSince' | 'gpuSecon
   return term.gpuSeconds + open;
 }
 
-/** The end of a term that begins at `at` and never pauses. */
+/** Returns the end of a term that begins at `at` and never pauses. */
 export function termEndFrom(at: Instant): Instant {
   return addMonths(at, RESERVED_MONTHS);
 }
 
-/** Running seconds left in the term. Stopped seconds don't count: they move its end back. */
+/** Returns the running seconds left in the term. Stopped seconds don't count: they postpone its end. */
 function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
   const length = termEndFrom(term.createdAt) - term.createdAt;
   const left = length - gpuSecondsAt(term, at);
   return left > 0n ? left : 0n;
 }
 
-/** The end of the term of an instance that runs from `at` on; stored, and valid until it stops. */
+/** Returns the end of the term of an instance that runs from `at`; stored, and valid until it stops. */
 export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED') return null;
   const left = secondsLeftAt(term, at);
   return left === 0n && term.reservedUntil !== null ? term.reservedUntil : at + left;
 }
 
-/** The end of the term as it stands at `at`; of a destroyed instance, as it stood at its end. */
+/** Returns the end of the term as of `at`; for a destroyed instance, as of its end. */
 export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED' || term.runningSince !== null) return term.reservedUntil;
   const seen = term.destroyedAt ?? at;
@@ -51,7 +51,7 @@ export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null
   return left === 0n ? term.reservedUntil : seen + left;
 }
 
-/** What destroying at `at` would cost: the discount so far, or nothing once the term is over. */
+/** Returns the cost of destroying at `at`: the discount so far, or nothing once the term is over. */
 export function earlyExitUnitsAt(term: ReservedTerm, at: Instant): Units {
   if (term.mode !== 'RESERVED' || term.destroyedAt !== null || secondsLeftAt(term, at) === 0n) return 0n;
   return unitsOfUsage(term.onDemandRate - term.gpuRate, gpuSecondsAt(term, at));

@@ -1,18 +1,21 @@
 import { DomainError } from './errors.js';
 import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
-/** Seconds of a sample: in each of these slots of the clock, one sample of an instance counts. Agents count in the same. */
+/**
+ * Seconds of a sample: in each of these slots of the clock, one sample of an instance counts. Agents use the same
+ * slots.
+ */
 export const SAMPLE_SECONDS = 10;
-/** The samples that a report may name of one instance: what an agent keeps while it can't report. */
+/** Maximum samples of one instance in a report: those that an agent keeps while it can't report. */
 export const MAX_SAMPLES_OF_INSTANCE = 6;
-/** A load that is older is none. */
+/** Maximum age of a load in seconds. */
 export const LOAD_SECONDS = 60n;
-/** Points of one answer, at most. */
+/** Maximum points of one response. */
 export const MAX_POINTS = 1_000;
 export const DEFAULT_POINTS = 360;
 const DEFAULT_RANGE_SECONDS = SECONDS_PER_HOUR;
 
-/** What is kept of samples, finest first: means over `seconds`, for `keptSeconds`. */
+/** Retention of samples, finest first: means over `seconds`, kept for `keptSeconds`. */
 export const STEPS = [
   { seconds: SAMPLE_SECONDS, keptSeconds: SECONDS_PER_HOUR },
   { seconds: 60, keptSeconds: 2n * SECONDS_PER_DAY },
@@ -20,49 +23,55 @@ export const STEPS = [
 ] as const;
 const MAX_RANGE_SECONDS = STEPS[2].keptSeconds;
 
-/** The beginning of the step of `seconds` that the instant falls in; steps are counted from 1970. */
+/** Returns the beginning of the step of `seconds` that contains the instant; steps are counted from 1970. */
 export function stepOf(at: Instant, seconds: number): Instant {
   return at - (at % BigInt(seconds));
 }
 
-/** How much later or earlier than by its age a sample's agent may say that it was taken: ages are whole seconds, lines slow. */
+/**
+ * How much later or earlier than its age a sample's slot may be: ages are whole seconds, and connections may be slow.
+ */
 const MAX_LATER_SECONDS = BigInt(SAMPLE_SECONDS);
 const MAX_EARLIER_SECONDS = 2n * BigInt(SAMPLE_SECONDS);
 
 /**
- * Where a sample counts that came at `at`: in the slot that its agent gave it, so that two in a row have two slots, whenever
- * they came. Without one, or where it is in the future or another than the age allows, in the slot of its age.
+ * Returns the slot of a sample received at `at`: the one its agent assigned, so that two consecutive samples have two
+ * slots regardless of when they arrive. Without one, or if it is in the future or inconsistent with the age, the slot
+ * of its age.
  */
 export function slotOf({ slot, age }: { slot?: number | undefined; age: number }, at: Instant): Instant {
   const byAge = stepOf(at - BigInt(age), SAMPLE_SECONDS);
   if (slot === undefined) return byAge;
-  const told = BigInt(slot) * BigInt(SAMPLE_SECONDS);
-  const isNear = told <= byAge + MAX_LATER_SECONDS && told >= byAge - MAX_EARLIER_SECONDS;
-  return isNear && told <= at ? told : byAge;
+  const given = BigInt(slot) * BigInt(SAMPLE_SECONDS);
+  const isNear = given <= byAge + MAX_LATER_SECONDS && given >= byAge - MAX_EARLIER_SECONDS;
+  return isNear && given <= at ? given : byAge;
 }
 
-/** Which steps an answer is made of. */
+/** The steps that a response consists of. */
 export interface MetricRange {
-  /** Of the rows that are read. */
+  /** Step of the rows to read. */
   step: (typeof STEPS)[number];
-  /** Of the answer's points: a multiple of the step's. They are counted from `from`. */
+  /** Seconds of a point: a multiple of the step's. Points are counted from `from`. */
   pointSeconds: number;
-  /** A beginning of a step. */
+  /** The beginning of a step. */
   from: Instant;
   /** Exclusive. */
   to: Instant;
 }
 
-/** Of the default range: all of its slots are its own, so that they are as many as the default of points. */
+/**
+ * Returns the first slot of the default range, which contains only complete slots, so that their number is the default
+ * number of points.
+ */
 function firstSlotOf(end: Instant): Instant {
   const slot = BigInt(SAMPLE_SECONDS);
   return end > DEFAULT_RANGE_SECONDS ? stepOf(end - DEFAULT_RANGE_SECONDS + slot - 1n, SAMPLE_SECONDS) : 0n;
 }
 
 /**
- * The finest step of which all of [from, to) is kept, and as many of them in one point as bring the range down to
- * `points`. Without `to` until now, without `from` the hour before it. Refuses with invalid_request a range that ends
- * before it begins, or is longer than what is kept.
+ * Returns the finest step that is retained for all of [from, to), and how many of them make up one point to limit the
+ * range to `points`. `to` defaults to now, `from` to one hour before it. Refuses with invalid_request a range that ends
+ * before it begins, or exceeds the retention.
  */
 export function metricRange(
   { from, to, points }: { from: Instant | null; to: Instant | null; points: number },
@@ -76,7 +85,7 @@ export function metricRange(
     const days = MAX_RANGE_SECONDS / SECONDS_PER_DAY;
     throw new DomainError('invalid_request', `from must be at most ${days} days before to`, { field: 'from' });
   }
-  // The slot that drops out of what is kept just now.
+  // Includes the slot that is just leaving the retention.
   const isKept = ({ seconds, keptSeconds }: (typeof STEPS)[number]) => now - begin <= keptSeconds + BigInt(seconds);
   const step = STEPS.find(isKept) ?? STEPS[2];
   const first = stepOf(begin, step.seconds);

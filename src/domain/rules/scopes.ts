@@ -5,19 +5,19 @@ export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
-  read: 'read everything of the account but what instances log and secrets hold',
-  rent: 'rent, start, stop and destroy instances, set what ends them, and keep volumes',
-  access: 'get into instances: SSH keys, terminals, web links, open ports, logs, secrets',
-  money: 'make top-ups, and set what the account may spend',
-  keys: 'create, limit and revoke API keys, and decide who is told of events',
+  read: 'read everything of the account except instance logs and secret values',
+  rent: 'rent, start, stop and destroy instances, set when they end, and manage volumes',
+  access: 'connect to instances: SSH keys, terminals, web links, open ports, logs, secrets',
+  money: 'make top-ups and set spend limits',
+  keys: 'create, limit and revoke API keys, and configure notifications',
 };
 
-/** No key is needed, or the operation asks for a part of its answer alone by another name of this table. */
+/** Marks operations that need no key, or that check another name of this table for part of their response. */
 export const PUBLIC = 'public';
 
 /**
- * The scope of each operation, by the name of its root field in GraphQL, which REST, console, command line and MCP go
- * through; what has no field has a name of its own. A schema with a field that is missing here is refused.
+ * The scope of each operation, by the name of its root field in GraphQL, which REST, console, command line and MCP use.
+ * An operation without a field has its own name. The gateway refuses a schema with a field that is missing here.
  */
 export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> = {
   'Query.gpuModel': PUBLIC,
@@ -60,10 +60,10 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Subscription.balanceChanged': 'read',
   'Subscription.instanceChanged': 'read',
   'Subscription.topUpChanged': 'read',
-  /** What `node` answers of an account, and what `quote` says of one. */
+  /** The part of `node` and `quote` that concerns an account. */
   'node of an account': 'read',
   'quote for an account': 'read',
-  /** What restic asks of `/volumes`: nothing of it is readable without the repository's password. */
+  /** restic's reads below `/volumes`: none of it is readable without the repository's password. */
   'read the repository of a volume': 'read',
 
   'Mutation.action': 'rent',
@@ -79,7 +79,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createVolume': 'rent',
   'Mutation.growVolume': 'rent',
   'Mutation.deleteVolume': 'rent',
-  // Whoever may rent reads what the volumes of an instance hold.
+  // A key that may rent can read the contents of an instance's volumes anyway.
   'Query.volumePassword': 'rent',
   'write to the repository of a volume': 'rent',
 
@@ -93,18 +93,18 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.closePort': 'access',
   'Mutation.webLink': 'access',
   'Mutation.webToken': 'access',
-  /** What the console lists, sends and takes of a container's files. */
+  /** Listing, sending and fetching a container's files in the console. */
   'files of an instance': 'access',
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
   'terminal in a browser': 'access',
-  // Whoever decides what runs reads what it is given.
+  // A key that decides what runs can read what it is given.
   'launch with secrets': 'access',
 
   'Mutation.createTopUp': 'money',
   'Mutation.setMonthlyLimit': 'money',
 
-  // Events go on being sent when the key is gone.
+  // Events continue to be sent after the key is revoked.
   'Mutation.createWebhook': 'keys',
   'Mutation.changeWebhook': 'keys',
   'Mutation.rotateWebhookSecret': 'keys',
@@ -122,10 +122,10 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 };
 
 /**
- * Fields of what a write returns that say more than what it did, by type: a key without `read` may not select them. A new
- * instance's own fields, such as its price and ports, are what it did.
+ * Fields in the response to a write that say more than what it did, by type: a key without `read` may not select them.
+ * A new instance's own fields, such as its price and ports, are what it did.
  */
-export const BEYOND_A_WRITE: Readonly<Record<string, readonly string[]>> = {
+export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [
     ...['balance', 'burnPerHour', 'lifetimeSpend', 'monthSpend', 'exhaustsAt', 'diskDeleteAt', 'liveInstances'],
     'pendingTopUps',
@@ -137,17 +137,17 @@ export const BEYOND_A_WRITE: Readonly<Record<string, readonly string[]>> = {
   Webhook: ['attempts', 'deliveries'],
 };
 
-/** Refuses with forbidden the first field that a key without `read` may not select in the answer to a write. */
-export function checkAnswerOfWrite(scopes: Scopes, fields: Iterable<readonly [type: string, field: string]>): void {
+/** Refuses with forbidden the first field that a key without `read` may not select in the response to a write. */
+export function checkWriteResponse(scopes: Scopes, fields: Iterable<readonly [type: string, field: string]>): void {
   if (scopes === null || scopes.includes('read')) return;
   for (const [type, field] of fields) {
-    if (!BEYOND_A_WRITE[type]?.includes(field)) continue;
-    const message = `the API key lacks the scope read, which ${type}.${field} in the answer needs; nothing was done`;
+    if (!FIELDS_BEYOND_WRITE[type]?.includes(field)) continue;
+    const message = `the API key lacks the scope read, which ${type}.${field} in the response needs; nothing was done`;
     throw new DomainError('forbidden', message, { scope: 'read' });
   }
 }
 
-/** Throws for an operation without one: the gateway must not start. */
+/** Returns the scope of an operation. Throws if it has none, so that the gateway does not start. */
 export function scopeOf(operation: string): Scope | typeof PUBLIC {
   const scope = OPERATION_SCOPES[operation];
   if (scope === undefined) throw new Error(`the operation ${operation} has no scope: see src/domain/rules/scopes.ts`);
@@ -162,7 +162,7 @@ export function mayDo(scopes: Scopes, operation: string): boolean {
   return scope === PUBLIC || scopes === null || scopes.includes(scope);
 }
 
-/** Refuses with forbidden, and names the scope that the key lacks. */
+/** Refuses with forbidden, naming the scope that the key lacks. */
 export function checkScope(scopes: Scopes, operation: string): void {
   if (mayDo(scopes, operation)) return;
   const scope = scopeOf(operation) as Scope;

@@ -1,33 +1,36 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** AES-256-GCM with a nonce drawn for each secret. */
+/** AES-256-GCM with a random nonce per secret. */
 const CIPHER = 'aes-256-gcm';
 export const SEALING_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_LENGTH = 16;
 
-/** A key that seals secrets. `id` names it without giving anything of it away. */
+/** A key that seals secrets. `id` names it without revealing any of it. */
 export interface SealingKey {
   id: string;
   bytes: Buffer;
 }
 
-/** A key of 32 bytes in hex. */
+/** Reads a key of 32 bytes in hex. */
 export function sealingKey(hex: string): SealingKey {
   const bytes = Buffer.from(hex, 'hex');
-  if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key has ${SEALING_KEY_BYTES} bytes`);
+  if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key must have ${SEALING_KEY_BYTES} bytes`);
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, KEY_ID_LENGTH), bytes };
 }
 
-/** Nonce, ciphertext and tag. `context` says what it is the secret of: sealed bytes moved to another place don't open there. */
+/**
+ * Returns nonce, ciphertext and tag. `context` says what it is the secret of: sealed bytes can't be opened in another
+ * context.
+ */
 export function seal(key: SealingKey, context: string, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.bytes, nonce).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Throws when the bytes were changed, or sealed with another key or for another context. */
+/** Throws if the bytes were changed, or sealed with another key or for another context. */
 export function unseal(key: SealingKey, context: string, sealed: Buffer): string {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const text = sealed.subarray(NONCE_BYTES, -TAG_BYTES);

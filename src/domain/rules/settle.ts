@@ -6,11 +6,11 @@ import {
   endsOf,
   type Instance,
   isRunning,
-  noteEnds,
   type RowChanges,
   runsOf,
   type Step,
   stop,
+  updateDeadline,
   type Volume,
 } from './lifecycle.js';
 import type { Micro } from './money.js';
@@ -25,11 +25,11 @@ import { earliest, type Instant, latest } from './time.js';
 import { deleteVolume } from './volume.js';
 
 /**
- * Carries out what fell due before `now`, each at its own second: at its deadline an instance stops or is destroyed, at
- * a limit what it is of stops, at exhaustion everything running stops, at the end of grace everything is destroyed and
- * every volume deleted. Of one second the deadlines come first, then limits, of instances before those of keys and the
- * account's. `live` are the account's undestroyed instances, `volumes` those not deleted. How late this is called changes
- * no amount.
+ * Executes everything due before `now`, each at its own second. At its deadline an instance stops or is destroyed, at a
+ * limit the instances under it stop, at exhaustion all running instances stop, at the end of grace all instances are
+ * destroyed and all volumes deleted. Within one second deadlines come first, then limits, those of instances before
+ * those of keys and the account. `live` are the account's undestroyed instances, `volumes` those not deleted. The
+ * amounts don't depend on how late this is called.
  */
 export function settle(
   account: Account,
@@ -43,17 +43,17 @@ export function settle(
     if (next === null || next.at >= now) break;
     next.happen({ account, at: next.at, end: next.at, changes });
   }
-  noteLimits(account, live, changes);
+  updateLimits(account, live, changes);
 }
 
-/** What an account has: its undestroyed instances, and its volumes that are not deleted. */
+/** An account's undestroyed instances, and its volumes that are not deleted. */
 export interface Holdings {
   live: readonly Instance[];
   volumes: readonly Volume[];
 }
 
-/** The seconds that others read follow from account and instances. Call it before the account is written. */
-export function noteLimits(account: Account, live: readonly Instance[], changes: RowChanges): void {
+/** Updates the limits' seconds, derived from account and instances. Call it before the account is written. */
+export function updateLimits(account: Account, live: readonly Instance[], changes: RowChanges): void {
   for (const key of account.limited?.keys ?? []) {
     const limitAt = monthlyLimitAt(key, runsOf(key, live));
     if (limitAt !== key.limitAt) changes.keys.add(key);
@@ -65,13 +65,13 @@ export function noteLimits(account: Account, live: readonly Instance[], changes:
   changes.accounts.add(account);
 }
 
-/** Something that happens by itself, once its second is over. */
+/** Something that happens automatically, once its second is over. */
 interface Event {
   at: Instant;
   happen(step: Step): void;
 }
 
-/** The first of what is to come; of one second the first in the order of `settle`. */
+/** Returns the next event; within one second the first in the order of `settle`. */
 function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint): Event | null {
   let next: Event | null = null;
   const consider = (at: Instant | null, happen: Event['happen']) => {
@@ -91,20 +91,20 @@ function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint)
     const running = runsOf(limit, present);
     consider(monthlyLimitAt(limit, running), (step) => reachLimit(step, limit, running));
   }
-  consider(account.dueAt, (step) => runOut(step, { live: present, volumes }, grace));
+  consider(account.dueAt, (step) => exhaust(step, { live: present, volumes }, grace));
   return next;
 }
 
 function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[]): void {
   limit.limitReachedAt = step.at;
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
-  // Not beyond the end of credit, which is the first second without: it would be taken for a later one.
+  // Not beyond the end of credit, which is the first second without it: it would be mistaken for a later one.
   advanceBoth(step, limit, earliest(step.end, step.account.dueAt)!);
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
 }
 
-function runOut(step: Step, { live, volumes }: Holdings, grace: bigint): void {
+function exhaust(step: Step, { live, volumes }: Holdings, grace: bigint): void {
   const { account, at } = step;
   if (account.exhaustedAt === null) {
     for (const instance of live) if (isRunning(instance)) stop(step, instance, 'BALANCE_EXHAUSTED');
@@ -135,8 +135,8 @@ function meetDeadlines(step: Step, live: readonly Instance[]): void {
 }
 
 /**
- * Sets what an instance may cost; null takes the limit away. One that is passed already is reached with this second.
- * What it stopped stays stopped.
+ * Sets an instance's spend limit; null removes it. A limit that is already exceeded is reached in this second.
+ * Instances it stopped stay stopped.
  */
 export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro | null): void {
   const before = instanceLimitAt(instance);
@@ -147,10 +147,13 @@ export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro 
     if (instance.status === 'RUNNING') stop(notAfter(step, before), instance, 'SPEND_LIMIT');
   }
   step.changes.updated.add(instance);
-  noteEnds(step, instance);
+  updateDeadline(step, instance);
 }
 
-/** As `setSpendLimit`, for the account or one of its keys, of which `running` are the instances that it would stop. */
+/**
+ * Sets the monthly limit of the account or one of its keys, as `setSpendLimit` does; `running` are the instances that
+ * it would stop.
+ */
 export function setMonthlyLimit(
   step: Step,
   limit: MonthlyLimit,
@@ -168,15 +171,18 @@ export function setMonthlyLimit(
 }
 
 /**
- * Advances a limit's line and the account's. A key's line must not be ahead of its account: if the clock is set back, the next start
- * would count seconds before it began, and pass a limit that it exceeds.
+ * Advances a limit's line and the account's. A key's line must not be ahead of its account: if the clock is set back,
+ * the next start would count seconds before it began, and pass a limit that it exceeds.
  */
 function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void {
   advance(limit, at);
   advance(account, at);
 }
 
-/** A step that ends where the limit of before did, if that was in this very second: what it left out stays unsold. */
+/**
+ * Returns the step with the end of the previous limit, if that was in this very second: the rest of the second stays
+ * unsold.
+ */
 function notAfter(step: Step, before: Instant | null): Step {
   return before !== null && before < step.end ? { ...step, end: before } : step;
 }

@@ -1,26 +1,26 @@
 /**
- * A host's GPUs are sold in blocks: aligned ones of 1, 2, 4 and 8 by their places on the host, and the whole. Each block
- * is a machine with an id of its own. GPUs of one model stand side by side, near ones beside each other, so that a block
- * is of one model and well connected. design.md section 12.
+ * A host's GPUs are sold in blocks: aligned ones of 1, 2, 4 and 8 by their places on the host, and the whole. Each
+ * block is a machine with its own id. GPUs of one model are adjacent, with close ones next to each other, so that a
+ * block consists of one model and is well connected. design.md section 12.
  */
 
-/** GPUs of one host at most. */
+/** Maximum GPUs of one host. */
 export const MAX_HOST_GPUS = 8;
-/** Stands for the whole among the sizes. */
+/** Stands for the whole host among the sizes. */
 export const WHOLE = 0;
 const BLOCK_SIZES = [1, 2, 4, 8];
-/** All sizes: what an operator who says nothing sells. */
+/** All sizes, sold by default. */
 export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
 export const WHOLE_ONLY: readonly number[] = [WHOLE];
 
-/** A host as its blocks depend on it. */
+/** The parts of a host that its blocks depend on. */
 export interface SlicedHost {
   id: string;
   /** Slugs of the GPUs' models, by place. */
   models: readonly string[];
-  /** Of ALL_SIZES. */
+  /** Subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Places of GPUs that are not there: no block with one is sold. */
+  /** Places of missing GPUs: no block with one is sold. */
   missing?: readonly number[];
 }
 
@@ -36,7 +36,7 @@ export interface SoldBlock extends Block {
   gpu: string;
 }
 
-/** The blocks that are sold, smaller ones first, each once: 15 of eight GPUs of one model at most. */
+/** Returns the blocks for sale, smaller ones first, without duplicates: at most 15 for eight GPUs of one model. */
 export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldBlock[] {
   const runs = runsOf(models);
   const blocks: SoldBlock[] = [];
@@ -55,7 +55,7 @@ export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldB
   return blocks;
 }
 
-/** Neighbours of one model. */
+/** Returns runs of adjacent GPUs of one model. */
 function runsOf(models: readonly string[]): Block[] {
   const runs: Block[] = [];
   models.forEach((model, place) => {
@@ -66,13 +66,16 @@ function runsOf(models: readonly string[]): Block[] {
   return runs;
 }
 
-/** The whole host has the host's own id; others name their GPUs by place: `m-1.g0`, `m-1.g4-7`. */
+/**
+ * Returns the id of a machine. The whole host has the host's own id; others name their GPUs by place: `m-1.g0`,
+ * `m-1.g4-7`.
+ */
 export function machineIdOf(hostId: string, hostGpus: number, { first, count }: Block): string {
   if (count === hostGpus) return hostId;
   return `${hostId}.g${first}${count === 1 ? '' : `-${first + count - 1}`}`;
 }
 
-/** The host whose block a machine of such an id would be; null for an id that is no block's. */
+/** Returns the host whose block a machine of such an id would be; null for any other id. */
 export function hostIdOf(machineId: string): string | null {
   return /^(.+)\.g\d(-\d)?$/.exec(machineId)?.[1] ?? null;
 }
@@ -81,17 +84,23 @@ export function overlaps(one: Block, other: Block): boolean {
   return one.first < other.first + other.count && other.first < one.first + one.count;
 }
 
-/** What a block has of something that the whole host has `amount` of, by its share of the GPUs; 1 at least. */
+/** Returns a block's share, by GPUs, of something of which the whole host has `amount`; at least 1. */
 export function shareOf(amount: number, { count }: Pick<Block, 'count'>, hostGpus: number): number {
   return count === hostGpus ? amount : Math.max(Math.floor((amount * count) / hostGpus), amount > 0 ? 1 : 0);
 }
 
-/** Whether the GPUs of a block are linked, on a host whose GPUs `areLinked`: one alone is linked to none, where there are more. */
+/**
+ * Whether the GPUs of a block are linked, on a host whose GPUs `areLinked`: a single GPU of a larger host is not
+ * linked.
+ */
 export function isLinked(areLinked: boolean, { count }: Pick<Block, 'count'>, hostGpus: number): boolean {
   return areLinked && (count > 1 || hostGpus === 1);
 }
 
-/** The larger blocks in which one lies, sold or not: aligned ones and the whole run of its model, largest first. */
+/**
+ * Returns the larger blocks that contain this one, sold or not: aligned ones and the whole run of its model, largest
+ * first.
+ */
 export function blocksAround(models: readonly string[], block: Block): Block[] {
   const run = runsOf(models).find((each) => overlaps(each, block))!;
   const around = [run, ...[8, 4, 2].flatMap((size) => alignedAround(run, block, size))];

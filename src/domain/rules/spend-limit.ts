@@ -5,22 +5,24 @@ import { minimumUnitsAt } from './preemption.js';
 import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
 /**
- * Limits on what is spent. One is reached at the last second at which what is spent, and what the minimums of running
- * starts would add if they ended there, is not above it: a function of rates and ledger, like the end of credit. What
- * the limit is of stops at that second, so no GPU second is sold beyond it; disks go on.
+ * Limits on spend. A limit is reached at the last second at which the spend, plus what the minimums of running starts
+ * would add if they ended there, does not exceed it: a function of rates and ledger, like the end of credit. The
+ * instances under the limit stop at that second, so no GPU second is sold beyond it; disks continue to be charged.
  */
 
-/** Seconds of all that would then be billed for which a limit must leave room before a deploy or start. */
+/** Seconds of all charges for which a limit must leave room before a deploy or start. */
 export const LIMIT_ROOM_SECONDS = 60n;
-/** Of any two months that follow each other one has 31 days: what lasts them both at one rate lasts all. */
+/**
+ * One of any two consecutive months has 31 days: a limit that is not reached in either at one rate is never reached.
+ */
 const MONTHS_AHEAD = 2;
 
 /** A monthly limit, and the line of what it counts. */
 export interface MonthlyLimit extends MonthLine {
   monthlyLimit: Micro | null;
-  /** When it was last reached; null when never, or when it was changed since. */
+  /** When it was last reached; null for never, or if it was changed since. */
   limitReachedAt: Instant | null;
-  /** When it is next reached at the present rates; null when it will not be. */
+  /** When it is next reached at the current rates; null for never. */
   limitAt: Instant | null;
 }
 
@@ -29,14 +31,14 @@ export interface LimitedKey extends MonthlyLimit {
   id: string;
 }
 
-/** What was spent by an instant, and how it grows. */
+/** Spend at an instant, and its rate of growth. */
 interface Point {
   at: Instant;
   units: Units;
   rate: Rate;
 }
 
-/** What runs under a limit. */
+/** A running instance under a limit. */
 export interface Run {
   gpuRate: Rate;
   minimumUntil: Instant | null;
@@ -56,7 +58,7 @@ export interface LimitedInstance extends Run {
   minimumUnits: Units;
 }
 
-/** When the limit is reached next, from the line's origin on; null when that never happens at this rate. */
+/** Returns when the limit is next reached, from the line's origin on; null for never at this rate. */
 export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: readonly Run[]): Instant | null {
   if (limit.monthlyLimit === null) return null;
   const most = unitsOfMicro(limit.monthlyLimit);
@@ -64,7 +66,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   for (let month = 0; month <= MONTHS_AHEAD; month += 1) {
     const monthStart = monthStartOf(point.at);
     const monthEnd = addMonths(monthStart, 1);
-    // Once in a month: until its end nothing can be started under it.
+    // Once per month: until its end nothing can be started under it.
     const isOver = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStart;
     const reached = isOver ? null : lastWithin(point, runs, most);
     if (reached !== null && reached < monthEnd) return reached;
@@ -73,7 +75,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   return null;
 }
 
-/** When a limit was reached this month, or will be at the present rates; null when never. */
+/** Returns when a limit was reached this month, or will be at the current rates; null for never. */
 export function limitReachedAt(
   { limitReachedAt, limitAt }: { limitReachedAt: Instant | null; limitAt: Instant | null },
   now: Instant,
@@ -81,14 +83,14 @@ export function limitReachedAt(
   return limitReachedAt !== null && limitReachedAt >= monthStartOf(now) ? limitReachedAt : limitAt;
 }
 
-/** When an instance's own limit is reached, or was while it was stopped; null when never, or once it is known. */
+/** Returns when an instance's own limit is reached, or was while it was stopped; null for never, or once recorded. */
 export function instanceLimitAt(instance: LimitedInstance): Instant | null {
   const { spendLimit, limitReachedAt, destroyedAt } = instance;
   if (spendLimit === null || limitReachedAt !== null || destroyedAt !== null) return null;
   return lastWithin(pointOf(instance), runsOf(instance), unitsOfMicro(spendLimit));
 }
 
-/** Where what it spent is on its line: at its last start, stop or deploy. */
+/** Returns the instance's spend at its last start, stop or deploy. */
 function pointOf(instance: LimitedInstance): Point {
   const { createdAt, runningSince, stoppedAt, gpuRate, diskRate } = instance;
   const at = latest(createdAt, runningSince ?? stoppedAt ?? createdAt);
@@ -101,14 +103,14 @@ function runsOf(instance: LimitedInstance): Run[] {
   return instance.runningSince === null ? [] : [instance];
 }
 
-/** Whether what is counted is above the limit by `at`, or by the line's origin where that is later. */
+/** Whether the counted spend exceeds the limit by `at`, or by the line's origin if that is later. */
 export function isInstanceLimitPassed(instance: LimitedInstance, at: Instant): boolean {
   const reachedAt = instanceLimitAt(instance);
   if (reachedAt === null) return false;
   return reachedAt < at || countedAt(pointOf(instance), runsOf(instance)) > unitsOfMicro(instance.spendLimit!);
 }
 
-/** As `isInstanceLimitPassed`. */
+/** Whether the counted spend exceeds a monthly limit, as `isInstanceLimitPassed`. */
 export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], at: Instant): boolean {
   const reachedAt = monthlyLimitAt(limit, runs);
   if (reachedAt === null) return false;
@@ -116,14 +118,15 @@ export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], 
   return reachedAt < at || countedAt(point, runs) > unitsOfMicro(limit.monthlyLimit!);
 }
 
-/** With what the minimums of the runs would add if they ended there. */
+/** Returns the spend plus what the minimums of the runs would add if they ended there. */
 function countedAt({ at, units }: Pick<Point, 'at' | 'units'>, runs: readonly Run[]): Units {
   return runs.reduce((sum, run) => sum + minimumUnitsAt(run, at), units);
 }
 
 /**
- * The last second, from `at` on, at which the units are not above `most`; `at` itself when they are above it already,
- * and null when they never will be. While a run has a minimum it adds nothing: that is counted from its beginning.
+ * Returns the last second, from `at` on, at which the units don't exceed `most`; `at` itself if they already do, and
+ * null if they never will. While a run is within its minimum it adds nothing, because the minimum is counted from its
+ * beginning.
  */
 function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Units): Instant | null {
   const minimums = runs.flatMap(({ gpuRate, minimumUntil }) =>
@@ -146,13 +149,13 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
 
 /** What a deploy or start adds. */
 export interface AddedRun extends Run {
-  /** GPU and, of a deploy, disk. */
+  /** GPU rate and, for a deploy, disk rate. */
   addedRate: Rate;
-  /** The rate of what has to yield for it and counts under the same limit; 0 for none. */
+  /** Rate of preempted instances that count under the same limit; 0 for none. */
   yieldedRate: Rate;
 }
 
-/** Refuses with `code` a deploy or start that a monthly limit leaves no room for. `whose` begins the message. */
+/** Refuses with `code` a deploy or start that exceeds a monthly limit. `whose` begins the message. */
 export function checkMonthlyRoom(
   whose: string,
   limit: Omit<MonthlyLimit, 'limitAt'>,
@@ -171,7 +174,7 @@ export function checkMonthlyRoom(
   const then = { ...limit };
   advance(then, at);
   const spent = then.spendUnits - then.monthStartSpendUnits;
-  // What yields is paid for to the end of its second.
+  // A preempted instance is charged to the end of its second.
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);
@@ -179,7 +182,7 @@ export function checkMonthlyRoom(
   throw noRoom(code, whose, 'monthly limit', limit.monthlyLimit, spent);
 }
 
-/** An instance that would be deployed at `at`. */
+/** Returns the limit's view of an instance that would be deployed at `at`. */
 export function newLimited(
   terms: Pick<LimitedInstance, 'spendLimit' | 'gpuRate' | 'diskRate' | 'minimumUntil'>,
   at: Instant,
@@ -188,7 +191,10 @@ export function newLimited(
   return { ...terms, ...nothing, limitReachedAt: null, createdAt: at, runningSince: at };
 }
 
-/** As `checkMonthlyRoom`, of the limit of an instance that would begin to run at `at`. */
+/**
+ * Refuses, as `checkMonthlyRoom` does for a monthly limit, an instance that would exceed its limit if it started at
+ * `at`.
+ */
 export function checkInstanceRoom(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;
   if (instance.limitReachedAt !== null)
@@ -207,7 +213,7 @@ function noRoom(code: ErrorCode, whose: string, what: string, limit: Micro, spen
   const [most, is] = [limit, shownSpend(spent)].map(formatUsd);
   return refusal(
     code,
-    `${whose} ${what} of ${most} USD would be reached within ${LIMIT_ROOM_SECONDS} s: ${is} USD are spent`,
+    `${whose} ${what} of ${most} USD would be reached within ${LIMIT_ROOM_SECONDS} s; ${is} USD are already spent`,
   );
 }
 

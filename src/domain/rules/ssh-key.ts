@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from './errors.js';
 
-/** SSH keys an account may hold. */
+/** Maximum SSH keys of an account. */
 export const MAX_SSH_KEYS = 50;
-/** Below it, RSA keys are refused. */
+/** Smaller RSA keys are refused. */
 const MIN_RSA_BITS = 3_072;
 const MAX_RSA_BITS = 16_384;
-/** A line of a key file: RSA with 16,384 bits takes about 2,800 characters. */
+/** Maximum length of a line of a key file: RSA with 16,384 bits takes about 2,800 characters. */
 export const MAX_SSH_KEY_LENGTH = 8_192;
 const MAX_COMMENT = 200;
 const ED25519_BYTES = 32;
@@ -20,10 +20,10 @@ export const SSH_KEY_TYPES = ['ssh-ed25519', ...Object.keys(CURVES), 'ssh-rsa'];
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const UNCOMPRESSED_POINT = 4;
 
-/** A public key as it is kept. */
+/** A public key as stored. */
 export interface SshPublicKey {
   type: string;
-  /** As SSH sends it. */
+  /** The blob that SSH sends. */
   blob: Buffer;
   /** `SHA256:` and the hash of the blob in base64, as ssh-keygen -l shows it. */
   fingerprint: string;
@@ -31,12 +31,12 @@ export interface SshPublicKey {
 }
 
 /**
- * Reads a line such as `ssh-ed25519 AAAA… name@host`, as in id_ed25519.pub. Refuses with invalid_request what is no public
- * key, unknown types and RSA of fewer than 3,072 bits.
+ * Parses a line such as `ssh-ed25519 AAAA… name@host`, as in id_ed25519.pub. Refuses with invalid_request anything that
+ * is not a public key, unknown types and RSA of fewer than 3,072 bits.
  */
 export function parseSshKey(line: string): SshPublicKey {
   const text = line.trim();
-  if (/PRIVATE KEY/.test(text)) throw refusal('it is a private key: keep that to yourself and give the .pub file');
+  if (/PRIVATE KEY/.test(text)) throw refusal('is a private key; keep it to yourself and send the .pub file');
   const [, type, base64, comment = ''] = /^(\S+)[ \t]+(\S+)(?:[ \t]+([^\r\n]*))?$/.exec(text) ?? [];
   if (type === undefined || base64 === undefined) throw refusal('must be one line of a .pub file: TYPE KEY COMMENT');
   if (!SSH_KEY_TYPES.includes(type)) throw refusal(`must be of the type ${SSH_KEY_TYPES.join(', ')}`);
@@ -49,7 +49,7 @@ function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
-/** As a line of a key file. */
+/** Formats a line of a key file. */
 export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' | 'blob' | 'comment'>): string {
   return `${type} ${Buffer.from(blob).toString('base64')}${comment === '' ? '' : ` ${comment}`}`;
 }
@@ -68,11 +68,11 @@ function checkBlob(type: string, blob: Buffer): void {
     const bits = parts.length === 2 ? bitsOf(parts[1]!) : 0;
     if (bits === 0 || bits > MAX_RSA_BITS) throw refusal('is not a whole public key');
     if (bits < MIN_RSA_BITS)
-      throw refusal(`is an RSA key of ${bits} bits: ${MIN_RSA_BITS} are the fewest; ed25519 is best`);
+      throw refusal(`must be an RSA key of at least ${MIN_RSA_BITS} bits, or better ed25519; got ${bits} bits`);
   }
 }
 
-/** The fields of a blob, each after its length in four bytes; none when it is not made of such. */
+/** Returns the fields of a blob, each preceded by its length in four bytes; empty if it is malformed. */
 function partsOf(blob: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   let at = 0;
@@ -86,7 +86,7 @@ function partsOf(blob: Buffer): Buffer[] {
   return parts;
 }
 
-/** Of a positive number; 0 for any other. */
+/** Returns the bits of a positive number; 0 for any other. */
 function bitsOf(number: Buffer): number {
   if (number.length === 0 || number[0]! >= 0x80) return 0;
   const digits = number[0] === 0 ? number.subarray(1) : number;

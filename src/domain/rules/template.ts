@@ -1,11 +1,11 @@
 import { DomainError } from './errors.js';
 import type { Launch } from './launch.js';
 
-/** Variables of one template. */
+/** Maximum variables of one template. */
 export const MAX_TEMPLATE_VARIABLES = 30;
-/** Ports of one template. */
+/** Maximum ports of one template. */
 export const MAX_TEMPLATE_PORTS = 20;
-/** What is drawn for a template; the console has a picture of each name. */
+/** Names of template pictures; the console has an image for each. */
 export const PICTURES = [
   'box',
   'chat',
@@ -19,39 +19,39 @@ export const PICTURES = [
   'tune',
 ] as const;
 
-/** A variable that a template's image reads. Its default is the template's environment. */
+/** A variable that a template's image reads. Its default is in the template's environment. */
 export interface TemplateVariable {
   name: string;
   description: string;
-  /** A deploy without a value for it is refused. */
+  /** Whether a deploy without a value for it is refused. */
   required?: boolean;
-  /** Its value is not for everybody's eyes: a secret of the account, rather than text. */
+  /** Whether its value is confidential: a secret of the account, rather than text. */
   secret?: boolean;
-  /** Where the renter gives none, the service makes one that the account's keys are shown. */
+  /** Whether the service generates a value if the renter gives none; the account's keys can read it. */
   made?: boolean;
 }
 
-/** What a deploy has to know of its template. */
+/** What a deploy must know of its template. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;
   variables: readonly TemplateVariable[];
 }
 
-/** Refuses with invalid_request a launch that leaves a required variable of its template without a value. */
+/** Refuses with invalid_request a launch without a value for a required variable of its template. */
 export function checkVariables({ slug, env, variables }: TemplateTerms, launch: Launch): void {
   const missing = variables
     .filter(({ required, made }) => required && !made)
     .filter(({ name }) => !isGivenAsSecret(launch, name) && !(launch.env?.[name] ?? env[name]));
   if (missing.length === 0) return;
   const names = missing.map(({ name }) => name).join(', ');
-  throw new DomainError('invalid_request', `env must have a value for ${names}: the template ${slug} needs it`, {
+  throw new DomainError('invalid_request', `env must have a value for ${names}, which the template ${slug} needs`, {
     field: 'env',
   });
 }
 
-/** The variables that the service makes a value for: a renter who gives one, even an empty one, keeps it. */
-export function variablesToMake({ variables }: TemplateTerms, launch: Launch): string[] {
+/** Returns the variables to generate a value for: a value given by the renter is kept, even an empty one. */
+export function variablesToGenerate({ variables }: TemplateTerms, launch: Launch): string[] {
   return variables
     .filter(({ made }) => made)
     .map(({ name }) => name)
@@ -64,14 +64,14 @@ function isGivenAsSecret({ secrets = [] }: Launch, name: string): boolean {
 
 const REFERENCE = /\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g;
 
-/** Words with `$(NAME)` replaced by the variable's value; of one that is not there it stays, as in Kubernetes. */
+/** Replaces `$(NAME)` in words by the variable's value; an unknown name is kept, as in Kubernetes. */
 export function withValues(words: readonly string[], env: Readonly<Record<string, string>>): string[] {
   return words.map((word) => word.replace(REFERENCE, (all, name: string) => variableIn(env, name) ?? all));
 }
 
 /**
- * The path that a template's port is opened at. Without the value of a variable that it names, what is before its query;
- * where the variable is named there, the root.
+ * Returns the path that a template's port is opened at. If a variable that it names has no value, only the part before
+ * its query; if the variable is named there, the root.
  */
 export function pathWithValues(path: string, values: Readonly<Record<string, string>>): string {
   const isMissing = (name: string) => variableIn(values, name) === undefined;
@@ -82,7 +82,7 @@ export function pathWithValues(path: string, values: Readonly<Record<string, str
   return path.replace(REFERENCE, (_, name: string) => encodeURIComponent(variableIn(values, name)!));
 }
 
-/** The variables that a text names as `$(NAME)`. */
+/** Returns the variables that a text names as `$(NAME)`. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map((match) => match[1]!);
 }
@@ -91,7 +91,7 @@ function variableIn(values: Readonly<Record<string, string>>, name: string): str
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** Whether an image always means the same: a digest, or a tag that does not move by its name. */
+/** Whether an image always means the same: a digest, or a tag that by its name does not move. */
 export function isPinned(image: string): boolean {
   if (image.includes('@')) return true;
   const tag = /:([^:/]+)$/.exec(image)?.[1];

@@ -1,10 +1,10 @@
 /** Whole seconds since 1970-01-01T00:00:00Z. */
 export type Instant = bigint;
 
-/** The only source of time in the application; the composition root holds it. */
+/** The only source of time in the application, owned by the composition root. */
 export interface Clock {
   now(): Instant;
-  /** The same time in milliseconds: billing rounds it down for what begins and up for what ends. */
+  /** The same time in milliseconds: billing rounds it down for beginnings and up for ends. */
   nowMs(): number;
 }
 
@@ -13,7 +13,7 @@ export const SECONDS_PER_DAY = 86_400n;
 /** 9999-12-31T23:59:59Z: RFC 3339 has no later second. */
 export const LAST_INSTANT: Instant = 253_402_300_799n;
 
-/** Cut to the second, not rounded. */
+/** Truncates to the second. */
 export function instantOf(date: Date): Instant {
   return BigInt(Math.floor(date.getTime() / 1000));
 }
@@ -22,7 +22,7 @@ export function dateOf(instant: Instant): Date {
   return new Date(Number(instant) * 1000);
 }
 
-/** RFC 3339 in UTC with whole seconds: 2026-11-20T09:43:00Z. */
+/** Formats as RFC 3339 in UTC with whole seconds: 2026-11-20T09:43:00Z. */
 export function formatInstant(instant: Instant): string {
   return dateOf(instant).toISOString().replace('.000Z', 'Z');
 }
@@ -34,8 +34,8 @@ const INSTANT =
 export const INSTANT_TEXT = 'an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z';
 
 /**
- * Parses an instant in RFC 3339, the only reader of instants that somebody wrote; null for any other text, and outside
- * 1970 to 9999. `Date` alone takes 31 February for 3 March, and hour 24 for the next day. Cuts a fraction of a second.
+ * Parses an instant in RFC 3339; null for any other text, and outside 1970 to 9999. All instants from callers are read
+ * here: `Date` alone takes 31 February for 3 March, and hour 24 for the next day. Truncates fractions of a second.
  */
 export function parseInstant(text: string): Instant | null {
   const [, day] = INSTANT.exec(text) ?? [];
@@ -44,37 +44,37 @@ export function parseInstant(text: string): Instant | null {
   return instant >= 0n && instant <= LAST_INSTANT ? instant : null;
 }
 
-/** A date's UTC calendar day: 2026-11-20. */
+/** Formats a date's UTC calendar day: 2026-11-20. */
 export function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** True for a day of the calendar written YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
+/** Whether a text is a calendar day written YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
 export function isDay(text: string): boolean {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? dateOfDay(text) : null;
   return midnight !== null && !Number.isNaN(midnight.getTime()) && formatDay(midnight) === text;
 }
 
-/** Midnight UTC of a calendar day written YYYY-MM-DD. */
+/** Returns midnight UTC of a calendar day written YYYY-MM-DD. */
 export function dateOfDay(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
 }
 
 /**
- * The second [at, end) in which something happens. Exactly on a second's beginning nothing of it has been used: what
- * begins there takes the second, what ends there ends with the one before, so `end` is `at`.
+ * The second [at, end) in which something happens. Exactly at a second's beginning nothing of it has been used: what
+ * begins there takes the second, what ends there ends with the previous one, so `end` is `at`.
  */
 export interface Second {
   at: Instant;
   end: Instant;
 }
 
-/** `ms`: milliseconds since 1970. */
+/** Returns the second of `ms`, milliseconds since 1970. */
 export function secondOf(ms: number): Second {
   return { at: BigInt(Math.floor(ms / 1_000)), end: BigInt(Math.ceil(ms / 1_000)) };
 }
 
-/** For a clock that stepped back: the second, or `first` where that is later. */
+/** Returns the second, or `first` if that is later, in case the clock stepped back. */
 export function notBefore(first: Instant, second: Second): Second {
   return second.at < first ? { at: first, end: first + 1n } : second;
 }
@@ -83,18 +83,20 @@ export function latest(first: Instant, ...others: Instant[]): Instant {
   return others.reduce((a, b) => (b > a ? b : a), first);
 }
 
-/** Null when all are. */
+/** Returns the earliest instant; null if all are null. */
 export function earliest(...instants: (Instant | null)[]): Instant | null {
   return instants.reduce((first, each) => (first === null || (each !== null && each < first) ? each : first), null);
 }
 
-/** Midnight UTC of the first of the instant's month. */
+/** Returns midnight UTC of the first of the instant's month. */
 export function monthStartOf(instant: Instant): Instant {
   const date = dateOf(instant);
   return instantOf(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)));
 }
 
-/** The same day and time `months` later; a day the month lacks becomes its last: 30 November + 3 is 28 February. */
+/**
+ * Returns the same day and time `months` later; a day the month lacks becomes its last: 30 November + 3 is 28 February.
+ */
 export function addMonths(instant: Instant, months: number): Instant {
   const date = dateOf(instant);
   const month = date.getUTCMonth() + months;

@@ -1,36 +1,36 @@
 /**
- * What can happen to an instance, with what its renter is told. The order is that of things within one second, oldest first: a
- * machine that fails a start stops it afterwards.
+ * Kinds of events in an instance's timeline, with the text for its renter. The order is that of events within one
+ * second, oldest first: a machine that fails a start stops it afterwards.
  */
 export const TIMELINE_KINDS = {
-  RENTED: 'It was rented, at the rate from then on.',
-  STARTED: 'It was started again, at the rate from then on.',
-  RUNNING: 'Its container was first seen running in this start.',
+  RENTED: 'It was rented, at this rate.',
+  STARTED: 'It was started again, at this rate.',
+  RUNNING: 'Its container was first seen running after this start.',
   FAILED: 'Its container could not be started.',
-  UNREACHABLE: 'Its machine was no longer heard from.',
-  REACHABLE: 'Its machine was heard from again.',
-  GPU_MISSING: 'Its machine no longer found a GPU of it.',
-  GPU_BACK: 'All its GPUs were there again.',
-  VOLUME_STORED: 'What a volume holds was stored.',
-  VOLUME_LOST: 'What was written to a volume from then on is lost: the volume was released before it was stored.',
-  CHANGED: 'A key of the account asked for a change, or the change was refused: `asked` says which.',
-  IDLE: 'It was idle, and its renter was told that it would stop.',
+  UNREACHABLE: 'Its machine became unreachable.',
+  REACHABLE: 'Its machine became reachable again.',
+  GPU_MISSING: 'Its machine no longer found one of its GPUs.',
+  GPU_BACK: 'All its GPUs were found again.',
+  VOLUME_STORED: 'A volume was saved.',
+  VOLUME_LOST: 'Later writes to a volume are lost, because the volume was released before it was saved.',
+  CHANGED: 'A key of the account requested a change, or the change was refused; `asked` says which.',
+  IDLE: 'It was idle, and its renter was notified that it would stop.',
   LIMIT_REACHED: 'Its spend limit was reached.',
   STOPPED: 'It stopped.',
-  DESTROYED: 'It was destroyed, and its disk erased.',
-  CREDITED: 'Seconds that its machine did not deliver were given back.',
+  DESTROYED: 'It was destroyed and its disk erased.',
+  CREDITED: 'Seconds that its machine did not deliver were credited.',
 } as const;
 
 export type TimelineKind = keyof typeof TIMELINE_KINDS;
 
 const ORDER = Object.keys(TIMELINE_KINDS) as TimelineKind[];
 
-/** Where an entry stands: unlike that of any other of the same instance. */
+/** Position of an entry, unique within its instance. */
 export interface TimelinePlace {
   /** Seconds since 1970. */
   at: bigint;
   kind: TimelineKind;
-  /** Names what it is about: an ordinal, a volume and its snapshot, the number of a note. */
+  /** Subject of the entry: an ordinal, a volume and its snapshot, or the number of a note. */
   about: string;
 }
 
@@ -40,12 +40,14 @@ export function timelineCursor({ at, kind, about }: TimelinePlace): string {
   return Buffer.from(`T:${at}:${ORDER.indexOf(kind)}:${about}`).toString('base64');
 }
 
-/** Whether `timelineCursor` makes such a cursor, in its decoded form. */
+/** Whether a decoded cursor was made by `timelineCursor`. */
 export function isTimelineCursor(decoded: string): boolean {
   return ORDER[Number(CURSOR.exec(decoded)?.[2] ?? ORDER.length)] !== undefined;
 }
 
-/** The place as the statement compares it: second, number of the kind, and what it is about. Null for no cursor. */
+/**
+ * Returns the place as the statement compares it: second, rank of the kind, and subject. Null for an invalid cursor.
+ */
 export function placeOfCursor(cursor: string | null | undefined): [at: string, rank: number, about: string] | null {
   const match = cursor == null ? null : CURSOR.exec(Buffer.from(cursor, 'base64').toString());
   return match === null ? null : [match[1]!, Number(match[2]), match[3]!];

@@ -1,12 +1,12 @@
 import { smallestUnits } from './decimal.js';
 
-/** A coin on a network: what one can pay with. USDT is one coin on several networks, so the code names both. */
+/** A coin on a network, accepted for payment. USDT is one coin on several networks, so the code names both. */
 export interface Asset {
   coin: string;
   network: string;
-  /** Blocks on top of a payment, its own included, from which it is final. */
+  /** Confirmations (blocks including its own) after which a payment is final. */
   confirmations: number;
-  /** What a wallet opens by itself; the bare address where wallets agree on nothing more. */
+  /** URI that a wallet opens; only the address if wallets agree on nothing more. */
   uri(address: string, amount: string): string;
 }
 
@@ -53,7 +53,9 @@ function isAssetCode(code: string): code is AssetCode {
   return Object.hasOwn(ASSETS, code);
 }
 
-/** The asset that is meant, in any case of letters; a coin of one network needs no network. Null: none, or several. */
+/**
+ * Returns the asset that a text names, ignoring case; a coin with one network needs no network. Null: none, or several.
+ */
 export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_CODES): AssetCode | null {
   const code = text.toUpperCase();
   if (isAssetCode(code)) return code;
@@ -61,7 +63,7 @@ export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_COD
   return ofCoin.length === 1 ? ofCoin[0]! : null;
 }
 
-/** Confirmations by asset: the defaults, and what the operator set instead. */
+/** Confirmations by asset: the defaults, overridden by the operator's. */
 export type Confirmations = Readonly<Record<AssetCode, number>>;
 
 const MAX_CONFIRMATIONS = 1_000;

@@ -2,12 +2,12 @@ import type { Micro } from './money.js';
 import type { Instant } from './time.js';
 import type { AssetCode } from './top-up-assets.js';
 
-/** When a payment is credited, kept aside or only shown, and what that makes of its top-up. */
+/** Decides whether a payment is credited, quarantined or only shown, and the resulting state of its top-up. */
 
 /**
- * SEEN: no block holds it yet. CONFIRMING: not final by the coin's confirmations. QUARANTINED: final, and kept aside.
- * CREDITED, REFUSED, REVERSED: the end of it. GONE: before it was credited, the processor took it back or no
- * block took it.
+ * SEEN: not in a block yet. CONFIRMING: not final by the coin's confirmations. QUARANTINED: final, but set aside for
+ * review. CREDITED, REFUSED, REVERSED: final states. GONE: before it was credited, the processor withdrew it or no
+ * block included it.
  */
 export type PaymentState = 'SEEN' | 'CONFIRMING' | 'QUARANTINED' | 'CREDITED' | 'REFUSED' | 'REVERSED' | 'GONE';
 
@@ -27,98 +27,102 @@ export interface TopUp {
   accountId: string;
   processor: string;
   asset: AssetCode;
-  /** What was asked for. */
+  /** Amount requested. */
   usdMicro: Micro;
-  /** The processor's own name for its invoice. */
+  /** The processor's id of its invoice. */
   invoice: string;
   address: string;
   /** Coins to send, and USD per coin, as decimal texts. */
   amount: string;
   rate: string;
   createdAt: Instant;
-  /** Until when the rate is promised; a payment first seen after it is late. */
+  /** End of the promised rate; a payment first seen after it is late. */
   expiresAt: Instant;
 }
 
 export interface Payment {
   transaction: string;
   state: PaymentState;
-  /** OTHER: one that the gateway doesn't know. */
+  /** OTHER: an asset unknown to the gateway. */
   asset: AssetCode | 'OTHER';
   coins: string;
-  /** What is credited for it; null while the processor has not said. */
+  /** Amount to credit; null until the processor reports one. */
   usdMicro: Micro | null;
-  /** At least. */
+  /** Lower bound. */
   confirmations: number;
   firstSeenAt: Instant;
   creditedAt: Instant | null;
-  /** Whether the processor, asked back, said the same. */
+  /** Whether the processor confirmed it when queried. */
   confirmedByProcessor: boolean;
-  /** Why it is kept aside or was refused. */
+  /** Why it is quarantined or was refused. */
   reason: string | null;
 }
 
-/** From 5 USD up: below it a network's fee eats what is sent. */
+/** Minimum of 5 USD: below it, network fees consume the payment. */
 export const MIN_TOP_UP_MICRO: Micro = 5_000_000n;
 export const MAX_TOP_UP_MICRO: Micro = 100_000_000_000n;
-/** One payment above it is kept aside, whoever vouches for it. */
+/** Larger payments are always quarantined. */
 export const MAX_PAYMENT_MICRO: Micro = 1_000_000_000_000n;
-/** A payment of that many at most belongs to a top-up: someone who sends dust again and again fills no table. */
+/** Maximum payments of a top-up, so that someone who keeps sending dust can't fill the table. */
 export const MAX_PAYMENTS = 100;
-/** Top-ups of an account that wait for a payment at once. */
+/** Maximum top-ups of an account that wait for a payment. */
 export const MAX_WAITING = 20;
-/** Where the processor never changes its rate, a top-up is waited for this long. */
+/** Time limit of a top-up if the processor never changes its rate, in seconds. */
 export const HOLDS_SECONDS = 86_400n;
-/** Sums without being asked back are added up over this time. */
-export const UNASKED_SECONDS = 86_400n;
+/** Seconds over which credits without a query to the processor are added up. */
+export const UNCONFIRMED_SECONDS = 86_400n;
 
-/** A payment that no block holds is waited for this long. */
+/** Seconds for which a payment that is in no block is awaited. */
 export const SEEN_SECONDS = 86_400n;
 
-/** Within one per cent of what was asked it is paid: wallets round, and processors convert back and forth. */
+/**
+ * Divisor of the tolerance: a payment within one percent of the amount is complete, because wallets round and
+ * processors convert back and forth.
+ */
 const TOLERANCE = 100n;
 
-/** One transaction that pays an invoice, as the processor reports it. */
+/** A transaction that pays an invoice, as the processor reports it. */
 export interface ReportedPayment {
   transaction: string;
-  /** OTHER: a coin or network that the gateway doesn't know. */
+  /** OTHER: a coin or network unknown to the gateway. */
   asset: AssetCode | 'OTHER';
   address: string | null;
   /** Coins that arrived, as decimal text. */
   coins: string;
-  /** What they are worth by the processor's rate, rounded down once; null where it doesn't say. */
+  /** Their value by the processor's rate, rounded down once; null if not reported. */
   usd: Micro | null;
-  /** The same before the processor's own fee; null where it doesn't say. */
+  /** The value before the processor's own fee; null if not reported. */
   usdWithFee: Micro | null;
-  /** Confirmations that it has at least. */
+  /** Lower bound of its confirmations. */
   confirmations: number;
-  /** `final`: by the processor's own count it won't be taken back. `gone`: it no longer pays the invoice. */
+  /** `final`: by the processor's own count it won't be reversed. `gone`: it no longer pays the invoice. */
   status: 'pending' | 'final' | 'gone';
 }
 
-export interface Judgement {
-  /** Credited in the last day without being asked back, this account's, before this payment. */
-  unaskedMicro: Micro;
-  /** From which sum on the processor is asked back. */
-  askAboveMicro: Micro;
-  /** What the processor said of this transaction, asked just now; undefined: it was not asked. Null: it knows of none. */
-  asked: ReportedPayment | null | undefined;
+export interface Evaluation {
+  /** Amount credited to this account in the last day without a query, before this payment. */
+  unconfirmedMicro: Micro;
+  /** Sum above which the processor is queried. */
+  queryAboveMicro: Micro;
+  /** The processor's response for this transaction; undefined: not queried yet. Null: the processor doesn't know it. */
+  queried: ReportedPayment | null | undefined;
   now: Instant;
 }
 
-export const NOT_ASKED_YET = 'the processor is yet to be asked back';
+/** Stored as the reason of payments and compared with it; keep the text. */
+export const NOT_QUERIED_YET = 'the processor is yet to be asked back';
 
-/** What a report makes of a payment; null when nothing changes. `known` is what was stored of it before. */
-export function judge(
+/** Returns a payment's new state after a report; null if nothing changes. `known` is its stored state. */
+export function evaluatePayment(
   topUp: TopUp,
   known: Payment | undefined,
   report: ReportedPayment,
-  judgement: Judgement,
+  evaluation: Evaluation,
 ): Payment | null {
   if (known !== undefined && isOver(known)) return null;
-  if (known?.state === 'QUARANTINED' && known.reason !== NOT_ASKED_YET) return null;
+  if (known?.state === 'QUARANTINED' && known.reason !== NOT_QUERIED_YET) return null;
   const payment: Payment = {
-    ...(known ?? { firstSeenAt: judgement.now, creditedAt: null }),
+    ...(known ?? { firstSeenAt: evaluation.now, creditedAt: null }),
     transaction: report.transaction,
     asset: report.asset,
     coins: report.coins,
@@ -128,36 +132,39 @@ export function judge(
     state: report.confirmations === 0 && known?.state !== 'CONFIRMING' ? 'SEEN' : 'CONFIRMING',
     reason: null,
   };
-  const judged = judgeState(topUp, known, payment, report, judgement);
-  return known !== undefined && isSame(known, judged) ? null : judged;
+  const evaluated = evaluateState(topUp, known, payment, report, evaluation);
+  return known !== undefined && isSame(known, evaluated) ? null : evaluated;
 }
 
-function judgeState(
+function evaluateState(
   topUp: TopUp,
   known: Payment | undefined,
   payment: Payment,
   report: ReportedPayment,
-  judgement: Judgement,
+  evaluation: Evaluation,
 ): Payment {
-  if (report.status === 'gone') return { ...payment, state: 'GONE', reason: 'the processor takes it back' };
-  // What was final once is not made pending by a callback about another transaction.
+  if (report.status === 'gone') return { ...payment, state: 'GONE', reason: 'the processor withdrew it' };
+  // A payment that was final is not made pending by a callback about another transaction.
   if (report.status === 'pending') return known?.state === 'QUARANTINED' ? known : payment;
-  const aside = (reason: string): Payment => ({ ...payment, state: 'QUARANTINED', reason });
-  if (report.asset !== topUp.asset) return aside('it came in another coin or on another network');
-  if (report.address !== null && report.address !== topUp.address) return aside("it went to another top-up's address");
-  if (payment.usdMicro === null || payment.usdMicro <= 0n) return aside('it is worth nothing');
-  if (payment.usdMicro > MAX_PAYMENT_MICRO) return aside('it is worth more than one payment may be');
-  if (judgement.unaskedMicro + payment.usdMicro > judgement.askAboveMicro) {
-    const { asked } = judgement;
-    if (asked === undefined) return aside(NOT_ASKED_YET);
-    if (asked === null || !confirms(asked, payment, topUp))
-      return aside('the processor, asked back, does not say the same');
-    return { ...payment, state: 'CREDITED', creditedAt: judgement.now, confirmedByProcessor: true };
+  const quarantined = (reason: string): Payment => ({ ...payment, state: 'QUARANTINED', reason });
+  if (report.asset !== topUp.asset) return quarantined('it arrived in another coin or on another network');
+  if (report.address !== null && report.address !== topUp.address)
+    return quarantined("it went to another top-up's address");
+  if (payment.usdMicro === null || payment.usdMicro <= 0n) return quarantined('it has no value');
+  if (payment.usdMicro > MAX_PAYMENT_MICRO) return quarantined('it exceeds the maximum of one payment');
+  if (evaluation.unconfirmedMicro + payment.usdMicro > evaluation.queryAboveMicro) {
+    const { queried: asked } = evaluation;
+    if (asked === undefined) return quarantined(NOT_QUERIED_YET);
+    if (asked === null || !confirms(asked, payment, topUp)) return quarantined('the processor does not confirm it');
+    return { ...payment, state: 'CREDITED', creditedAt: evaluation.now, confirmedByProcessor: true };
   }
-  return { ...payment, state: 'CREDITED', creditedAt: judgement.now };
+  return { ...payment, state: 'CREDITED', creditedAt: evaluation.now };
 }
 
-/** What is credited is compared with the worth before the fee: without it, two roundings could differ. */
+/**
+ * Whether the processor's response confirms the payment. The credit is compared with the value before the fee: after
+ * it, two roundings could differ.
+ */
 function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
   const isMined = asked.status === 'final' || (asked.status === 'pending' && asked.confirmations > 0);
   const isHere = asked.asset === topUp.asset && (asked.address === null || asked.address === topUp.address);
@@ -170,40 +177,40 @@ function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boole
   );
 }
 
-/** Credited, refused or reversed: a report of it again changes nothing. */
+/** Whether a payment is credited, refused or reversed: further reports change nothing. */
 export function isOver({ state }: Payment): boolean {
   return state === 'CREDITED' || state === 'REFUSED' || state === 'REVERSED';
 }
 
-function isSame(known: Payment, judged: Payment): boolean {
+function isSame(known: Payment, evaluated: Payment): boolean {
   return (
-    known.state === judged.state &&
-    known.confirmations === judged.confirmations &&
-    known.usdMicro === judged.usdMicro &&
-    known.coins === judged.coins &&
-    known.reason === judged.reason
+    known.state === evaluated.state &&
+    known.confirmations === evaluated.confirmations &&
+    known.usdMicro === evaluated.usdMicro &&
+    known.coins === evaluated.coins &&
+    known.reason === evaluated.reason
   );
 }
 
-/** What stands on the account for it. */
+/** Returns the amount credited to the account. */
 export function creditedMicro(payments: readonly Payment[]): Micro {
   return payments.reduce((sum, { state, usdMicro }) => (state === 'CREDITED' ? sum + usdMicro! : sum), 0n);
 }
 
 /**
- * The payments as they are shown: one that no block took within a day, or by when others had paid all that was asked for,
- * is gone. Processors keep a transaction that was replaced for ever. If a block takes it after all, it is credited.
+ * Returns the payments as displayed: one that no block included within a day, or before others had paid the full
+ * amount, is gone. Processors keep a replaced transaction forever. If a block includes it after all, it is credited.
  */
 export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now: Instant): Payment[] {
   const paidAt = paidInFullAt(topUp, payments);
   return payments.map((payment) => {
     const { state, firstSeenAt } = payment;
     const isGone = now >= firstSeenAt + SEEN_SECONDS || (paidAt !== null && firstSeenAt <= paidAt);
-    return state === 'SEEN' && isGone ? { ...payment, state: 'GONE', reason: 'no block took it' } : payment;
+    return state === 'SEEN' && isGone ? { ...payment, state: 'GONE', reason: 'no block included it' } : payment;
   });
 }
 
-/** When what was credited first came to what was asked for. */
+/** Returns when the credited payments first reached the requested amount. */
 function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | null {
   const credited = payments
     .filter(({ state }) => state === 'CREDITED')
@@ -216,7 +223,7 @@ function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | nul
   return null;
 }
 
-/** What a top-up's payments, as they are shown, make of it; never stored, so never behind them. */
+/** Returns a top-up's state, derived from its payments as displayed; never stored, so always up to date. */
 export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Instant): TopUpState {
   const has = (state: PaymentState) => payments.some((payment) => payment.state === state);
   if (has('QUARANTINED')) return 'QUARANTINED';
@@ -230,7 +237,7 @@ export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Inst
   return credited > topUp.usdMicro + tolerance ? 'OVERPAID' : 'CREDITED';
 }
 
-/** Confirmations of the payment that has fewest, while one is not final; null otherwise. */
+/** Returns the confirmations of the payment with the fewest, while one is not final; null otherwise. */
 export function confirmationsOf(payments: readonly Payment[]): number | null {
   const pending = payments.filter(({ state }) => state === 'SEEN' || state === 'CONFIRMING');
   return pending.length === 0 ? null : Math.min(...pending.map(({ confirmations }) => confirmations));

@@ -3,20 +3,23 @@ import { type Micro, shownCost, shownSpend, unitsOfUsage } from './money.js';
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilAt } from './reserved.js';
 import { type Instant, latest } from './time.js';
 
-/** What an instance has used and cost up to a second. */
+/** Usage and cost of an instance up to a second. */
 export interface Usage {
   gpuSeconds: bigint;
   diskSeconds: bigint;
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
-  /** What minimums of starts that preempted another instance add to usage. */
+  /** Amount that minimums of preempting starts add to usage. */
   preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;
 }
 
-/** Each part is the rounded total after it less the rounded total before it, so that the parts add up. */
+/**
+ * Returns the usage. Each part is the rounded total including it less the rounded total before it, so that the parts
+ * add up.
+ */
 export function usageAt(instance: Instance, now: Instant): Usage {
   const at = seenAt(instance, now);
   const gpuSeconds = gpuSecondsAt(instance, at);
@@ -39,17 +42,20 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   };
 }
 
-/** The end of the reserved term as it stands now; null for other modes. */
+/** Returns the current end of the reserved term; null for other modes. */
 export function termEndAt(instance: Instance, now: Instant): Instant | null {
   return reservedUntilAt(instance, seenAt(instance, now));
 }
 
-/** What destroying it now would cost beyond usage. */
+/** Returns what destroying the instance now would cost beyond usage. */
 export function earlyExitCostAt(instance: Instance, now: Instant): Micro {
   return shownCost(earlyExitUnitsAt(instance, seenAt(instance, now)));
 }
 
-/** A destroyed instance is seen as it was at its end; none is seen before its last change, should a clock step back. */
+/**
+ * Returns the second to show an instance at: for a destroyed one its end, and never before its last change, in case the
+ * clock stepped back.
+ */
 export function seenAt(instance: Instance, now: Instant): Instant {
   if (instance.destroyedAt !== null) return instance.destroyedAt;
   return latest(now, instance.runningSince ?? instance.stoppedAt ?? instance.createdAt);

@@ -12,43 +12,43 @@ import { type Rate, unitsOfUsage } from './money.js';
 import type { Instant } from './time.js';
 
 /**
- * The life of a volume, by steps as those of lifecycle.ts. Each of its sizes is an interval; a growth ends one and begins
- * the next at the same instant, so that each second from creation to deletion is charged once.
+ * The life of a volume, in steps like those of lifecycle.ts. Each of its sizes is an interval. A growth ends one and
+ * begins the next at the same instant, so that each second from creation to deletion is charged once.
  */
 
 /** Eight hexadecimal digits. */
 export const VOLUME_ID = /^v-[0-9a-f]{8}$/;
-/** Volumes that an account may hold. */
+/** Maximum volumes of an account. */
 export const MAX_VOLUMES = 100;
 export const MAX_VOLUME_GB = 10_000;
 export const MAX_VOLUME_NAME = 60;
 
-/** What a volume of the size is charged, in micro-USD per hour. */
+/** Returns the rate of a volume of the size, in micro-USD per hour. */
 export function volumeRate({ gbRate, sizeGb }: Pick<Volume, 'gbRate' | 'sizeGb'>): Rate {
   return gbRate * BigInt(sizeGb);
 }
 
-/** Refuses one more with action_failed. */
+/** Refuses one more volume with action_failed. */
 export function checkVolumeLimit({ liveVolumes }: { liveVolumes: number }): void {
   if (liveVolumes < MAX_VOLUMES) return;
-  throw new DomainError('action_failed', `an account holds at most ${MAX_VOLUMES} volumes`);
+  throw new DomainError('action_failed', `the account has ${MAX_VOLUMES} volumes, the maximum; delete one first`);
 }
 
-/** Refuses with action_failed to shrink it, and anything of one that is deleted. */
+/** Refuses with action_failed to shrink a volume, and to change a deleted one. */
 export function checkGrowth(
   { id, sizeGb, deletedAt }: Pick<Volume, 'id' | 'sizeGb' | 'deletedAt'>,
   toGb: number,
 ): void {
   checkNotDeleted({ id, deletedAt });
   if (toGb >= sizeGb) return;
-  throw new DomainError('action_failed', `volume ${id} has ${sizeGb} GB: a volume grows, it never shrinks`);
+  throw new DomainError('action_failed', `sizeGb must be at least ${sizeGb}: volume ${id} can't shrink`);
 }
 
 export function checkNotDeleted({ id, deletedAt }: Pick<Volume, 'id' | 'deletedAt'>): void {
   if (deletedAt !== null) throw new DomainError('action_failed', `volume ${id} is deleted`);
 }
 
-/** A new volume begins, with the second of the step. */
+/** Creates a volume, starting with the second of the step. */
 export function createVolume(
   step: Step,
   terms: Pick<
@@ -65,7 +65,7 @@ export function createVolume(
   return volume;
 }
 
-/** From the end of this second on it has the size, which counts under the limit of the API key that asks. */
+/** Grows a volume from the end of this second on; the size counts under the limit of the request's API key. */
 export function growVolume(step: Step, volume: Volume, sizeGb: number, keyId: string | null): void {
   volume.sizedAt = closeSize(step, volume);
   volume.sizes += 1;
@@ -88,7 +88,7 @@ function openSize(step: Step, volume: Volume): void {
   changeBurn(step, volumeRate(volume), volume.sizedAt, volume.sizeKeyId);
 }
 
-/** Returns the instant at which the interval ends. */
+/** Closes the interval of the current size. Returns the instant at which it ends. */
 function closeSize(step: Step, volume: Volume): Instant {
   const { account, changes } = step;
   const end = endOf(step, volume.sizedAt, [volume.sizeKeyId], null);

@@ -1,21 +1,24 @@
 import { isWebPass } from './web-pass.js';
 import type { WebSite } from './web-site.js';
 
-/** Headers as Node gives and takes them: name, value, name, value … */
+/** Headers in Node's raw form: name, value, name, value … */
 export type RawHeaders = readonly string[];
 
-/** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
+/**
+ * Cookie that gives a browser access. Behind TLS its name binds it to one host, so that no neighbour can set one like
+ * it.
+ */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** The header that lets a program in: `Authorization` belongs to the program that runs inside. */
+/** Header that admits a program. `Authorization` belongs to the program in the container. */
 export const WEB_TOKEN_HEADER = 'X-Web-Token';
 const WEB_TOKEN = WEB_TOKEN_HEADER.toLowerCase();
-/** Most passes of one request: more than the bounds of its head have room for, so that none hides another. */
+/** Maximum passes of one request: more than fit into its head, so that none hides another. */
 const MAX_PASSES = 400;
 
 /** The gateway's own cookies: of web links and of the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
-/** The gateway's own secrets, wherever they stand in a header. */
+/** The gateway's own secrets, anywhere in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
 /** Headers of one connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
 const HOP_BY_HOP = new Set([
@@ -41,14 +44,14 @@ const PROXY_HEADERS =
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 
 export interface VisitorRequest {
-  /** The header Host, as the visitor sent it. */
+  /** The Host header, as the visitor sent it. */
   host: string;
   /** The visitor's address, then those of the proxies up to the nearest, as far as they are trusted; never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }
 
-/** The visitor's headers as a container gets them, without those that frame the message. */
+/** Returns the visitor's headers for the container, without those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
     if (name === 'host' || name === WEB_TOKEN || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
@@ -58,7 +61,7 @@ export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }:
   return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
 }
 
-/** A container's headers as a visitor gets them, without those that frame the message. */
+/** Returns a container's headers for the visitor, without those that frame the message. */
 export function headersForVisitor(raw: RawHeaders): string[] {
   return filtered(raw, (name, value) => {
     if (BEYOND_ITS_HOST.has(name)) return null;
@@ -67,8 +70,8 @@ export function headersForVisitor(raw: RawHeaders): string[] {
 }
 
 /**
- * The passes that a request brings, each once, in the order of its cookies. Behind TLS only the cookie that no neighbour can
- * set counts; what can't be a pass takes no place of one that may be.
+ * Returns the distinct passes of a request, in the order of its cookies. Behind TLS only the cookie that no neighbour
+ * can set counts. Values that can't be a pass don't count towards the maximum.
  */
 export function passesOf(cookie: string | undefined, isTls: boolean): string[] {
   const wanted = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
@@ -87,8 +90,8 @@ export interface Provenance {
 
 /**
  * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let
- * the page of one instance act on another with the visitor's cookie. Pages of the same instance may, and what the
- * visitor opens in a tab; `siteOf` reads an origin's host.
+ * the page of one instance act on another with the visitor's cookie. Pages of the same instance may use it, and pages
+ * that the visitor opens in a tab; `siteOf` reads an origin's host.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,
@@ -100,21 +103,21 @@ export function mayUsePass(
   return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
 }
 
-/** The pass in the header of a program; browsers send it for no page that does not know it. */
+/** Returns the pass in a program's header. A browser sends it only for pages that know it. */
 export function tokenOf(header: string | undefined): string[] {
   return header !== undefined && isWebPass(header) ? [header] : [];
 }
 
 /**
- * Whether a page of another site led a visitor here. Programs inside refuse such requests, so a page of their own host comes
- * first; that page's request is of the same origin.
+ * Whether a page of another site led a visitor here. Programs in the container refuse such requests, so that a page of their own host
+ * comes first; that page's request is of the same origin.
  */
 export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
   const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';
   return isVisit && (fetchSite === 'cross-site' || fetchSite === 'same-site');
 }
 
-/** Leaves out headers of one connection, and those that `pass` gives null for. */
+/** Leaves out headers of one connection, and those for which `pass` returns null. */
 function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
@@ -127,7 +130,7 @@ function filtered(raw: RawHeaders, pass: (name: string, value: string) => string
   return passed;
 }
 
-/** A sender may make any header one of this connection alone. */
+/** Returns the headers that the sender declared as belonging to this connection. */
 function namedByConnection(raw: RawHeaders): Set<string> {
   const names = new Set<string>();
   for (let index = 0; index < raw.length; index += 2) {
@@ -148,7 +151,10 @@ function withoutOwnCookies(cookie: string): string | null {
   return kept.length === 0 ? null : kept.join(';').trim();
 }
 
-/** A cookie without a domain is that of the host that set it. Null for one that would be taken for the gateway's. */
+/**
+ * Restricts a cookie to the host that set it, by removing its domain. Null for one that would be mistaken for the
+ * gateway's.
+ */
 function ownHostOnly(setCookie: string): string | null {
   const [pair, ...attributes] = setCookie.split(';');
   if (OWN_COOKIE.test(splitAt(pair!, '=')[0])) return null;

@@ -3,24 +3,27 @@ import { holds, networkList } from './networks.js';
 import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
 export const MAX_WEBHOOKS = 10;
-/** Deliveries of one webhook that wait; more of them pause it. */
+/** Maximum waiting deliveries of one webhook; more of them pause it. */
 export const MAX_QUEUE = 10_000;
-/** How long one event is sent again for. */
+/** How long one event is retried, in seconds. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** The secret that was replaced signs, too, for so long. */
+/** How long the replaced secret also signs, in seconds. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';
-/** Seconds from one attempt to the next; the last repeats. */
+/** Seconds from one attempt to the next; the last one repeats. */
 const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 43_200n];
-/** A receiver that does not answer at all waits for all of its events. */
+/** Maximum pause of a receiver that doesn't respond to any of its events, in seconds. */
 const MAX_WAIT_SECONDS = 300n;
 const GONE = 410;
-/** A longer Retry-After counts as this: whoever sends it must not hold events back for days. */
+/** Maximum Retry-After that counts: a receiver must not hold back events for days. */
 const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Loopback, private, link-local, shared, documentation, benchmark, multicast and reserved addresses, and what leads to such. */
+/**
+ * Loopback, private, link-local, shared, documentation, benchmark, multicast and reserved addresses, and those that
+ * translate to such.
+ */
 const NOT_PUBLIC = networkList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
@@ -37,20 +40,20 @@ const NOT_PUBLIC = networkList([
   ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ]);
 
-/** Whether an address of the internet at large, or one that the operator lists, is meant. */
+/** Whether an address is public or on the operator's list. */
 export function mayConnect(address: string, allowed: readonly string[]): boolean {
   return holds(networkList(allowed), address) || isPublic(address);
 }
 
 function isPublic(address: string): boolean {
-  // An IPv4 address in another writing of IPv6 is none that a receiver needs.
+  // A receiver doesn't need an IPv4 address in another IPv6 notation.
   if (/^::ffff:/i.test(address) && !/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return false;
   return (holds(EVERYTHING, address) && !holds(NOT_PUBLIC, address)) || false;
 }
 
 const EVERYTHING = networkList(['0.0.0.0/0', '::/0']);
 
-/** http or https, with a host, without user and fragment. */
+/** Whether a text is an http or https URL with a host, without user and fragment. */
 export function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash, hostname } = new URL(text);
@@ -61,7 +64,7 @@ export function formatSecret(random: Buffer): string {
   return SECRET_PREFIX + random.toString('base64');
 }
 
-/** The headers of Standard Webhooks: signed by each secret that is valid, newest first. */
+/** Returns the headers of Standard Webhooks, signed with each valid secret, newest first. */
 export function signedHeaders(
   { id, at, body }: { id: string; at: Instant; body: string },
   secrets: readonly string[],
@@ -73,13 +76,13 @@ export function signedHeaders(
   return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signatures.join(' ') };
 }
 
-/** What became of one attempt: the status of the answer, or why there was none. */
+/** Outcome of one attempt: the response's status, or why there was none. */
 export interface Attempt {
   status: number | null;
   error: string | null;
-  /** Whatever is sent there is refused for ever. */
+  /** Whether the receiver refuses everything permanently. */
   isFinal?: boolean;
-  /** The answer's Retry-After, as it is. */
+  /** The response's Retry-After, verbatim. */
   retryAfter?: string | undefined;
 }
 
@@ -87,14 +90,17 @@ export function isTaken({ status }: Attempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** When a failed delivery is sent again; null for never: then its webhook is paused. */
+/** Returns when a failed delivery is retried; null for never, which pauses its webhook. */
 export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, outcome: Attempt): Instant | null {
   const [next, end] = [now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!, firstAt + TRY_SECONDS];
   if (outcome.isFinal === true || outcome.status === GONE || next > end) return null;
   return latest(next, earliest(now + retryAfterOf(outcome, now), end)!);
 }
 
-/** Seconds that a receiver which did not take an event wants to be left alone, at most an hour; 0: it does not say. */
+/**
+ * Returns the seconds that a receiver which did not accept an event wants to pause, at most one hour; 0 if it does not
+ * say.
+ */
 export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   const { retryAfter = '' } = outcome;
   if (isTaken(outcome)) return 0n;
@@ -106,16 +112,16 @@ export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   return latest(0n, earliest(seconds, MAX_RETRY_AFTER_SECONDS)!);
 }
 
-/** How long a receiver that failed so many rounds in a row is left alone. */
+/** Returns how long to pause a receiver after this many failed rounds in a row. */
 export function restOf(failures: number): bigint {
   const pause = failures === 0 ? 0n : 1n << BigInt(Math.min(failures, 9));
   return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
 }
 
-/** Whoever is to be told that something ends is told at these times before: the shortest that is not over. */
+/** Lead times of notices that something ends, in seconds. */
 const LEADS = [600n, SECONDS_PER_HOUR];
 
-/** How long before `endsAt` it is to be told now; null: not now. */
+/** Returns the lead time of the notice to send now; null: none. */
 export function leadAt(endsAt: Instant, now: Instant): bigint | null {
   if (endsAt <= now) return null;
   return LEADS.find((lead) => endsAt - now <= lead) ?? null;

@@ -2,16 +2,18 @@ import type { Report } from '../../agent/protocol.js';
 import { DomainError } from '../rules/errors.js';
 import { MAX_SAMPLES_OF_INSTANCE } from '../rules/samples.js';
 
-/** Refuses with invalid_request more samples of one instance than an agent keeps, and a GPU that is named twice in one. */
+/**
+ * Refuses with invalid_request more samples of one instance than an agent keeps, and a GPU named twice in one sample.
+ */
 export function checkSamples({ samples = [] }: Pick<Report, 'samples'>): void {
   const counted = new Map<string, number>();
   for (const [index, { id, gpus }] of samples.entries()) {
     const count = (counted.get(id) ?? 0) + 1;
     counted.set(id, count);
     if (count > MAX_SAMPLES_OF_INSTANCE)
-      throw refusal(`samples: of one instance there may be ${MAX_SAMPLES_OF_INSTANCE} at most; ${id} has more`);
+      throw refusal(`samples must have at most ${MAX_SAMPLES_OF_INSTANCE} entries per instance; ${id} has more`);
     if (new Set(gpus.map(({ place }) => place)).size < gpus.length)
-      throw refusal(`samples.${index}.gpus: a place is named twice`);
+      throw refusal(`samples.${index}.gpus must not name a place twice`);
   }
 }
 

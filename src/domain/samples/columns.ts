@@ -1,7 +1,7 @@
-/** A measured column: how several values of it become one, null where none is known. */
+/** A measured column, and how several of its values are merged; null if none is known. */
 interface Column {
   name: string;
-  /** Its name in answers. */
+  /** Name in responses. */
   as: string;
   /** SQL of the merged value. */
   merged: string;
@@ -41,9 +41,9 @@ export const GPU_COLUMNS: readonly Column[] = [
 
 export const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name).join(', ');
 
-/** For a select that groups: each column's merged value under the column's name. */
+/** Returns each column's merged value under the column's name, for a select that groups. */
 export const mergedOf = (columns: readonly Column[]) =>
   columns.map(({ name, merged }) => `${merged} as ${name}`).join(', ');
 
-/** The members of a JSON object. */
+/** Returns the members of a JSON object. */
 export const membersOf = (columns: readonly Column[]) => columns.map(({ name, as }) => `'${as}', ${name}`).join(', ');

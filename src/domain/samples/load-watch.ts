@@ -1,11 +1,10 @@
 import type { InstanceLoad, LoadLoader } from './metric-points.js';
 
-/** Accounts that one look reads at most; others wait for the next look. */
+/** Maximum accounts read in one pass; others wait for the next. */
 const MAX_ACCOUNTS = 2_000;
 
 /**
- * What happens in a container is seen within 20 s, however these fall: 10 s until the next sample, a second until it is written,
- * and this.
+ * Bounds the delay of a load to 20 s in total: 10 s until the next sample, one second until it is written, and this.
  */
 const LOOK_EVERY_MS = 5_000;
 
@@ -13,13 +12,13 @@ const LOOK_EVERY_MS = 5_000;
 type Listener = (loads: readonly InstanceLoad[]) => void;
 
 /**
- * What instances do, for the streams that ask for it: every 5 s one statement reads the newest samples for all of them,
- * while there is one. A stream is told of the instances whose sample is another than the one it was told of last.
+ * Loads of instances for the streams that request them. While there are any, one statement reads the newest samples for
+ * all of them every 5 s. A stream is notified of the instances with a newer sample than last time.
  */
 export class LoadWatch {
   readonly #loader: Pick<LoadLoader, 'ofAccounts'>;
   readonly #onFault: (error: unknown) => void;
-  /** By account. A look begins with those that waited longest. */
+  /** Listeners by account. A pass begins with those that waited longest. */
   readonly #listeners = new Map<string, Map<Listener, Map<string, bigint>>>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -28,7 +27,7 @@ export class LoadWatch {
     this.#onFault = onFault;
   }
 
-  /** Until the function that it returns is called. */
+  /** Notifies the listener until the returned function is called. */
   follow(accountId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(accountId) ?? new Map<Listener, Map<string, bigint>>();
     this.#listeners.set(accountId, listeners.set(listener, new Map()));
@@ -42,28 +41,28 @@ export class LoadWatch {
     };
   }
 
-  /** Reads what is new, and tells it. */
+  /** Reads the newest samples and notifies the listeners. */
   async look(): Promise<void> {
     const accountIds = [...this.#listeners.keys()].slice(0, MAX_ACCOUNTS);
     if (accountIds.length === 0) return;
-    for (const id of accountIds) this.#moveBack(id);
+    for (const id of accountIds) this.#moveToEnd(id);
     const loads = await this.#loader.ofAccounts(accountIds);
     for (const id of accountIds) {
-      for (const [listener, told] of this.#listeners.get(id) ?? []) tell(listener, told, loads.get(id) ?? []);
+      for (const [listener, lastSent] of this.#listeners.get(id) ?? []) notify(listener, lastSent, loads.get(id) ?? []);
     }
   }
 
-  #moveBack(accountId: string): void {
+  #moveToEnd(accountId: string): void {
     const listeners = this.#listeners.get(accountId)!;
     this.#listeners.delete(accountId);
     this.#listeners.set(accountId, listeners);
   }
 }
 
-function tell(listener: Listener, told: Map<string, bigint>, loads: readonly InstanceLoad[]): void {
-  const fresh = loads.filter(({ instanceId, load }) => told.get(instanceId) !== load.at);
-  // What no longer runs is forgotten.
-  told.clear();
-  for (const { instanceId, load } of loads) told.set(instanceId, load.at);
+function notify(listener: Listener, lastSent: Map<string, bigint>, loads: readonly InstanceLoad[]): void {
+  const fresh = loads.filter(({ instanceId, load }) => lastSent.get(instanceId) !== load.at);
+  // Forgets instances that no longer run.
+  lastSent.clear();
+  for (const { instanceId, load } of loads) lastSent.set(instanceId, load.at);
   if (fresh.length > 0) listener(fresh);
 }

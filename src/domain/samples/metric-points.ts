@@ -4,12 +4,12 @@ import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from '../
 import { type Clock, formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, membersOf, mergedOf, namesOf } from './columns.js';
 
-/** Most instances that one statement reads. */
+/** Maximum instances that one statement reads. */
 const MAX_BATCH = 500;
 
-/** What one GPU did in the seconds of a point; null: not known. */
+/** Measurements of one GPU in the seconds of a point; null: not known. */
 export interface GpuMetrics {
-  /** Among the instance's GPUs, from 0. */
+  /** Place among the instance's GPUs, from 0. */
   place: number;
   busyPercent: number | null;
   busyMaxPercent: number | null;
@@ -22,7 +22,7 @@ export interface GpuMetrics {
   processes: number | null;
 }
 
-/** What an instance did in the seconds that begin at `at`: means, where several samples are in them. Null: not known. */
+/** Measurements of an instance in the seconds that begin at `at`: means of the samples within. Null: not known. */
 export interface MetricPoint {
   at: Instant;
   cpuPercent: number | null;
@@ -31,24 +31,27 @@ export interface MetricPoint {
   networkInBytesPerSecond: number | null;
   networkOutBytesPerSecond: number | null;
   processes: number | null;
-  /** By place. */
+  /** GPUs by place. */
   gpus: GpuMetrics[];
 }
 
 export interface InstanceMetrics {
   /** Seconds of each point. */
   stepSeconds: number;
-  /** Oldest first; none where nothing was measured. */
+  /** Oldest first; empty without measurements. */
   points: MetricPoint[];
 }
 
-/** Which points of which instance are read. */
+/** The instance and range to read. */
 interface Wanted {
   instanceId: string;
   range: MetricRange;
 }
 
-/** Reads what instances did; loads of one range and one turn of the event loop share one statement, and nothing is cached. */
+/**
+ * Reads instances' past measurements; loads of one range and one turn of the event loop share one statement, and
+ * nothing is cached.
+ */
 export class MetricLoader {
   readonly #points: DataLoader<Wanted, MetricPoint[]>;
   readonly #clock: Clock;
@@ -60,7 +63,7 @@ export class MetricLoader {
   }
 
   /**
-   * What an instance did in [from, to), in at most `points` points. The caller knows that the instance may be shown.
+   * Returns an instance's measurements in [from, to), in at most `points` points. The caller must have checked access.
    * Refuses a range out of bounds.
    */
   async of(instanceId: string, wanted: Parameters<typeof metricRange>[0]): Promise<InstanceMetrics> {
@@ -91,7 +94,7 @@ async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Pr
       found.set(each, own.map(pointOf));
     }
   };
-  // One after the other: a request may name many ranges, and there are few connections for all.
+  // Sequentially: a request may name many ranges, and connections are few.
   for (const same of ranges.values()) await read(same);
   return wanted.map((each) => found.get(each)!);
 }
@@ -101,7 +104,9 @@ function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {
   return step.seconds === SAMPLE_SECONDS ? values : [...values, step.seconds];
 }
 
-/** Reads what instances do now; all loads of one turn of the event loop share one statement, and nothing is cached. */
+/**
+ * Reads instances' current loads; all loads of one turn of the event loop share one statement, and nothing is cached.
+ */
 export class LoadLoader {
   readonly #pool: Database['pool'];
   readonly #clock: Clock;
@@ -123,12 +128,12 @@ export class LoadLoader {
     });
   }
 
-  /** Null where nothing was measured within a minute. */
+  /** Returns the load; null if nothing was measured within one minute. */
   of(instanceId: string): Promise<MetricPoint | null> {
     return this.#loads.load(instanceId);
   }
 
-  /** Of what runs for these accounts, by account. */
+  /** Returns the loads of running instances of these accounts, by account. */
   async ofAccounts(accountIds: readonly string[]): Promise<Map<string, InstanceLoad[]>> {
     const values = [accountIds, formatInstant(this.#clock.now() - LOAD_SECONDS)];
     const { rows } = await this.#pool.query<PointRow & { instanceId: string; accountId: string }>({
@@ -163,7 +168,7 @@ function pointOf({ at, measured, gpus }: PointRow): MetricPoint {
 
 const MEASURED = `json_build_object(${membersOf(INSTANCE_COLUMNS)})`;
 const MEASURED_GPU = `json_build_object('place', place, ${membersOf(GPU_COLUMNS)})`;
-/** Of rows of one table: those of the instances, within the range. */
+/** Selects rows of one table: those of the instances, within the range. */
 const WANTED = 'instance_id = any($1::text[]) and at >= $2::timestamptz and at < $3::timestamptz';
 const MERGED_AT = 'instance_id, date_bin(make_interval(secs => $4::int), at, $2::timestamptz) as at';
 
@@ -180,7 +185,7 @@ const FINE_SQL = merged(
   `gpu_sample where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}`,
 );
 
-/** Rows of a step, and what of the samples is not in them yet. */
+/** Returns the rows of a step, and the samples that aren't part of it yet. */
 const coarse = (table: string, columns: typeof INSTANCE_COLUMNS, place: string) => `(
     select instance_id, at${place}, ${namesOf(columns)} from ${table} where step_seconds = $5::int and ${WANTED}
     union all

@@ -7,16 +7,19 @@ import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
 
 /** Samples within this time are written together. */
 const WRITE_EVERY_MS = 1_000;
-/** Samples that wait to be written, and entries of GPUs in them: both are bounded, because agents choose how many there are. */
-const MAX_NOTED = 20_000;
-const MAX_NOTED_GPUS = 100_000;
-/** Of them those of one machine: no agent has more in one report. */
-const MAX_NOTED_OF_MACHINE = MAX_INSTANCES;
-/** Of values that are no whole numbers. The columns refuse one that is nearer to 0 than they tell from 0. */
+/**
+ * Maximum samples waiting to be written, and their GPU entries: both are bounded, because agents choose how many there
+ * are.
+ */
+const MAX_BUFFERED = 20_000;
+const MAX_BUFFERED_GPUS = 100_000;
+/** Maximum samples of one machine: no agent has more in one report. */
+const MAX_BUFFERED_OF_MACHINE = MAX_INSTANCES;
+/** Precision of fractions. The columns refuse values too close to 0 to distinguish from it. */
 const PARTS_OF_ONE = 1_000;
 
-/** A sample as it is written: in the columns of its row. */
-interface Noted {
+/** A sample in the columns of its row. */
+interface BufferedSample {
   machine_id: string;
   start: number;
   instance_id: string;
@@ -25,40 +28,42 @@ interface Noted {
 }
 
 /**
- * Samples of host agents on their way into the database. One statement writes many, without notices. What is too much, or
- * fails, is dropped and counted: samples are to be looked at, nothing follows from them.
+ * Buffers samples of host agents for the database. One statement writes many, without notices. Samples that exceed the
+ * buffer or fail are dropped and counted: they are for display only.
  */
-export class NotedSamples {
+export class SampleBuffer {
   readonly #db: Database;
-  readonly #mostNoted: number;
+  readonly #maxBuffered: number;
   readonly #onFault: (error: unknown) => void;
-  /** By machine, instance and slot: the first sample of a slot counts. */
-  #noted = new Map<string, Noted>();
-  #notedGpus = 0;
-  /** How many of them are of which machine. */
+  /** Samples by machine, instance and slot: the first sample of a slot counts. */
+  #buffered = new Map<string, BufferedSample>();
+  #bufferedGpus = 0;
+  /** Number of samples per machine. */
   #ofMachine = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** Since this process began. */
+  /** Counts since the process started. */
   written = 0;
   dropped = 0;
 
-  constructor(db: Database, onFault: (error: unknown) => void, mostNoted = MAX_NOTED) {
+  constructor(db: Database, onFault: (error: unknown) => void, maxBuffered = MAX_BUFFERED) {
     this.#db = db;
-    this.#mostNoted = mostNoted;
+    this.#maxBuffered = maxBuffered;
     this.#onFault = onFault;
   }
 
-  /** Takes the samples of a report that came at `at`. */
-  note(machineId: string, samples: readonly InstanceSample[], at: Instant): void {
+  /** Buffers the samples of a report received at `at`. */
+  add(machineId: string, samples: readonly InstanceSample[], at: Instant): void {
     for (const sample of samples) {
-      const noted = rowOf(machineId, sample, at);
-      this.#keep(noted);
+      this.#keep(rowOf(machineId, sample, at));
     }
     this.#plan();
   }
 
-  /** Writes what is noted and resolves when done. While the database is away it is kept for the next time. */
+  /**
+   * Writes the buffered samples and resolves when done. While the database is unreachable they are kept for the next
+   * time.
+   */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -66,30 +71,31 @@ export class NotedSamples {
     return this.#writing;
   }
 
-  #keep(noted: Noted): void {
+  #keep(noted: BufferedSample): void {
     const key = `${noted.machine_id} ${noted.instance_id} ${noted.at}`;
-    if (this.#noted.has(key)) return;
+    if (this.#buffered.has(key)) return;
     const ofMachine = this.#ofMachine.get(noted.machine_id) ?? 0;
-    const isFull = this.#noted.size >= this.#mostNoted || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS;
-    if (isFull || ofMachine >= MAX_NOTED_OF_MACHINE) {
+    const isFull =
+      this.#buffered.size >= this.#maxBuffered || this.#bufferedGpus + noted.gpus.length > MAX_BUFFERED_GPUS;
+    if (isFull || ofMachine >= MAX_BUFFERED_OF_MACHINE) {
       this.dropped += 1;
       return;
     }
-    this.#noted.set(key, noted);
+    this.#buffered.set(key, noted);
     this.#ofMachine.set(noted.machine_id, ofMachine + 1);
-    this.#notedGpus += noted.gpus.length;
+    this.#bufferedGpus += noted.gpus.length;
   }
 
   #plan(): void {
-    if (this.#noted.size === 0) return;
+    if (this.#buffered.size === 0) return;
     this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
   }
 
   async #write(): Promise<void> {
-    if (this.#noted.size === 0) return;
-    const noted = this.#noted;
-    this.#noted = new Map();
-    this.#notedGpus = 0;
+    if (this.#buffered.size === 0) return;
+    const noted = this.#buffered;
+    this.#buffered = new Map();
+    this.#bufferedGpus = 0;
     this.#ofMachine = new Map();
     try {
       const values = [JSON.stringify([...noted.values()])];
@@ -104,7 +110,7 @@ export class NotedSamples {
   }
 }
 
-function rowOf(machineId: string, sample: InstanceSample, at: Instant): Noted {
+function rowOf(machineId: string, sample: InstanceSample, at: Instant): BufferedSample {
   const { id, start, age: _, slot: __, gpus, ...measured } = sample;
   return {
     ...inColumns(INSTANCE_COLUMNS, measured),
@@ -128,8 +134,9 @@ function rounded(value: number | null): number | null {
 }
 
 /**
- * What counts (in one order: two gateways that are told the same must not wait for each other): of a container that this machine has, of the start that it was last seen in once that ran, and not after
- * the instance stopped; of GPUs, those that the instance has.
+ * Writes valid samples, in one order so that two gateways with the same samples don't wait for each other. Valid are
+ * samples of a container on this machine, of the start that it was last seen in once that was running, and before the
+ * instance stopped; of GPUs, those that the instance has.
  */
 const WRITE_SQL = `
   with seen as (

@@ -7,24 +7,27 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
 
 const LOOK_EVERY_MS = 10_000;
-/** A sample may be this late: 60 s old when it is reported, and then written, at the latest. */
+/** Maximum delay of a sample: 60 s until it is reported, and then until it is written. */
 const LATE_SECONDS = 120n;
-/** What one statement rolls up, at least one step. */
+/** Seconds rolled up by one statement, at least one step. */
 const AT_ONCE_SECONDS = 300;
-/** Rows that one statement drops, and how many such statements follow each other. */
+/** Maximum rows deleted by one statement, and consecutive statements. */
 const DROPPED_AT_ONCE = 10_000;
 const MAX_DROPS = 200;
 
-/** Rolls samples up and drops old ones. Every gateway does it; one at a time, and what one has done the others find done. */
+/**
+ * Rolls up samples and deletes old ones. Every gateway does it, one at a time; work done by one is found done by the
+ * others.
+ */
 export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const look = async () => {
-    if (await areThereSamples(deps.db)) await keepSamples(deps);
+    if (await hasSamples(deps.db)) await maintainSamples(deps);
   };
   return every(LOOK_EVERY_MS, look, onFault);
 }
 
-/** One statement instead of the ten that keep them. */
-async function areThereSamples({ pool }: Database): Promise<boolean> {
+/** Checks with one statement instead of the ten that maintain samples. */
+async function hasSamples({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query<{ are: boolean }>({
     name: 'any-samples',
     text: 'select exists (select from instance_sample) or exists (select from gpu_sample) as are',
@@ -32,7 +35,7 @@ async function areThereSamples({ pool }: Database): Promise<boolean> {
   return rows[0]!.are;
 }
 
-export async function keepSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
+export async function maintainSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   for (const { seconds } of STEPS.slice(1)) {
     while (await rollUp(db, seconds, now));
@@ -41,8 +44,8 @@ export async function keepSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Pr
 }
 
 /**
- * Makes the next steps of that length out of samples; false when there is nothing more to do now, or another gateway does
- * it. Rows and how far they go are committed together.
+ * Creates the next steps of that length from samples; false if nothing remains to do now, or another gateway does it.
+ * Rows and progress are committed together.
  */
 async function rollUp(db: Database, seconds: number, now: Instant): Promise<boolean> {
   const ended = stepOf(now - LATE_SECONDS, seconds);
@@ -75,7 +78,7 @@ async function drop(db: Database, seconds: number, before: Instant): Promise<voi
   }
 }
 
-/** Skips what another gateway works on. */
+/** Skips a step that another gateway works on. */
 const PROGRESS_SQL = `
   select rolled_to as "rolledTo",
     (select min(at) from instance_sample where step_seconds = ${SAMPLE_SECONDS} and at >= rolled_to) as "firstAt"
@@ -83,13 +86,13 @@ const PROGRESS_SQL = `
 
 const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
 
-/** What writes to a table stands in full, for the check that the ledger alone writes money. */
+/** A sample table. Writing statements are spelled out, for the check that only the ledger writes money. */
 interface SampleTable {
   name: string;
   insert: string;
   remove: string;
   columns: typeof INSTANCE_COLUMNS;
-  /** Columns of its key beside the instance and the time. */
+  /** Columns of its key in addition to the instance and the time. */
   key: string;
 }
 
@@ -118,7 +121,10 @@ function rollUpSql({ name, insert, columns, key }: SampleTable): string {
     group by instance_id, ${step}${key} on conflict do nothing`;
 }
 
-/** Of one step, and so of one partition. Rows that another gateway drops are left to it. Samples stay until they are in all steps. */
+/**
+ * Returns the deletion for one step, and so for one partition. Rows that another gateway is deleting are skipped.
+ * Samples stay until all steps contain them.
+ */
 function dropSql({ name, remove }: SampleTable, seconds: number): string {
   const rolled = seconds === SAMPLE_SECONDS ? ' and at < (select min(rolled_to) from sample_rollup)' : '';
   return `${remove} where step_seconds = ${seconds} and ctid = any(array(

@@ -6,10 +6,10 @@ import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import type { Instant } from '../rules/time.js';
 import {
+  evaluatePayment,
   isOver,
-  judge,
   MAX_PAYMENTS,
-  NOT_ASKED_YET,
+  NOT_QUERIED_YET,
   type Payment,
   type PaymentState,
   type ReportedPayment,
@@ -51,7 +51,7 @@ export async function bookPayments(
   });
   // Most reports repeat known facts, which needs no lock.
   if (preview.changed.length === 0) return preview.lost;
-  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
+  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
   const answer = asked ?? (needsAsking ? await queryProcessor(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const account = current.account(topUp.accountId)!;
@@ -87,10 +87,10 @@ function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment
     if (stored === undefined && known.size >= MAX_PAYMENTS) continue;
     if (stored?.state === 'CREDITED' && report.status === 'gone') lost.push(eventOf(topUp, stored, 'LOST'));
     const asked = before.asked && (before.asked.find((answer) => keyOf(answer) === keyOf(report)) ?? null);
-    const payment = judge(topUp, stored, report, {
-      unaskedMicro,
-      askAboveMicro: deps.settings.topUpAskAboveMicro,
-      asked,
+    const payment = evaluatePayment(topUp, stored, report, {
+      unconfirmedMicro: unaskedMicro,
+      queryAboveMicro: deps.settings.topUpAskAboveMicro,
+      queried: asked,
       now: before.now,
     });
     if (payment === null) continue;
@@ -168,7 +168,7 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
 
 /** Returns the stored report of a payment that waits for confirmation by the processor; null for any other payment. */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
-  if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
+  if (isOver(payment) || payment.reason !== NOT_QUERIED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;
   return {
     transaction,

@@ -7,7 +7,7 @@ import {
   type TopUp,
   type TopUpState,
   topUpState,
-  UNASKED_SECONDS,
+  UNCONFIRMED_SECONDS,
   withoutReplaced,
 } from '../rules/top-up.js';
 
@@ -61,7 +61,7 @@ export async function unconfirmedMicro(from: Queryable, accountId: string, now: 
   const { rows } = await from.query<{ micro: Micro }>(
     `select coalesce(sum(payment.usd_micro), 0)::bigint as micro from payment join top_up on top_up.id = top_up_id
      where account_id = $1 and state = 'CREDITED' and not asked_back and credited_at > $2::timestamptz`,
-    [accountId, formatInstant(now - UNASKED_SECONDS)],
+    [accountId, formatInstant(now - UNCONFIRMED_SECONDS)],
   );
   return rows[0]!.micro;
 }

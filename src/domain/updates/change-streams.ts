@@ -25,8 +25,8 @@ import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscr
 const RETRY_MS = 500;
 
 /**
- * Every change to the account's instances, or to one of them. An event holds the instance as it is when the event is
- * made, so several quick changes may be one event. Begins with the first change; refuses an unknown id with not_found.
+ * Returns the changes of the account's instances, or of one of them. An event holds the instance as of the event, so
+ * several quick changes may be one event. Begins with the first change; refuses an unknown id with not_found.
  */
 export function instanceChanges(
   deps: Deps,
@@ -37,7 +37,7 @@ export function instanceChanges(
   return watch(deps, 'instances', subscriber, signal, changedInstances(deps, subscriber.accountId, id));
 }
 
-/** Reads the instances that have changed since the last reading; the first reading gives none. */
+/** Reads the instances that have changed since the last reading; the first reading returns none. */
 function changedInstances(deps: Deps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
@@ -75,12 +75,12 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
   };
 }
 
-/** What a row is read with: the state of its container is part of its own. */
+/** Includes the container, whose state is part of the instance's. */
 const include = { container: RUNTIME_SELECT.container } as const;
 
 type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
 
-/** Distinguishes every state an instance and its container pass through. */
+/** Returns a text that distinguishes every state of an instance and its container. */
 function stateOf(row: InstanceWithContainer): string {
   const runtime = runtimeOf(row);
   if (runtime === null) return `${row.status} ${row.gpuIntervals}`;
@@ -88,15 +88,14 @@ function stateOf(row: InstanceWithContainer): string {
   return [row.status, row.gpuIntervals, phase, pulledBytes, totalBytes, exitCode, restarts, message].join(' ');
 }
 
-/** No further event will come for it. */
+/** Whether no further event will come for it. */
 function isOver({ status, container }: InstanceWithContainer): boolean {
   return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
 }
 
 /**
- * Each change of the account's top-ups, or of one of them, as it is when the event is made: a payment seen,
- * confirmed, credited or kept aside. With an id, the first event shows the top-up as it is now. Refuses an unknown id
- * with not_found.
+ * Returns the changes of the account's top-ups, or of one of them, as of each event: a payment seen, confirmed,
+ * credited or quarantined. With an id, the first event shows the current top-up. Refuses an unknown id with not_found.
  */
 export function topUpChanges(
   deps: Deps,
@@ -107,28 +106,31 @@ export function topUpChanges(
   return watch(deps, 'topUps', subscriber, signal, changedTopUps(deps, subscriber.accountId, id));
 }
 
-/** Reads the top-ups that have changed since the last reading; the first gives none, or the one that is named. */
+/** Reads the top-ups that have changed since the last reading; the first returns none, or the requested one. */
 function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
-  /** What was sent last, by id; null before the first look. */
+  /** The last sent state, by id; null before the first reading. */
   let lastSent: Map<string, string> | null = null;
   return async () => {
     const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
     const topUps = found.filter((topUp) => topUp !== null);
     if (id !== null && topUps.length === 0) throw new DomainError('not_found', 'no such top-up');
     const before = lastSent;
-    lastSent = new Map(topUps.map((topUp) => [topUp.id, wordsOf(topUp)]));
+    lastSent = new Map(topUps.map((topUp) => [topUp.id, fingerprintOf(topUp)]));
     if (before === null) return id === null ? [] : topUps;
-    // Whoever created a top-up has its answer: an event comes once something was paid.
-    return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== wordsOf(topUp));
+    // The creator of a top-up has its response: events begin once a payment was seen.
+    return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== fingerprintOf(topUp));
   };
 }
 
-/** Different whenever a payment is. */
-function wordsOf({ payments }: PaidTopUp): string {
+/** Returns a text that differs whenever a payment does. */
+function fingerprintOf({ payments }: PaidTopUp): string {
   return payments.map(({ transaction, state, confirmations }) => `${transaction} ${state} ${confirmations}`).join();
 }
 
-/** The balance now, and again whenever it departs from what the last one sent predicts: credit or burn has changed. */
+/**
+ * Returns the current balance, and again whenever it departs from what the last event predicts: credit or burn rate has
+ * changed.
+ */
 export function balanceChanges(
   deps: Deps,
   subscriber: Subscriber,
@@ -148,35 +150,35 @@ function isSameCourse(lastSent: Account, account: Account): boolean {
   return lastSent.burnRate === account.burnRate && balanceUnitsAt(lastSent, at) === balanceUnitsAt(account, at);
 }
 
-/** The account as it is now, and what of its own has changed since the event before. */
+/** The current account, and its changes since the previous event. */
 export interface AccountChange {
   account: AccountState;
   instances: InstanceRow[];
   topUps: PaidTopUp[];
-  /** Those with a new sample; of an event that has some, the rest is as in the event before. */
+  /** Instances with a new sample; the rest of such an event is the same as in the previous one. */
   loads: InstanceLoad[];
 }
 
-/** Most instances in one event; the others follow at once. */
+/** Maximum instances in one event; the others follow immediately. */
 const INSTANCES_AT_ONCE = 100;
-/** Most loads in one event. */
+/** Maximum loads in one event. */
 export const LOADS_AT_ONCE = 20;
 
 /**
- * The streams of balance, instances and top-ups in one. Begins with the account as it is; the instances and
- * top-ups of that moment are the reader's to ask for. A reader that asks for loads gets them every 10 s, where they changed.
+ * Returns the streams of balance, instances and top-ups in one. Begins with the current account; the reader must query
+ * the instances and top-ups of that moment. A reader that requests loads gets changed ones every 10 s.
  */
 export function accountChanges(
   deps: Deps,
   subscriber: Subscriber,
   signal: AbortSignal,
-  asksForLoads = false,
+  wantsLoads = false,
 ): Promise<AsyncIterableIterator<AccountChange>> {
   const { accountId } = subscriber;
   const readInstances = changedInstances(deps, accountId, null);
   const readTopUps = changedTopUps(deps, accountId, null);
   let lastSent: Account | null = null;
-  /** Each change is read once: what was read when a later reading failed waits for the next. */
+  /** Each change is read once: what was read before a later reading failed waits for the next. */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
   let lastState: AccountState | null = null;
   const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
@@ -206,10 +208,10 @@ export function accountChanges(
     const loads = partsOf(changes.loads).map((part) => ({ account, instances: [], topUps: [], loads: part }));
     return [...events, ...loads];
   };
-  return watch(deps, 'account', subscriber, signal, read, asksForLoads ? follow : undefined);
+  return watch(deps, 'account', subscriber, signal, read, wantsLoads ? follow : undefined);
 }
 
-/** Of the values that an event may hold; an instance with 64 GPUs has 716. */
+/** Maximum values of loads in one event; an instance with 64 GPUs has 716. */
 const LOAD_VALUES_AT_ONCE = 4_000;
 const VALUES_OF_LOAD = 12;
 const VALUES_OF_GPU = 11;
@@ -230,7 +232,8 @@ function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
 }
 
 /**
- * The offers now, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list share it.
+ * Returns the current offers, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list
+ * share it.
  */
 export function offerChanges(
   deps: Deps,
@@ -253,8 +256,8 @@ export function offerChanges(
 const THE_SHEET = '';
 
 /**
- * The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its
- * model. Readers share it.
+ * Returns the current price sheet, and again whenever a price or the offers have changed, even if only one machine
+ * replaced another of its model. Readers share it.
  */
 export function priceSheetChanges(
   deps: Deps,
@@ -265,7 +268,7 @@ export function priceSheetChanges(
   let lastSent: number | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     await inventory.current();
-    // Before the sheet is read: a change meanwhile is sent twice rather than not at all.
+    // Read before the sheet: a change in the meantime is sent twice rather than never.
     const { version } = inventory;
     if (lastSent === version) return [];
     const sheet = await sharedSheet.get(THE_SHEET, () => priceSheet(deps));
@@ -276,7 +279,7 @@ export function priceSheetChanges(
 
 /**
  * Opens a stream, which `signal` or its reader ends. `readEvents` turns changes into events; its first call completes
- * before this resolves, and its refusal rejects. The key is checked before each read: once it is refused, the stream
+ * before this resolves, and its refusal rejects. The key is checked before each read: once it is rejected, the stream
  * ends with unauthorized.
  */
 async function watch<T>(
@@ -285,14 +288,14 @@ async function watch<T>(
   reader: Subscriber | Visitor,
   signal: AbortSignal,
   readEvents: (changes: StreamChanges) => Promise<T[]>,
-  /** What else is told to the stream, until the function that it returns is called. */
+  /** Feeds the stream from another source, until the returned function is called. */
   follow: (stream: Stream) => () => void = () => () => {},
 ): Promise<AsyncIterableIterator<T>> {
   const stream = deps.subscriptions.open(topic, reader);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
   const checkAndRead = async (changes: StreamChanges): Promise<T[]> => {
-    // Without notices a change would go unnoticed: read once they are received again.
+    // Without notices a change would be missed: read once they are received again.
     await deps.db.notices.ready();
     const expiresAt = ('keyId' in reader && reader.expiresAt) || null;
     const isOver = expiresAt !== null && expiresAt <= deps.clock.now();
@@ -335,7 +338,7 @@ async function* eventsOf<T>(
   }
 }
 
-/** `return` has no effect on a generator that awaits, so it closes the stream, which ends the wait. */
+/** Wraps the generator: `return` has no effect on one that awaits, so it closes the stream, which ends the wait. */
 function closable<T>(events: AsyncGenerator<T, void>, stream: Stream): AsyncIterableIterator<T> {
   return {
     next: () => events.next(),

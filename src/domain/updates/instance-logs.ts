@@ -11,9 +11,9 @@ import { type LogLine, MAX_LOG_LINE, readLogLine } from '../rules/log-line.js';
 import type { Instant } from '../rules/time.js';
 import type { Stream, Subscriber } from './subscriptions.js';
 
-/** Characters of one answer: of more the last are kept. */
+/** Maximum characters of one response; the last ones are kept. */
 const MAX_ANSWER = 1_000_000;
-/** Maximum bytes that wait for a slow reader; further lines wait in the engine's file. */
+/** Maximum bytes buffered for a slow reader; further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
 /** Bytes split into lines before other work has its turn. */
 const READ_AT_ONCE = 32_768;
@@ -29,7 +29,7 @@ export interface LogsInput {
   since?: Instant | null | undefined;
 }
 
-/** The last lines, oldest first. Counts as one of the account's open subscriptions while it is read. */
+/** Returns the last lines, oldest first. Counts as one of the account's open subscriptions while reading. */
 export async function instanceLogs(
   deps: Deps,
   caller: Subscriber,
@@ -46,7 +46,7 @@ export async function instanceLogs(
   }
 }
 
-/** The lines kept now, or the last of them. */
+/** Returns the retained lines, or the last of them. */
 async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
   const limit = deadline(READ_WITHIN_MS, gone);
   try {
@@ -56,7 +56,10 @@ async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Pro
   }
 }
 
-/** All that the machine keeps, oldest first, in batches; they wait for a slow reader. Counts as an open subscription. */
+/**
+ * Yields all lines the machine retains, oldest first, in batches; they wait for a slow reader. Counts as an open
+ * subscription.
+ */
 export async function* keptLog(
   deps: Deps,
   caller: Subscriber,
@@ -86,14 +89,14 @@ async function readAll(queue: LineQueue): Promise<LogLine[]> {
   return lines;
 }
 
-/** Podman gives more than the tail that it was asked for. */
+/** Returns the last lines: Podman returns more than the requested tail. */
 function lastOf(lines: LogLine[], tail: number): LogLine[] {
   return tail === 0 ? [] : lines.slice(-tail);
 }
 
 /**
- * The last lines and then each as it is written, in batches. It goes on over stops and starts of the container, and
- * ends with the instance, the key or the reader.
+ * Yields the last lines and then new ones as they are written, in batches. Continues across stops and starts of the
+ * container, and ends with the instance, the key or the reader.
  */
 export async function followLogs(
   deps: Deps,
@@ -134,12 +137,13 @@ export async function followLogs(
 }
 
 /**
- * How far a reader is: the time of the last line, and how many lines had that time, because Podman gives whole seconds.
+ * A reader's position: the time of the last line, and how many lines had that time, because Podman reports whole
+ * seconds.
  */
 interface Place {
   time: string;
   lines: number;
-  /** What to ask an engine for to continue. */
+  /** Parameters for the engine to continue from here. */
   from(since: Instant | null): { tail: null; since: Instant | null };
 }
 
@@ -170,13 +174,13 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
     for (let source = first; ; ) {
       const queue = new LineQueue(source, ending.signal);
       const before = place;
-      let ofBefore = 0;
+      let atBoundary = 0;
       const isNew = (line: LogLine) => {
         const { time } = line;
         if (line.isPartial) return isGrown(line);
         if (time !== before.time) return time > before.time;
-        ofBefore += 1;
-        return ofBefore > before.lines;
+        atBoundary += 1;
+        return atBoundary > before.lines;
       };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
         const news = batch.filter(isNew);
@@ -188,7 +192,7 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
         }
         yield news;
       }
-      // The engine ends what it sends when the container ends: it is asked again when that may have changed.
+      // The engine ends its output when the container ends: it is queried again when that may have changed.
       if ((await slot.nextChanges()) === null) return;
       source = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     }
@@ -214,11 +218,11 @@ function unlessShown(): (line: LogLine) => boolean {
 }
 
 function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {
-  if (openLogs === null) throw new DomainError('unavailable', 'nothing reaches into instances here');
+  if (openLogs === null) throw new DomainError('unavailable', "this process can't reach into instances");
   return openLogs(wanted, signal);
 }
 
-/** Splits the source into lines, a part at a time. Stops reading while too much waits. */
+/** Splits the source into lines, one part at a time. Pauses it while too much is buffered. */
 class LineQueue {
   readonly #source: LogSource;
   readonly #lines = new LineSplitter(MAX_RAW_LINE_BYTES);
@@ -238,9 +242,9 @@ class LineQueue {
       this.#isOver = true;
       this.#wake();
     });
-    source.on('error', () => this.#fail('the machine broke the stream off'));
-    source.once('close', () => this.#isOver || this.#fail('the machine broke the stream off'));
-    const abort = () => this.#fail('the machine takes too long to answer');
+    source.on('error', () => this.#fail('the machine closed the stream'));
+    source.once('close', () => this.#isOver || this.#fail('the machine closed the stream'));
+    const abort = () => this.#fail('the machine did not respond in time');
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
   }

@@ -4,20 +4,20 @@ import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 
-/** Most open streams of one account in this process: enough for several pages of one console. */
+/** Maximum open streams of one account in this process: enough for several pages of one console. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
-/** Most open streams without a key in this process: each of them costs work whenever the offers change. */
+/** Maximum open streams without a key in this process: each of them costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
-/** Most streams without a key for one address: several people may share one, each with several pages. */
+/** Maximum streams without a key per address: several people may share one, each with several pages. */
 export const MAX_STREAMS_PER_ADDRESS = 20;
-/** Streams without a key that are reserved for addresses that hold none. */
+/** Streams without a key reserved for addresses that hold none. */
 export const STREAMS_FOR_NEWCOMERS = 50;
 /** An estimate: a stream ends whenever its reader closes the page. */
 const RETRY_AFTER_SECONDS = 5;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
-/** Every rental by any account changes the offers: a stream reads them no more often than this. */
+/** Every rental by any account changes the offers: a stream reads them at most at this interval. */
 const OFFERS_INTERVAL_MS = 1_000;
-/** From the turn of one stream to that of the next. */
+/** Time between the turns of two streams. */
 const TURN_MS = 4;
 /** Above this many, the ids are dropped: any instance may have changed. */
 const MAX_CHANGED_INSTANCES = 1_000;
@@ -26,44 +26,44 @@ const MAX_CHANGED_INSTANCES = 1_000;
 export interface Subscriber {
   accountId: string;
   keyId: string;
-  /** Of the console session that it came by. */
+  /** Token hash of its console session, if any. */
   session?: Buffer;
-  /** The first second at which its key or session is over; without one, never. */
+  /** When its key or session expires; null or undefined: never. */
   expiresAt?: Instant | null;
 }
 
-/** Who opened a stream without a key. */
+/** A client that opened a stream without a key. */
 export interface Visitor {
   /** The visitor's network: `clientNetworkOf` its address. */
   address: string;
 }
 
-/** `account` is all that an account follows: its balance, instances and top-ups. */
+/** Topic of a stream. `account` combines an account's balance, instances and top-ups. */
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
 /** What may have changed since a stream's last read. */
 export interface StreamChanges {
-  /** Whether the key is still accepted. */
+  /** Whether the key may no longer be accepted. */
   access: boolean;
-  /** The data that the stream shows. */
+  /** Whether the stream's data may have changed. */
   content: boolean;
-  /** The ids of the changed instances; null when any may have changed. */
+  /** Ids of the changed instances; null if any may have changed. */
   instances: ReadonlySet<string> | null;
   /** Whether a top-up may have changed. */
   topUps: boolean;
-  /** The instances with a newer sample than the reader was told of; none unless it asked for them. */
+  /** Instances with a newer sample than last sent; empty unless the reader requested loads. */
   loads: readonly InstanceLoad[];
 }
 
 /**
- * The open streams of this process. Change notices, from whichever process, mark a stream as changed; the stream reads
- * the new state when its reader asks for more. So a slow reader takes bounded memory, however many changes it misses.
+ * The open streams of this process. Change notices, from any process, mark a stream as changed; the stream reads the
+ * new state when its reader requests more. So a slow reader takes bounded memory, however many changes it misses.
  */
 export class SubscriptionRegistry {
-  /** By account; streams without a key are under null. */
+  /** Streams by account; those without a key are under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
-  /** Streams without a key, by address. */
+  /** Number of streams without a key, by address. */
   readonly #ofAddress = new Map<string, number>();
   readonly #turns = new Turns();
   #isClosed = false;
@@ -82,7 +82,7 @@ export class SubscriptionRegistry {
     return this.#all().length;
   }
 
-  /** The caller must close the stream. Refuses with rate_limited when too many are open. */
+  /** Opens a stream, which the caller must close. Refuses with rate_limited if too many are open. */
   open(topic: Topic, reader: Subscriber | Visitor): Stream {
     if (this.#isClosed) {
       throw new DomainError('unavailable', 'the gateway is shutting down; connect again', {
@@ -92,7 +92,7 @@ export class SubscriptionRegistry {
     const subscriber = 'keyId' in reader ? reader : null;
     const account = subscriber?.accountId ?? null;
     const streams = this.#streams.get(account) ?? new Set();
-    // A caller with a key has an address too: only a visitor counts at one.
+    // A caller with a key has an address too, but only visitors are counted by address.
     const address = 'keyId' in reader ? null : reader.address;
     if (address === null) checkRoomOfAccount(streams.size);
     else this.#enter(address, streams.size);
@@ -149,9 +149,8 @@ export class SubscriptionRegistry {
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of
-        // burn,
-        // credit or suspension makes an account notice.
+        // Also the balance: leaving a reserved term early costs money but doesn't have to change the burn rate, and
+        // only a change of burn rate, credit or suspension causes an account notice.
         if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
         }
@@ -172,19 +171,25 @@ export class SubscriptionRegistry {
 
 function checkRoomOfAccount(held: number): void {
   if (held >= MAX_STREAMS_PER_ACCOUNT)
-    throw noRoom(`an account holds at most ${MAX_STREAMS_PER_ACCOUNT} open subscriptions`);
+    throw noRoom(
+      `this account already has ${MAX_STREAMS_PER_ACCOUNT} open subscriptions, the maximum; close one first`,
+    );
 }
 
 function checkRoomOfAddress(held: number, openWithoutKey: number): void {
   const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
   if (openWithoutKey >= MAX_STREAMS_WITHOUT_KEY) {
-    throw noRoom(`the gateway holds at most ${MAX_STREAMS_WITHOUT_KEY} open subscriptions without a key`);
+    throw noRoom(
+      `the gateway already has ${MAX_STREAMS_WITHOUT_KEY} open subscriptions without a key, the maximum; retry later`,
+    );
   }
   if (held >= MAX_STREAMS_PER_ADDRESS) {
-    throw noRoom(`an address holds at most ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key`);
+    throw noRoom(
+      `this address already has ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key, the maximum; close one first`,
+    );
   }
   if (held > 0 && openWithoutKey >= shared) {
-    throw noRoom(`beyond ${shared} open subscriptions without a key an address holds one`);
+    throw noRoom(`an address may have only one subscription without a key while more than ${shared} are open`);
   }
 }
 
@@ -192,37 +197,35 @@ function noRoom(message: string): DomainError {
   return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/**
- * Lets the streams that one change concerns read one after the other, within a second: other work is done in between.
- */
+/** Lets the streams affected by one change read sequentially, within one second: other work is done in between. */
 class Turns {
-  /** Has no more entries than there are streams. */
+  /** At most one entry per stream. */
   #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** Calls `go` when it is its turn: at once while nobody waits. */
+  /** Calls `go` when it is its turn: immediately if none is waiting. */
   take(go: () => void): void {
     this.#waiting.push(go);
-    if (this.#timer === null) this.#give();
+    if (this.#timer === null) this.#runNext();
   }
 
-  #give(): void {
+  #runNext(): void {
     const now = this.#waiting.splice(0, Math.ceil((this.#waiting.length * TURN_MS) / OFFERS_INTERVAL_MS));
     const dueAt = performance.now() + TURN_MS;
     for (const go of now) go();
     this.#timer = setTimeout(() => this.#next(performance.now() - dueAt), TURN_MS).unref();
   }
 
-  /** If the process was late by some time, it gets as much time again for its other work. */
+  /** If the process was late by some time, it gets the same time again for its other work. */
   #next(lateMs: number): void {
     this.#timer = null;
     if (this.#waiting.length === 0) return;
     if (lateMs > TURN_MS) this.#timer = setTimeout(() => this.#next(0), lateMs).unref();
-    else this.#give();
+    else this.#runNext();
   }
 }
 
-/** One open subscription: what has changed and is not yet read. */
+/** One open subscription, with its unread changes. */
 export class Stream {
   readonly topic: Topic;
   readonly subscriber: Subscriber | null;
@@ -232,7 +235,7 @@ export class Stream {
   #content = true;
   #instances: Set<string> | null = null;
   #topUps = true;
-  /** By instance: of several samples that are not read yet the newest. */
+  /** Newest unread sample by instance. */
   #loads = new Map<string, InstanceLoad>();
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock), and then for its turn. */
@@ -262,14 +265,14 @@ export class Stream {
   }: {
     access?: boolean;
     content?: boolean;
-    /** The one that changed; null: none did. Left out, any may have. */
+    /** The changed instance; null: none. Undefined: any. */
     instance?: string | null;
     topUps?: boolean;
   }): void {
     this.#access ||= access;
     this.#topUps ||= topUps;
     if (content && instance === undefined) this.#instances = null;
-    // Collects ids only from the first change on; null already stands for any instance.
+    // Collects ids only after the first change; null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
     if (instance != null) this.#instances?.add(instance);
     if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
@@ -281,7 +284,7 @@ export class Stream {
     this.markChanged({ access: true, content: true, topUps: true });
   }
 
-  /** Takes the newest samples of instances. */
+  /** Adds the newest samples of instances. */
   addLoads(loads: readonly InstanceLoad[]): void {
     for (const load of loads) this.#loads.set(load.instanceId, load);
     this.#wakeReader();
@@ -319,7 +322,7 @@ export class Stream {
     return changes;
   }
 
-  /** Ends the wait of the reader. Closing again does nothing. */
+  /** Closes the stream and ends its reader's wait. Further calls have no effect. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -340,12 +343,12 @@ export class Stream {
       this.#resume = null;
     } else if (this.#content && this.#turn === 'none' && this.#timer === undefined) {
       const waitMs = this.#nextContentMs - performance.now();
-      if (waitMs > 0) this.#timer = setTimeout(() => this.#askForTurn(), Math.ceil(waitMs));
-      else this.#askForTurn();
+      if (waitMs > 0) this.#timer = setTimeout(() => this.#requestTurn(), Math.ceil(waitMs));
+      else this.#requestTurn();
     }
   }
 
-  #askForTurn(): void {
+  #requestTurn(): void {
     this.#timer = undefined;
     this.#turn = 'asked';
     this.#turns.take(() => {

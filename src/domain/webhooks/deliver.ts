@@ -2,7 +2,13 @@ import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
 import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
-import { CONFIRM_SECONDS, CONFIRMATION, mailOfEvent, mailOfQuestion, QUESTIONS_KEPT_SECONDS } from '../rules/mail.js';
+import {
+  CONFIRM_SECONDS,
+  CONFIRMATION,
+  CONFIRMATIONS_KEPT_SECONDS,
+  confirmationMail,
+  mailOfEvent,
+} from '../rules/mail.js';
 import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
 import {
   type Attempt,
@@ -183,7 +189,7 @@ async function mail(
   }
   if (deps.clock.now() >= at + CONFIRM_SECONDS)
     return { status: null, error: 'its link is no longer valid', isFinal: true };
-  return deps.sendMail!(mailOfQuestion(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
+  return deps.sendMail!(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
 }
 
 async function record(deps: Deps, target: Target, delivery: Delivery, outcome: Attempt, tookMs: number): Promise<void> {
@@ -244,7 +250,7 @@ async function clear(deps: Deps): Promise<void> {
     });
   }
   await deps.db.pool.query('delete from mail_question where at < $1::timestamptz', [
-    formatInstant(now - QUESTIONS_KEPT_SECONDS),
+    formatInstant(now - CONFIRMATIONS_KEPT_SECONDS),
   ]);
   for (;;) {
     const { rowCount } = await deps.db.pool.query(

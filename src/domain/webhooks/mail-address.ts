@@ -8,15 +8,15 @@ import { wideNetworkOf } from '../rules/client-network.js';
 import { DomainError } from '../rules/errors.js';
 import type { EventType } from '../rules/events.js';
 import {
-  type Asked,
   CONFIRM_SECONDS,
   CONFIRMATION,
+  CONFIRMATIONS_KEPT_SECONDS,
+  type ConfirmationScope,
   isLinkToken,
   type LinkPurpose,
   linkToken,
-  MAX_QUESTIONS,
+  MAX_CONFIRMATIONS,
   mailboxOf,
-  QUESTIONS_KEPT_SECONDS,
 } from '../rules/mail.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { newSecret, pause, pausedEvent, type SealedRow, secretsOf, tellAlone, untilTold } from './webhooks.js';
@@ -103,15 +103,21 @@ async function noteQuestion(
 ): Promise<void> {
   // One after the other, whichever account or gateway asks: what is counted stays true.
   await transaction.query(`select pg_advisory_xact_lock(hashtext('mail questions'))`);
-  const { rows } = await transaction.query<{ asked: Asked; inDay: number; inMonth: number }>(
+  const { rows } = await transaction.query<{ asked: ConfirmationScope; inDay: number; inMonth: number }>(
     `select asked, count(*) filter (where at > $4::timestamptz)::int as "inDay", count(*)::int as "inMonth"
      from mail_question cross join lateral (values
        ('account', account_id = $1), ('mailbox', mailbox = $2), ('network', network = $3)) as counted (asked, is_same)
      where is_same and at > $5::timestamptz group by asked`,
-    [accountId, mailbox, network, formatInstant(now - SECONDS_PER_DAY), formatInstant(now - QUESTIONS_KEPT_SECONDS)],
+    [
+      accountId,
+      mailbox,
+      network,
+      formatInstant(now - SECONDS_PER_DAY),
+      formatInstant(now - CONFIRMATIONS_KEPT_SECONDS),
+    ],
   );
   const full = rows.find(({ asked, inDay, inMonth }) => {
-    const { day, month } = MAX_QUESTIONS[asked];
+    const { day, month } = MAX_CONFIRMATIONS[asked];
     return inDay >= day || inMonth >= month;
   });
   if (full !== undefined)

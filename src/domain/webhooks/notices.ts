@@ -1,7 +1,7 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
-import { emit, IS_TOLD } from '../outbox.js';
+import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
 import { balanceAt } from '../rules/accrual.js';
 import { type NewEvent, OF_ACCOUNT, usdOf } from '../rules/events.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
@@ -149,12 +149,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
 /** Whether time changes one of the accounts that are told; null: no account is told. */
 const TOLD = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
-  from account where ${IS_TOLD}`;
+  from account where ${HAS_ACTIVE_WEBHOOK}`;
 
 /** Accounts of which something ends until then by a deadline or limit, and that want to be told. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
-    and ${IS_TOLD}`;
+    and ${HAS_ACTIVE_WEBHOOK}`;
 
 const LIMITS_AHEAD = `
   select ${INSTANCE_COLUMNS},
@@ -175,6 +175,6 @@ const DEADLINES_AHEAD = `
 const BALANCES_AHEAD = `
   select ${ACCOUNT_COLUMNS}, below_micro as "belowMicro" from account
     left join balance_notice on balance_notice.account_id = account.id
-  where ${IS_TOLD}
+  where ${HAS_ACTIVE_WEBHOOK}
     and (below_micro is not null or (due_at > $1::timestamptz and due_at <= $2::timestamptz and exhausted_at is null))
   limit $3`;

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
-import { takeReport } from '../../domain/fleet/observations.js';
+import { recordReport } from '../../domain/fleet/observations.js';
 import { secretsForAgent } from '../../domain/fleet/start-secrets.js';
 import { volumesForAgent } from '../../domain/fleet/volume-access.js';
 import { bearerOf } from '../../domain/rules/bearer.js';
@@ -108,7 +108,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
           const streams = dials ? fleet.tunnelRequests.take(machineId) : [];
           if (streams.length > 0) {
             response.once('close', () => {
-              if (!response.writableFinished) fleet.tunnelRequests.giveBack(machineId, streams);
+              if (!response.writableFinished) fleet.tunnelRequests.putBack(machineId, streams);
             });
           }
           send(response, 200, streams.length > 0 ? { ...news, streams } : news);
@@ -120,7 +120,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         const machineId = await machineOf(request);
         reports.take(machineId);
         try {
-          await takeReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
+          await recordReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
           if (error instanceof DomainError)
             log.warn({ machine: machineId, reason: error.message }, 'a report was refused');

@@ -26,7 +26,7 @@ async function packed(files: readonly File[]): Promise<Buffer> {
   return gzipSync(Buffer.concat(chunks), { level: 0 });
 }
 
-describe('a file that is no whole backup restores nothing', () => {
+describe('an incomplete backup restores nothing', () => {
   const file = (name: string, text: string, header: Partial<Header> = {}): File => ({
     header: { name, type: 'file', ...header } as Header,
     bytes: Buffer.from(text),
@@ -65,19 +65,19 @@ describe('a file that is no whole backup restores nothing', () => {
   });
 
   it.each<[string, () => Promise<string> | string, RegExp]>([
-    ['cut off', async () => put((await whole()).subarray(0, -20)), /is no whole backup: unexpected end of file/],
-    ['a changed byte', async () => put(flipped(await whole())), /is no whole backup/],
-    ['text', () => put(Buffer.from('no archive')), /is no whole backup: incorrect header check/],
-    ['empty', () => put(Buffer.alloc(0)), /is no whole backup/],
+    ['cut off', async () => put((await whole()).subarray(0, -20)), /is not a complete backup: unexpected end of file/],
+    ['a changed byte', async () => put(flipped(await whole())), /is not a complete backup/],
+    ['text', () => put(Buffer.from('no archive')), /is not a complete backup: incorrect header check/],
+    ['empty', () => put(Buffer.alloc(0)), /is not a complete backup/],
     ['not there', () => join(folder(), 'absent.tar.gz'), /ENOENT/],
     ['a folder', () => folder(), /EISDIR/],
     [
       'a changed file',
       () => putFiles(DATA[0]!, { ...DATA[1]!, bytes: flipped(DATA[1]!.bytes) }, MANIFEST),
-      /is no whole backup: base\/1\/1259 was changed/,
+      /is not a complete backup: base\/1\/1259 was changed/,
     ],
     ['a missing file', () => putFiles(DATA[0]!, LOG, MANIFEST), /base\/1\/1259 is missing/],
-    ['one file more', () => putFiles(...DATA, OTHER, MANIFEST), /other is too much/],
+    ['one file more', () => putFiles(...DATA, OTHER, MANIFEST), /other is not in its manifest/],
     ['no manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
     [
       'a changed manifest',
@@ -97,7 +97,11 @@ describe('a file that is no whole backup restores nothing', () => {
         ),
       /its manifest was changed/,
     ],
-    ['a manifest that is none', () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')), /no manifest/],
+    [
+      'a manifest that is none',
+      () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')),
+      /has no SHA-256 checksums/,
+    ],
     ['a file above its folder', () => putFiles(...DATA, file('../evil', 'x'), MANIFEST), /outside its folder/],
     ['a file from the root', () => putFiles(...DATA, file('/tmp/evil', 'x'), MANIFEST), /outside its folder/],
     [

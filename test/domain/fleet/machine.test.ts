@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { enrol, forgetContainers, join, revokeHost } from '../../../src/domain/fleet/enrolment.js';
-import { takeReport } from '../../../src/domain/fleet/observations.js';
+import { recordReport } from '../../../src/domain/fleet/observations.js';
 import { settleService } from '../../../src/domain/fleet/service-credits.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { changeMachine, findMachine } from '../../../src/domain/inventory/machines.js';
@@ -109,9 +109,9 @@ describe('what the operator expects', () => {
     const { code } = await expecting('rtx-4090', 2);
     const [gpu, other] = two();
     for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
-      await expect(join(domain, code, hardware({ gpus }))).rejects.toThrow(/expected to have 2 GPUs/);
+      await expect(join(domain, code, hardware({ gpus }))).rejects.toThrow(/must have 2 GPUs/);
     const l4 = two().map((each) => ({ ...each, name: 'NVIDIA L4' }));
-    await expect(join(domain, code, hardware({ gpus: l4 }))).rejects.toThrow(/expected to have rtx-4090/);
+    await expect(join(domain, code, hardware({ gpus: l4 }))).rejects.toThrow(/must have rtx-4090/);
     await join(domain, code, hardware({ gpus: [gpu!, other!] }));
     for (const count of [0, 9, 1.5, Number.NaN])
       await expect(expecting(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
@@ -288,7 +288,7 @@ describe('reports', () => {
     await agent.fetch();
     const early = agent.say([seen(instance.id, 'PULLING')]);
     await agent.report([seen(instance.id, 'STARTING')]);
-    const take = (report: typeof early) => takeReport(domain, agent.machineId, report);
+    const take = (report: typeof early) => recordReport(domain, agent.machineId, report);
     const phase = async () =>
       (await domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: instance.id } })).phase;
     await take(early);
@@ -308,7 +308,7 @@ describe('reports', () => {
     await agent.fetch();
     domain.clock.advance(7);
     const report = agent.say([seen(instance.id, 'RUNNING')]);
-    await Promise.all(Array.from({ length: 8 }, () => takeReport(domain, agent.machineId, report)));
+    await Promise.all(Array.from({ length: 8 }, () => recordReport(domain, agent.machineId, report)));
     domain.clock.advance(7);
     await Promise.all(Array.from({ length: 4 }, () => settleService(domain)));
     expect(await creditsOf(domain, account)).toHaveLength(1);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { InstanceSample } from '../../../src/agent/protocol.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { metricRange, STEPS } from '../../../src/domain/rules/samples.js';
-import { NotedSamples } from '../../../src/domain/samples/noted-samples.js';
-import { keepSamples } from '../../../src/domain/samples/upkeep.js';
+import { SampleBuffer } from '../../../src/domain/samples/noted-samples.js';
+import { maintainSamples } from '../../../src/domain/samples/upkeep.js';
 import { gpuSampled, hardware, sampled, seen, TestAgent } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
@@ -169,7 +169,7 @@ describe('a sample', () => {
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
     await expect(it.say(...seven)).rejects.toMatchObject({ code: 'invalid_request', message: /6 at most/ });
     await expect(it.say({ gpus: [gpuSampled(), gpuSampled()] })).rejects.toThrow(
-      'samples.0.gpus: a place is named twice',
+      'samples.0.gpus must not name a place twice',
     );
     await it.say(...seven.slice(1));
     expect(await it.rows()).toHaveLength(2);
@@ -188,7 +188,7 @@ describe('a sample', () => {
     try {
       for (const age of [50, 40, 30, 20, 10, 0]) {
         for (const { agent, id } of all)
-          domain.samples.note(agent.machineId, [sampled(id, { age })], domain.clock.now());
+          domain.samples.add(agent.machineId, [sampled(id, { age })], domain.clock.now());
         await pool.query('select pg_sleep(0.05)');
       }
       await domain.samples.flush();
@@ -202,12 +202,12 @@ describe('a sample', () => {
 
   it('is dropped, and counted, when more wait than the gateway holds', async () => {
     const it = await Sampled.start();
-    const samples = new NotedSamples(domain.db, () => {}, 50);
+    const samples = new SampleBuffer(domain.db, () => {}, 50);
     for (let second = 0; second < 55; second += 1)
-      samples.note(`m-0000${second % 20}`, [sampled(it.id)], BigInt(second * 10));
+      samples.add(`m-0000${second % 20}`, [sampled(it.id)], BigInt(second * 10));
     expect(samples.dropped).toBe(5);
     await samples.flush();
-    samples.note(it.agent.machineId, [sampled(it.id)], domain.clock.now());
+    samples.add(it.agent.machineId, [sampled(it.id)], domain.clock.now());
     await samples.flush();
     expect(await it.rows()).toHaveLength(1);
   });
@@ -255,7 +255,7 @@ describe('a host that lies', () => {
       const made = Array.from({ length: 1_200 }, (_, n) =>
         sampled(`i-${(report * 1_200 + n).toString(16).padStart(8, '0')}`),
       );
-      samples.note(liar.agent.machineId, made, domain.clock.now());
+      samples.add(liar.agent.machineId, made, domain.clock.now());
     }
     await other.say({});
     expect(samples.dropped - before).toBe(1_200);
@@ -275,7 +275,7 @@ describe('a host that lies', () => {
     try {
       await another.query('begin');
       await another.query(insert(early));
-      domain.samples.note(it.agent.machineId, [sampled(it.id), sampled(it.id, { age: 20 })], now);
+      domain.samples.add(it.agent.machineId, [sampled(it.id), sampled(it.id, { age: 20 })], now);
       const written = domain.samples.flush();
       // Locks are listed for all databases: other tests wait in theirs.
       const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
@@ -302,7 +302,7 @@ describe('steps', () => {
       memoryUsedBytes: number * 1_000_000_000_000,
       gpus: [gpuSampled({ busyPercent: number % 100, memoryTotalMb: null })],
     }));
-    await keepSamples(domain);
+    await maintainSamples(domain);
     const minutes = await it.rows(60);
     // 120 s are waited for late samples.
     expect(minutes.map((row) => row.at)).toEqual(
@@ -324,15 +324,15 @@ describe('steps', () => {
       `create function dies() returns trigger language plpgsql as 'begin raise exception ''died''; end'`,
     );
     await pool.query('create trigger dies before update on sample_rollup for each row execute function dies()');
-    await expect(keepSamples(domain)).rejects.toThrow('died');
+    await expect(maintainSamples(domain)).rejects.toThrow('died');
     expect(await it.rows(60)).toEqual([]);
     await pool.query('drop trigger dies on sample_rollup');
-    await Promise.all([keepSamples(domain), keepSamples(other), keepSamples(domain)]);
-    await keepSamples(domain);
+    await Promise.all([maintainSamples(domain), maintainSamples(other), maintainSamples(domain)]);
+    await maintainSamples(domain);
     const made = [await it.rows(60), await it.rows(900), await it.rows(900, 'gpu_sample')];
     expect(made.map((list) => list.length)).toEqual([23, 1, 1]);
     await pool.query(`update sample_rollup set rolled_to = 'epoch'`);
-    await keepSamples(other);
+    await maintainSamples(other);
     expect([await it.rows(60), await it.rows(900), await it.rows(900, 'gpu_sample')]).toEqual(made);
   });
 
@@ -346,7 +346,7 @@ describe('steps', () => {
     try {
       await another.query('begin');
       await another.query('select from sample_rollup for update');
-      const kept = keepSamples(domain).finally(() => {
+      const kept = maintainSamples(domain).finally(() => {
         isDone = true;
       });
       // Locks are listed for all databases: other tests wait in theirs.
@@ -361,7 +361,7 @@ describe('steps', () => {
       await another.query('rollback');
       another.release();
     }
-    await keepSamples(domain);
+    await maintainSamples(domain);
     expect([(await it.rows(10)).length, (await it.rows(60)).length]).toEqual([0, 16]);
   });
 
@@ -369,14 +369,14 @@ describe('steps', () => {
     const it = await Sampled.start();
     await it.run(900, () => ({}));
     domain.clock.advance(4_000);
-    await keepSamples(domain);
+    await maintainSamples(domain);
     expect([(await it.rows(10)).length, (await it.rows(60)).length, (await it.rows(900)).length]).toEqual([0, 16, 2]);
     domain.clock.advance(2n * 86_400n);
-    await keepSamples(domain);
+    await maintainSamples(domain);
     expect([(await it.rows(60)).length, (await it.rows(60, 'gpu_sample')).length]).toEqual([0, 0]);
     expect(await it.rows(900, 'gpu_sample')).toHaveLength(2);
     domain.clock.advance(90n * 86_400n);
-    await keepSamples(domain);
+    await maintainSamples(domain);
     expect([...(await it.rows(900)), ...(await it.rows(900, 'gpu_sample'))]).toEqual([]);
   });
 });
@@ -391,7 +391,7 @@ describe('metrics', () => {
     expect([fine.stepSeconds, fine.points.length]).toEqual([10, 180]);
     expect(fine.points[3]).toMatchObject({ cpuPercent: 3, gpus: [{ place: 0, celsius: 30 }] });
     for (const isRolledUp of [false, true]) {
-      if (isRolledUp) await keepSamples(domain);
+      if (isRolledUp) await maintainSamples(domain);
       const minutes = await it.points({ from: begin - 7_200n });
       expect([isRolledUp, minutes.stepSeconds]).toEqual([isRolledUp, 60]);
       // The first slot is 10 s after the beginning.
@@ -449,7 +449,7 @@ describe('the range of an answer', () => {
     expect(range(now - seconds, null, 1_000).step.seconds).toBe(step);
   });
 
-  it('never has more points than asked for', () => {
+  it('never has more points than requested', () => {
     for (const points of [1, 2, 7, 100, 999, 1_000]) {
       for (const seconds of [1n, 9n, 10n, 59n, 3_600n, 86_399n, 7_776_000n]) {
         const { from, to, pointSeconds, step } = range(now - seconds, null, points);

@@ -4,7 +4,7 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
-import { takeReport } from '../../../src/domain/fleet/observations.js';
+import { recordReport } from '../../../src/domain/fleet/observations.js';
 import { RUNTIME_SELECT, runtimeOf } from '../../../src/domain/fleet/runtime.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { findMachine } from '../../../src/domain/inventory/machines.js';
@@ -52,7 +52,9 @@ describe('money', () => {
     await pass(24, agent, id, 'RUNNING');
     expect(await creditsOf(domain, account)).toEqual([]);
     await pass(1, agent, id, 'RUNNING');
-    expect(await creditsOf(domain, account)).toEqual([['service/1', 50n * rate, 'GPU, 50 s: until the container ran']]);
+    expect(await creditsOf(domain, account)).toEqual([
+      ['service/1', 50n * rate, 'GPU, 50 s: before the container was running'],
+    ]);
     const from = domain.clock.now() - 1_000n;
     const { movements, openingBalance, closingBalance, lines } = await statement(domain, account, { from, to: null });
     expect(movements.map(({ kind, instanceId }) => [kind, instanceId])).toEqual([
@@ -73,13 +75,13 @@ describe('money', () => {
     domain.clock.advance(1);
     await tick(domain);
     expect(await creditsOf(domain, short.account)).toEqual([
-      ['service/1', 9n * short.rate, 'GPU, 9 s: until the container ran'],
+      ['service/1', 9n * short.rate, 'GPU, 9 s: before the container was running'],
     ]);
     const long = await rented(HOSTILE);
     await pass(750, long.agent, long.id, 'PULLING');
     await pass(700, long.agent, long.id, 'RUNNING');
     expect(await creditsOf(domain, long.account)).toEqual([
-      ['service/1', 600n * long.rate, 'GPU, 600 s: until the container ran'],
+      ['service/1', 600n * long.rate, 'GPU, 600 s: before the container was running'],
     ]);
     expect((await audit(domain)).findings).toEqual([]);
   });
@@ -113,7 +115,7 @@ describe('money', () => {
       domain.clock.advance(1);
       await tick(domain);
       expect(await creditsOf(domain, account)).toEqual(
-        given === 0n ? [] : [['service/1', given * rate, 'GPU, 20 s: the machine could not start it']],
+        given === 0n ? [] : [['service/1', given * rate, 'GPU, 20 s: the machine failed to start it']],
       );
       expect(await phases(agent)).toEqual([[id, 'stopped']]);
       expect((await audit(domain)).findings).toEqual([]);
@@ -318,8 +320,8 @@ describe('money', () => {
     await tick(domain);
     await tick(domain);
     expect(await creditsOf(domain, account)).toEqual([
-      ['service/1', 500n * instance.gpuRate, 'GPU, 500 s: the machine was away'],
-      ['service/2', 500n * instance.diskRate, 'disk, 500 s: the machine was away'],
+      ['service/1', 500n * instance.gpuRate, 'GPU, 500 s: the machine was unreachable'],
+      ['service/2', 500n * instance.diskRate, 'disk, 500 s: the machine was unreachable'],
     ]);
     expect((await audit(domain)).findings).toEqual([]);
   });
@@ -364,7 +366,7 @@ describe('money', () => {
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
     // Heard, but not written yet.
-    await takeReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
+    await recordReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
     domain.clock.advance(8);
     const { pool } = domain.db;
     const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;
@@ -377,14 +379,14 @@ describe('money', () => {
     });
     await revokeHost(domain, agent.machineId);
     slow.mockRestore();
-    domain.fleet.heartbeats.note(agent.machineId, domain.clock.now());
+    domain.fleet.heartbeats.record(agent.machineId, domain.clock.now());
     await domain.fleet.heartbeats.flush();
     await domain.db.notices.caughtUp();
     expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
     const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, select: RUNTIME_SELECT });
     expect(runtimeOf(row)).toMatchObject({
       phase: 'UNREACHABLE',
-      message: expect.stringContaining('refuses the agent'),
+      message: expect.stringContaining('revoked the agent'),
     });
     domain.clock.advance(10);
     const back = await TestAgent.join(domain, {}, agent.machineId);
@@ -403,7 +405,7 @@ describe('money', () => {
     await agent.report([seen(id, 'RUNNING')]);
     const known = domain.clock.now();
     // Written by another gateway, which was slow.
-    domain.fleet.heartbeats.note(agent.machineId, early);
+    domain.fleet.heartbeats.record(agent.machineId, early);
     await domain.fleet.heartbeats.flush();
     const seenAt = async () =>
       (await domain.db.prisma.machineHeartbeat.findUniqueOrThrow({ where: { machineId: agent.machineId } })).seenAt;
@@ -415,7 +417,7 @@ describe('money', () => {
     // Nor does one bring a machine back that is away.
     domain.clock.advance(31);
     await tick(domain);
-    domain.fleet.heartbeats.note(agent.machineId, known);
+    domain.fleet.heartbeats.record(agent.machineId, known);
     await domain.fleet.heartbeats.flush();
     expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
   });

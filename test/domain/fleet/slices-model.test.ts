@@ -200,6 +200,6 @@ test(`${STEPS} random rentals through two gateways are those of arrays of GPUs (
 });
 
 async function hear(): Promise<void> {
-  for (const id of hosts) domain.fleet.heartbeats.note(id, domain.clock.now());
+  for (const id of hosts) domain.fleet.heartbeats.record(id, domain.clock.now());
   await domain.fleet.heartbeats.flush();
 }

@@ -239,7 +239,7 @@ describe('what the operator sells', () => {
     const { machineId } = await join(domain, code, found, 1);
     await domain.db.notices.caughtUp();
     expect(await offered(machineId)).toEqual([]);
-    const { takeReport } = await import('../../../src/domain/fleet/observations.js');
+    const { recordReport: takeReport } = await import('../../../src/domain/fleet/observations.js');
     const report = { session: 's', generation: 0, instances: [], unknown: [], engine: 'ok' as const };
     await takeReport(domain, machineId, { ...report, protocol: 1, sequence: 1 });
     await domain.fleet.heartbeats.flush();
@@ -305,7 +305,7 @@ describe('a GPU that vanishes', () => {
     const again = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
     domain.clock.advance(61);
     await expect(join(domain, again.code, hardware({ gpus: [...found, spare!], diskGb: 4_000 }))).rejects.toThrow(
-      /has instances on 4 x rtx-4090; found were 5 x rtx-4090/,
+      /has instances on 4 x rtx-4090, but found 5 x rtx-4090/,
     );
     await join(domain, again.code, hardware({ gpus: replaced, diskGb: 4_000 }));
     expect((await listHosts(domain, id))[0]!.gpus.map(({ uuid }) => uuid)).toEqual(replaced.map(({ uuid }) => uuid));

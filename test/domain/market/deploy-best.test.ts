@@ -170,11 +170,13 @@ describe('deployBest', () => {
   it('refuses by the rules of deploy: balance, number of instances, suspension', async () => {
     await offer({ id: 'a' });
     const poor = await domain.account('0.4');
-    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too small/);
+    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too low/);
     await domain.db.pool.query('update account set live_instances = 1000, deployed_instances = 1000 where id = $1', [
       poor,
     ]);
-    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: an account holds at most 1000/);
+    expect(await refusal(best({}, poor))).toMatch(
+      /^deploy_failed: the account has 1000 undestroyed instances, the maximum/,
+    );
     await domain.db.pool.query('update account set live_instances = 0 where id = $1', [poor]);
     await suspendAccount(domain, poor);
     expect(await refusal(best({}, poor))).toMatch(/^unauthorized/);

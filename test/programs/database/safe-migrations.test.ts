@@ -9,9 +9,9 @@ import { scratchFolder } from '../../support/scratch.js';
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
 const require = createRequire(import.meta.url);
 const SQUAWK = require.resolve('squawk-cli/js/bin/squawk');
-/** What was there when this check began; docs/releasing.md says how long each of them takes on a million instances. */
+/** Migrations that predate this check; docs/releasing.md lists how long each takes on a million instances. */
 const BEFORE_THE_CHECK = '20261122160100_machine_notices';
-/** The runner sets the time limits, and runs each migration whole or not at all; the others are matters of taste. */
+/** The runner sets the time limits, and runs each migration atomically; the others are matters of taste. */
 const EXCLUDED = [
   'require-lock-timeout',
   'require-statement-timeout',

@@ -203,7 +203,7 @@ describe('in containers', wanted, () => {
             encoding: 'utf8',
           }),
       );
-      expect(logs.filter((log) => log.includes('database brought up to date'))).toHaveLength(1);
+      expect(logs.filter((log) => log.includes('applied database migrations'))).toHaveLength(1);
       audit();
       const first = compose('exec', '-T', 'gateway-1', 'cat', '/proc/1/cmdline').split('\0');
       expect(first.slice(0, 2)).toEqual(['node', 'dist/gateway.mjs']);

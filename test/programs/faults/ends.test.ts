@@ -95,6 +95,6 @@ test('deadlines and limits are noticed within a second while gateways are killed
   await sleep(Math.max(...last.map(({ at }) => Date.parse(at))) + 1_500 - Date.now());
   gateways[0] = await startProcess(env);
   await watch(url, last, () => true);
-  expect((await admin(['audit'], env)).stdout).toContain('no difference');
+  expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
   await gateways[0].end();
 });

@@ -159,7 +159,7 @@ describe('the gateway', () => {
     expect(await count(url, `instance where account_id = '${renter.accountId}'`)).toBe(keys);
     expect(Math.min(unanswered.size, acknowledged.size)).toBeGreaterThan(0);
     const audited = await admin(['audit'], env);
-    expect(audited.stdout).toContain('no difference');
+    expect(audited.stdout).toContain('no mismatch');
     await gateway.end();
   });
 });

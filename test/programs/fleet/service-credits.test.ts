@@ -8,13 +8,13 @@ import { admin, adminJson } from '../../support/operator.js';
 import { cleanUp, connect, query, startProcess, waiters } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** Kills of one gateway, and gateways, each with a database of its own: most of the time nothing but the clock goes on. */
+/** Kills per gateway, and gateways, each with its own database: most of the time only the clock advances. */
 const KILLS = isLong ? 5 : 2;
 const GATEWAYS = isLong ? 2 : 1;
 
 afterAll(cleanUp);
 
-/** What the outages and starts of an instance left undelivered, second by second. */
+/** The seconds that outages and starts of an instance left undelivered. */
 interface Undelivered {
   id: string;
   gpu: number;
@@ -23,7 +23,7 @@ interface Undelivered {
 
 describe('a gateway', () => {
   const times = KILLS * GATEWAYS;
-  test(`killed between the return of a machine and the booking, ${times} times, loses and doubles nothing`, {
+  test(`killed ${times} times before booking an outage loses and doubles nothing`, {
     timeout: 240_000,
   }, async () => {
     const unbooked = await Promise.all(Array.from({ length: GATEWAYS }, killAgainAndAgain));
@@ -62,15 +62,16 @@ describe('a gateway', () => {
     };
     const open = () => query(url, 'select machine_id from machine_outage where not settled');
     let unbooked = 0;
-    // Each round a machine of its own: what is lost of it, no later outage gives back.
+    // Each round has its own machine: no later outage can credit what it lost.
     for (const [round, { agent: returning }] of rented.entries()) {
-      // As if nothing had been heard for as long.
+      // As if no heartbeats had arrived for that time.
       await sleep(1_100);
       await query(url, `update machine_heartbeat set seen_at = now() - interval '100 seconds' where machine_id = $1`, [
         returning.machineId,
       ]);
       await allReport();
-      // Every other time the booking certainly waits for its account; else it dies at some moment of the window.
+      // Every other time the booking definitely waits for its account; otherwise the gateway is killed at a random
+      // moment.
       const holder = round % 2 === 0 ? await connect(url) : null;
       await holder?.query('begin');
       await holder?.query('select 1 from account where id = $1 for update', [account.id]);
@@ -86,13 +87,13 @@ describe('a gateway', () => {
     await expect.poll(open, { timeout: 20_000, interval: 200 }).toEqual([]);
 
     expect(await booked(url)).toEqual(await undelivered(url));
-    expect((await admin(['audit'], env)).stdout).toContain('no difference');
+    expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
     await gateway.end();
     return unbooked;
   }
 });
 
-/** Seconds given back by the ledger, of each instance. */
+/** Seconds credited by the ledger, per instance. */
 async function booked(url: string): Promise<Undelivered[]> {
   const rows = await query(
     url,
@@ -112,7 +113,7 @@ async function booked(url: string): Promise<Undelivered[]> {
   return [...of.values()];
 }
 
-/** The same from what was seen of the machines: each second in which nothing ran, once. */
+/** The same from the observed machines: each second without a running container, once. */
 async function undelivered(url: string): Promise<Undelivered[]> {
   const epoch = (column: string) => `extract(epoch from ${column})::float8`;
   const instances = await query(

@@ -42,7 +42,7 @@ describe('deployBest over two gateways', () => {
     for (const { address } of gateways) await expect.poll(() => offered(address)).toEqual(ids);
   }
 
-  /** The ids of what a gateway offers, the first hundred. */
+  /** The ids of a gateway's first hundred offers. */
   async function offered(address: string): Promise<string[]> {
     const { data } = await (await fetch(`${address}/v1/offers?limit=100`)).json();
     return data.map(({ machine_id }: { machine_id: string }) => machine_id);
@@ -73,7 +73,7 @@ describe('deployBest over two gateways', () => {
   const NOTHING_FITS = 'deploy_failed: no matching machine is free now: ';
   const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 34);
 
-  it('100 accounts at once, 60 machines that fit: 60 rentals on 60 machines, 40 refusals', async () => {
+  it('100 concurrent accounts get 60 rentals of 60 machines and 40 refusals', async () => {
     await machines(60);
     const answers = await Promise.all(
       people.map(({ key }, index) => ask(gateways[index % 2]!.address, key, { gpus: ['rtx-4090'] })),
@@ -83,7 +83,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('100 requests of one account at once, 60 machines that fit: the same', async () => {
+  it('100 concurrent requests of one account get the same', async () => {
     await machines(60);
     const { key } = await createRenter(deps, gateways[0]!.address, '1000');
     const answers = await Promise.all(
@@ -94,7 +94,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('never refuses while one is free: some are too poor, the others have all machines', async () => {
+  it('never refuses while a machine is free, unless the account is too poor', async () => {
     await machines(10);
     const poor = await Promise.all(Array.from({ length: 20 }, () => createRenter(deps, gateways[0]!.address, '0.1')));
     const asking = [...poor.map(({ key }) => key), ...people.slice(0, 20).map(({ key }) => key)];
@@ -103,7 +103,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('one account holds 12 machines interruptibly: of 30 that may preempt, 12 do and 18 are refused', async () => {
+  it('of 30 renters that may preempt 12 machines, 12 do and 18 are refused', async () => {
     await machines(12);
     const holder = await createRenter(deps, gateways[0]!.address);
     for (let index = 0; index < 12; index += 1) {
@@ -122,7 +122,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('accounts preempt each other in a circle without a fault that a client sees', async () => {
+  it('accounts preempt each other in a circle without a visible fault', async () => {
     const circle = people.slice(40, 46);
     for (let turn = 0; turn < 5; turn += 1) {
       await machines(6);
@@ -140,7 +140,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('a gateway dies in the middle: asked again with their keys, 100 accounts have 60 machines', async () => {
+  it('after a gateway crash, 100 retries with their keys yield 60 machines', async () => {
     await machines(60);
     const dying = await startProcess(env);
     const wish = (index: number) => ({ idempotencyKey: `round-${index}` });

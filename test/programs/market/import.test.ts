@@ -48,7 +48,7 @@ async function renter(credit = '1000'): Promise<Renter> {
   return made;
 }
 
-/** As the gateway serves it, which hears of an import by a notice: poll it. */
+/** Polled, because the gateway is notified of an import. */
 async function priceOf(slug: string) {
   const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
   return { snapshot: body.market_snapshot, ...body.data.find((entry: { slug: string }) => entry.slug === slug) };
@@ -58,7 +58,7 @@ describe('market import', () => {
   const importing = (name: string, rows: string[], ...options: string[]) =>
     admin(['market', 'import', file(name, MARKET_HEADER + rows.join('\n')), '--date', '2026-09-30', ...options], env);
 
-  test('a listing that is repeated counts once, and the repeats are told', async () => {
+  test('a repeated listing counts once, and repeats are reported', async () => {
     const rows = [...Array.from({ length: 5 }, () => 'same,l4,1,9,us'), 'other,l4,1,9,us', ',l4,1,9,us'];
     const path = file('repeats.csv', MARKET_HEADER + rows.join('\n'));
     const args = ['market', 'import', path, '--date', '2026-09-30', '--dry-run'];
@@ -67,10 +67,12 @@ describe('market import', () => {
     expect(plan.repeated).toEqual([3, 4, 5, 6].map((line) => ({ line, listing_id: 'same' })));
     expect(plan.rejected).toEqual([{ line: 8, reason: 'listing_id is empty' }]);
     expect(plan.changes.find(({ gpu }: { gpu: string }) => gpu === 'l4').new_median).toBeNull();
-    expect((await admin(args, env)).stdout).toContain('4 rows repeat a listing, which counts once:\n  line 3: same\n');
+    expect((await admin(args, env)).stdout).toContain(
+      '4 rows repeat a listing; each listing counts once:\n  line 3: same\n',
+    );
   });
 
-  test('of many rows that are rejected the first 20 are told, and how many there are', async () => {
+  test('reports the first 20 of many rejected rows, and their number', async () => {
     const bad = Array.from({ length: 500 }, (_, index) => `b-${index},l4,0,9,us`);
     const { code, stdout } = await importing('bad-rows.csv', ['good,l4,1,1,us', ...bad], '--dry-run');
     expect(code).toBe(0);
@@ -83,7 +85,7 @@ describe('market import', () => {
     expect([rejected.length, rejected_count]).toEqual([20, 500]);
   });
 
-  test('of many unknown models the first 20 are named, and the rows of all are counted', async () => {
+  test('names the first 20 of many unknown models, and counts all their rows', async () => {
     const rows = Array.from({ length: 3_000 }, (_, index) => `u-${index},unknown-${index % 1_500},1,9,us`);
     const args = ['market', 'import', file('unknown.csv', MARKET_HEADER + ['good,l4,1,1,us', ...rows].join('\n'))];
     const options = ['--date', '2026-09-30', '--dry-run'];
@@ -96,7 +98,7 @@ describe('market import', () => {
   });
 
   test.each([['\n'], ['\r\n']])(
-    'a line is told as an editor counts it, after line breaks in quotes too: %j',
+    'reports lines as editors count them, after quoted line breaks too: %j',
     async (end) => {
       const text = ['x-1,l4,1,1,"a', 'b"', '"x-2', '', '",l4,1,1,us', 'x-3,l4,0,1,us', '', 'x-4,l4,0,1,us'].join(end);
       const path = file('breaks.csv', MARKET_HEADER.replace('\n', end) + text);
@@ -105,18 +107,18 @@ describe('market import', () => {
     },
   );
 
-  test('a day after tomorrow is refused, and locks no later sheet out', async () => {
+  test('refuses a day after tomorrow, and blocks no later sheet', async () => {
     const path = file('early.csv', market());
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const refused = await admin(['market', 'import', path, '--date', day(3)], env);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringMatching(/^date must be \d{4}-\d\d-\d\d at the latest/),
+      expect.stringMatching(/^date must be \d{4}-\d\d-\d\d or earlier/),
     ]);
     expect((await admin(['market', 'import', path, '--date', day(1), '--dry-run'], env)).code).toBe(0);
   });
 
-  test('a file that would drop the medians of most models needs to be accepted', async () => {
+  test('requires acceptance of a file that drops most medians', async () => {
     const few = market()
       .split('\n')
       .slice(0, 12)
@@ -130,7 +132,7 @@ describe('market import', () => {
     expect((await importing('few.csv', few, '--dry-run')).code).toBe(0);
   });
 
-  test('a dry run tells what would change, with rejected rows by line, and changes nothing', async () => {
+  test('a dry run reports the changes and rejected rows, and changes nothing', async () => {
     const text = `${market({ 'rtx-4090': Array.from({ length: 5 }, () => 'rtx-4090,1,0.80') })}
 bad-1,rtx-9090,1,3,us
 bad-2,rtx-4090,0,3,us
@@ -154,13 +156,13 @@ bad-3,rtx-4090,1,free,us`;
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
   });
 
-  test('publishes a sheet whole; running instances keep their rates, the history both prices', async () => {
+  test('publishes a sheet whole; running instances keep their rates', async () => {
     const ann = await renter();
     const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
     const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
     const done = await admin(['market', 'import', path, '--date', '2026-10-02'], env);
-    expect(done.stdout).toContain('published the sheet of 2026-10-02');
+    expect(done.stdout).toContain('published the price sheet of 2026-10-02');
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     const price = await priceOf('rtx-4090');
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
@@ -185,9 +187,9 @@ bad-3,rtx-4090,1,free,us`;
   });
 
   test.each([
-    ['is not newer', ['--date', '2026-09-26'], market({}), /not newer/],
+    ['is not newer', ['--date', '2026-09-26'], market({}), /must be after/],
     ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
-    ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /lacks the columns/],
+    ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /is missing the columns/],
     ['is no CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
       'holds nothing known',
@@ -210,7 +212,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2')).toEqual(before);
   });
 
-  test('what counts as a jump is a setting', async () => {
+  test('the threshold of a jump is a setting', async () => {
     const path = file('moves.csv', market(listings('a10', '0.25')));
     const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
     const refused = await admin(['market', 'import', path, '--date', '2026-10-15'], narrow!);
@@ -219,7 +221,7 @@ bad-3,rtx-4090,1,free,us`;
     expect([done.code, done.stderr]).toEqual([0, '']);
   });
 
-  test('tells its progress on a terminal alone', needs('script'), async () => {
+  test('reports its progress only on a terminal', needs('script'), async () => {
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
@@ -232,7 +234,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(shown.code).toBe(0);
   });
 
-  test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
+  test('an accepted jump is published; one of two concurrent imports wins', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
     const codes = (await Promise.all([adminProcess(args, env), admin(args, env)])).map(({ code }) => code);
@@ -242,7 +244,7 @@ bad-3,rtx-4090,1,free,us`;
 });
 
 describe('models and regions', () => {
-  test('are created and updated, all or none; a new model is priced from its reference', async () => {
+  test('are created and updated atomically; a new model has its reference price', async () => {
     const header = 'slug,name,vram_gb,tier,nvlink,pcie_gen,reference_price_usd_hour\n';
     const wrong = file('wrong-models.csv', `${header}new-1,New 1,24,consumer,false,5,1.00\nNew 2,x,0,huge,maybe,5,-1`);
     const refused = await admin(['model', 'import', wrong], env);
@@ -269,10 +271,10 @@ describe('models and regions', () => {
 describe('a JSON file', () => {
   const noun = ['machine', 'model', 'region', 'template', 'market'];
 
-  test.each(noun)('of %s import names the entry that is no object', async (name) => {
+  test.each(noun)('of %s import names the entry that is not an object', async (name) => {
     const path = file(`${name}.json`, '[{}, null]');
     const refused = await admin([name, 'import', path, ...(name === 'market' ? ['--date', '2026-11-20'] : [])], env);
-    const stderr = `${path} must hold an array of objects; entry 2 is null\n`;
+    const stderr = `${path} must contain an array of objects; entry 2 is null\n`;
     expect(refused).toEqual({ code: 2, stdout: '', stderr });
   });
 
@@ -286,7 +288,7 @@ describe('a JSON file', () => {
   });
 });
 
-test('an import that the database cuts short says so in one line and changes nothing', async () => {
+test('an import aborted by the database reports one line and changes nothing', async () => {
   const holder = await connect(env.DATABASE_URL!);
   onTestFinished(() => holder.end());
   await holder.query('begin; lock table region in exclusive mode');
@@ -297,7 +299,7 @@ test('an import that the database cuts short says so in one line and changes not
   expect(await importing).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'temporarily unavailable, try again: terminating connection due to administrator command\n',
+    stderr: 'temporarily unavailable; try again: terminating connection due to administrator command\n',
   });
   expect(await query(env.DATABASE_URL!, `select from region where code = 'eu-at-cut'`)).toEqual([]);
 });
@@ -328,14 +330,14 @@ describe('machines', () => {
     return Object.values({ ...fields, ...rest, ...changes }).join(',');
   };
 
-  test('a file with one fault changes nothing and tells every fault by line', async () => {
+  test('a file with one fault changes nothing and reports every fault by line', async () => {
     const text = [
       row('rig-1'),
       row('rig-2', { num_gpus: '9' }),
       row('rig-3', { gpu: 'nope' }),
       row('rig-1'),
       row('rig 4'),
-      // All that is wrong with a line at once.
+      // All faults of a line together.
       row('rig-2', { num_gpus: '0', gpu: 'nope', region: 'nowhere' }),
     ].join('\n');
     const refused = await admin(['machine', 'import', file('bad.csv', header + text)], env);
@@ -363,7 +365,7 @@ describe('machines', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file has no machine\n' });
   });
 
-  test('of many faults the first 20 of each kind are told, and how many more there are', async () => {
+  test('reports the first 20 faults of each kind, and how many more there are', async () => {
     const odd = (index: number): Record<string, string> =>
       index < 60 ? { num_gpus: '9' } : { gpu: `model-${index}`.padEnd(300, 'x') };
     const rows = Array.from({ length: 110 }, (_, index) => row(`rig-${index}`, odd(index)));
@@ -377,7 +379,7 @@ describe('machines', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(150);
   });
 
-  test('are created and updated by id from CSV and JSON, and rented; a dry run changes nothing', async () => {
+  test('are created and updated by id from CSV and JSON; a dry run changes nothing', async () => {
     const path = file('rigs.csv', header + [row('rig-1'), row('rig-2', { gpu: 'p40', disk_gb: '120' })].join('\n'));
     expect(await adminJson(['machine', 'import', path, '--dry-run'], env)).toEqual({
       created: 2,
@@ -398,13 +400,13 @@ describe('machines', () => {
     expect(await adminJson(['machine', 'import', bigger], env)).toMatchObject({ updated: 1 });
   });
 
-  test('drained, offline and retired ones leave the offers and refuse deploy and start; what runs goes on', async () => {
+  test('drained, offline and retired ones refuse rentals; running ones continue', async () => {
     const ann = await renter();
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: 'rig-1', disk_gb: 10 });
     const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });
     await admin(['machine', 'drain', 'rig-1'], env);
     expect((await ann.rest('GET', `/instances/${instance.id}`)).body.status).toBe('running');
-    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('holds an undestroyed instance');
+    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('has an undestroyed instance');
     await act('stop');
     for (const change of ['drain', 'offline']) {
       await admin(['machine', change, 'rig-1'], env);

@@ -42,7 +42,7 @@ afterAll(async () => {
   await cleanUp();
 });
 beforeEach(() => {
-  // Each test has a Monday of its own, at four.
+  // Each test has its own Monday, at four.
   const now = new Date(MONDAY);
   now.setUTCDate(now.getUTCDate() + 7 * weeks);
   weeks += 1;
@@ -82,19 +82,19 @@ const recheck = async () =>
   (await rows(`select status, attempts, error from market_recheck order by day desc limit 1`))[0];
 const sheets = () => rows('select * from gpu_price order by snapshot_date, gpu');
 
-/** Resolves with what answers the next request, once it has come. */
+/** Resolves with a function that answers the next request, once it has arrived. */
 function held(): Promise<() => void> {
   return new Promise((resolve) => {
     source.answers((request, response) => resolve(() => csv(market())(request, response)));
   });
 }
 
-describe('a re-check that is due', () => {
+describe('a due re-check', () => {
   test('publishes a sheet dated today, with the medians of the listings', async () => {
     const unknown = ['x,rtx-9090,1,3,us', 'x,rtx-4090,0,3,us'].join('\n');
     source.answers(csv(`${market(listings('rtx-4090', '0.80'))}\n${unknown}`));
     const before = source.requests();
-    // Monday was missed: it is caught up.
+    // Monday was missed, and is made up for.
     deps.clock.advance(2 * 86_400);
     expect(await look()).toBeNull();
     const wednesday = formatInstant(deps.clock.now()).slice(0, 10);
@@ -111,7 +111,7 @@ describe('a re-check that is due', () => {
     expect(await recheck()).toEqual({ status: 'PUBLISHED', attempts: 1, error: null });
   });
 
-  test('is done once a day and once for each time of the schedule', async () => {
+  test('runs once per day and once per time of the schedule', async () => {
     const before = source.requests();
     expect(await look()).toBeNull();
     expect(await look()).toBeNull();
@@ -124,7 +124,7 @@ describe('a re-check that is due', () => {
     weeks += 1;
   });
 
-  test('is done once a day however often it is due', async () => {
+  test('runs once per day however often it is due', async () => {
     const minutely = withSettings({ marketSchedule: '* * * * *' });
     const before = source.requests();
     for (const seconds of [0, 60, 3_600, 60_000]) {
@@ -138,7 +138,7 @@ describe('a re-check that is due', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('is done by one of two processes: the other looks again later, and finds it done', async () => {
+  test('runs in one of two processes; the other later finds it done', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();
@@ -153,7 +153,7 @@ describe('a re-check that is due', () => {
     await second.db.close();
   });
 
-  test('is not done again by one that waited for a connection while another did it', async () => {
+  test('is not repeated by a process that waited for a connection', async () => {
     const own = other();
     const before = source.requests();
     let go = () => {};
@@ -170,7 +170,7 @@ describe('a re-check that is due', () => {
       return own.db.pool.connect();
     };
     const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
-    // The domain's own connection alone: what is due was read before it.
+    // Only the domain's own connection: what is due was read before it.
     const second = { ...own, db: { ...own.db, pool: new Proxy<typeof own.db.pool>(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
@@ -182,7 +182,7 @@ describe('a re-check that is due', () => {
     await own.db.close();
   });
 
-  test('is done once when many look at once', async () => {
+  test('runs once for many concurrent checks', async () => {
     const processes = Array.from({ length: 4 }, () => other());
     const before = source.requests();
     await Promise.all([...processes, ...processes].map((process) => look({}, process)));
@@ -191,7 +191,7 @@ describe('a re-check that is due', () => {
     await Promise.all(processes.map(({ db }) => db.close()));
   });
 
-  test('counts as done when somebody imported by hand, before it or meanwhile', async () => {
+  test('counts as done after a manual import, before it or during it', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
@@ -225,14 +225,14 @@ describe('a re-check that is due', () => {
 });
 
 describe('the source', () => {
-  test('may be a file, relative to where the gateway runs or not', async () => {
+  test('may be a file, relative to the gateway’s folder or not', async () => {
     const path = join(folder(), 'listings of the week.csv');
     writeFileSync(path, market(listings('l4', '1.20')));
     expect(await look({}, withSettings({ marketSource: path }))).toBeNull();
     expect((await sheet()).price('l4').marketMedian).toBe(1_200_000n);
   });
 
-  test('may be packed, and redirect up to 5 times; credentials go to the host they are for alone', async () => {
+  test('may be compressed and redirected 5 times; credentials stay with their host', async () => {
     const elsewhere = await openMarketSource();
     const seen: (string | undefined)[] = [];
     source.answers((request, response) => {
@@ -293,9 +293,13 @@ describe('the source', () => {
       status(302, { location: 'file:///etc/passwd' }),
       /^the source redirects to an address that isn't http or https$/,
     ],
-    ['is a web page', csv('<!doctype html>\n<p>Away, sorry'), /^the source lacks the columns listing_id, gpu_slug/],
-    ['is empty', csv(''), /^the file holds no listing of a known model$/],
-    ['knows no model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file holds no listing of a known model$/],
+    [
+      'is a web page',
+      csv('<!doctype html>\n<p>Away, sorry'),
+      /^the source is missing the columns listing_id, gpu_slug/,
+    ],
+    ['is empty', csv(''), /^the file has no listing of a known model$/],
+    ['knows no model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listing of a known model$/],
     ['is one endless cell', csv(`${MARKET_HEADER}"${'x,'.repeat(4_000_000)}`), /^the source can't be read: /],
     ['is no CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
     [
@@ -310,32 +314,29 @@ describe('the source', () => {
       /^more than 50 % of the models would lose their median: 71 of 71$/,
     ],
     ['falls', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
-  ])(
-    'that %s leaves the sheet as it is, and is tried again until it is well',
-    async (_name, answer, reason, limits) => {
-      const before = await sheets();
-      source.answers(answer);
-      const retryAt = deps.clock.now() + 60n;
-      expect(await look({ ...(limits && { limits }) })).toBe(retryAt);
-      expect(events.slice(1)).toEqual([
-        { kind: 'failed', attempt: 1, attempts: 4, reason: expect.stringMatching(reason), nextAttemptAt: retryAt },
-      ]);
-      expect(await sheets()).toEqual(before);
-      expect(await recheck()).toMatchObject({ status: 'TRYING', attempts: 1, error: expect.stringMatching(reason) });
+  ])('that %s leaves the sheet unchanged, and is retried until it works', async (_name, answer, reason, limits) => {
+    const before = await sheets();
+    source.answers(answer);
+    const retryAt = deps.clock.now() + 60n;
+    expect(await look({ ...(limits && { limits }) })).toBe(retryAt);
+    expect(events.slice(1)).toEqual([
+      { kind: 'failed', attempt: 1, attempts: 4, reason: expect.stringMatching(reason), nextAttemptAt: retryAt },
+    ]);
+    expect(await sheets()).toEqual(before);
+    expect(await recheck()).toMatchObject({ status: 'TRYING', attempts: 1, error: expect.stringMatching(reason) });
 
-      source.answers(csv(market()));
-      const asked = source.requests();
-      deps.clock.advance(59);
-      expect(await look()).toBe(retryAt);
-      expect(source.requests()).toBe(asked);
-      deps.clock.advance(1);
-      expect(await look()).toBeNull();
-      expect(events.slice(2)).toEqual([
-        { kind: 'started', attempt: 2, attempts: 4 },
-        expect.objectContaining({ kind: 'succeeded', sheet: monday }),
-      ]);
-    },
-  );
+    source.answers(csv(market()));
+    const asked = source.requests();
+    deps.clock.advance(59);
+    expect(await look()).toBe(retryAt);
+    expect(source.requests()).toBe(asked);
+    deps.clock.advance(1);
+    expect(await look()).toBeNull();
+    expect(events.slice(2)).toEqual([
+      { kind: 'started', attempt: 2, attempts: 4 },
+      expect.objectContaining({ kind: 'succeeded', sheet: monday }),
+    ]);
+  });
 
   test.each([
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
@@ -366,7 +367,7 @@ describe('the source', () => {
     return path;
   }
 
-  test('is given up after four attempts, until the schedule is due again', async () => {
+  test('is abandoned after four attempts, until the schedule is due again', async () => {
     source.answers(status(503));
     const before = source.requests();
     for (const wait of [60, 300, 1_500]) {
@@ -389,7 +390,7 @@ describe('the source', () => {
     expect(events.at(-1)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('how far a price may move is a setting', async () => {
+  test('the maximum price change is a setting', async () => {
     const before = source.requests();
     const strict = withSettings({ marketMaxJumpPercent: 20 });
     source.answers(csv(market(listings('rtx-4090', '0.80'))));
@@ -402,7 +403,7 @@ describe('the source', () => {
   });
 });
 
-describe('what a source says', () => {
+describe('the content of a source', () => {
   const next = async (text: string) => {
     deps.clock.advance(WEEK);
     weeks += 1;
@@ -412,7 +413,7 @@ describe('what a source says', () => {
     return [events.at(-1)!.kind, price('rtx-4090').pricePerGpuHour.onDemand];
   };
 
-  test('may move a price by exactly what is allowed, up and down, and by not a cent more', async () => {
+  test('may move a price by exactly the limit, up and down, and no further', async () => {
     await look();
     expect((await sheet()).price('rtx-4090').pricePerGpuHour.onDemand).toBe(440_000n);
     expect(await next(market(listings('rtx-4090', '0.958')))).toEqual(['failed', 440_000n]);
@@ -424,12 +425,12 @@ describe('what a source says', () => {
     expect(await next(market())).toEqual(['succeeded', 440_000n]);
   });
 
-  test('counts to the bounds of a listing and no further', async () => {
+  test('counts listings up to their bounds and no further', async () => {
     const rows = [
       'gb200,1024,100',
       'gb200,1,1000000',
       'gb200,1,0.000001',
-      // From here on left out.
+      // Skipped from here on.
       'gb200,1025,100',
       'gb200,0,100',
       'gb200,1.5,100',
@@ -445,21 +446,21 @@ describe('what a source says', () => {
   });
 });
 
-describe('an attempt in the middle', () => {
+describe('an interrupted attempt', () => {
   const lockHolders = () =>
     rows(
       `select pid from pg_locks join pg_database on pg_database.oid = database
        where locktype = 'advisory' and objid = 4207003 and granted and datname = current_database()`,
     );
 
-  test('that loses its connection records nothing; another process takes over at once', async () => {
+  test('that loses its connection records nothing; another process takes over', async () => {
     const second = other();
     const asked = held();
     const first = look();
     const answer = await asked;
     const [{ pid }] = await lockHolders();
     await rows('select pg_terminate_backend($1)', [pid]);
-    // Its answer is still to come: it ended for the lock's sake.
+    // Its answer has not arrived: it ended because of the lock.
     expect(await first).toBe(deps.clock.now() + 60n);
     expect(events.map(({ kind }) => kind)).toEqual(['started']);
     await expect.poll(lockHolders, { timeout: 20_000 }).toEqual([]);
@@ -474,7 +475,7 @@ describe('an attempt in the middle', () => {
     await second.db.close();
   });
 
-  test('ends with the gateway, and is none then', async () => {
+  test('ends with the gateway, and does not count', async () => {
     const before = await sheets();
     const ending = new AbortController();
     const asked = held();
@@ -490,7 +491,7 @@ describe('an attempt in the middle', () => {
     expect(events.slice(1)).toMatchObject([{ kind: 'started', attempt: 1 }, { kind: 'succeeded' }]);
   });
 
-  test('that died as the last one ends the re-check', async () => {
+  test('that crashed as the last one ends the re-check', async () => {
     await rows(`insert into market_recheck (day, attempts, started_at, next_attempt_at) values ($1, 4, $2, $2)`, [
       monday,
       `${monday}T04:00:00Z`,

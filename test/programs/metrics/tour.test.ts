@@ -13,7 +13,7 @@ import { cleanUp, type Env, type GatewayProcess, startProcess } from '../../supp
 import { startRedis, type TestRedis } from '../../support/redis.js';
 import { find, needs } from '../../support/tools.js';
 
-/** The built gateway with all that has metrics of its own, after a tour of what renters do. */
+/** The built gateway with everything that has metrics, after a tour of what renters do. */
 let gateway: GatewayProcess;
 let redis: TestRedis | null = null;
 let metricsAddress: string;
@@ -77,7 +77,7 @@ async function tour(): Promise<void> {
   expect((await rest('POST', '/instances', { machine_id: second, disk_gb: 10 })).status).toBe(201);
   stream = await subscribe(gateway.address, 'subscription Money { balanceChanged { balance } }', { key: renter.key });
   while ((await rest('GET', '/balance')).status !== 429);
-  // What is on offer is read again before it is answered.
+  // Offers are read again before the response.
   await anyone.rest('GET', '/gpus/pricing');
 }
 
@@ -102,7 +102,7 @@ describe('the metrics after a tour', () => {
     ).toBe(4);
   });
 
-  it('count GraphQL operations by name, none by a name that holds an id', () => {
+  it('count GraphQL operations by name, none by a name with an id', () => {
     const count = (labels: Record<string, string>) => result.sum('gpu_rental_graphql_operations_total', labels);
     expect(count({ operation: 'Mine', type: 'query', result: 'ok' })).toBe(1);
     expect(count({ operation: 'Best', type: 'mutation' })).toBe(1);
@@ -111,7 +111,7 @@ describe('the metrics after a tour', () => {
     expect(result.find('gpu_rental_graphql_operation_seconds_total', { operation: 'Mine' })).toBeGreaterThan(0);
   });
 
-  it('count refusals by code, and deploys by how they ended', () => {
+  it('count refusals by code, and deploys by outcome', () => {
     const refusals = (code: string) => result.find('gpu_rental_refusals_total', { code });
     expect(refusals('unauthorized')).toBe(2);
     expect(refusals('not_found')).toBe(1);
@@ -133,12 +133,12 @@ describe('the metrics after a tour', () => {
     });
   });
 
-  it('count why instances stopped', () => {
+  it('count instance stops by reason', () => {
     expect(result.find('gpu_rental_instance_stops_total', { reason: 'user' })).toBe(1);
     expect(result.find('gpu_rental_instance_stops_total', { reason: 'preempted' })).toBe(1);
   });
 
-  it('tell what the rate limit decided, and what is open', () => {
+  it('show rate limit decisions, and what is open', () => {
     expect(result.find('gpu_rental_rate_limit_decisions_total', { decision: 'refused' })).toBe(1);
     expect(result.find('gpu_rental_rate_limit_decisions_total', { decision: 'admitted' })).toBeGreaterThan(10);
     expect(result.find('gpu_rental_event_streams_open')).toBe(1);
@@ -148,7 +148,7 @@ describe('the metrics after a tour', () => {
     expect(result.sum('gpu_rental_payment_processor_faults_total')).toBeGreaterThan(0);
   });
 
-  it('tell what the database knows', async () => {
+  it('show the database’s figures', async () => {
     const now = result;
     expect(now.find('gpu_rental_database_figures_up')).toBe(1);
     expect(now.sum('gpu_rental_instances_running')).toBe(1);
@@ -163,7 +163,7 @@ describe('the metrics after a tour', () => {
     expect(now.find('gpu_rental_price_sheet_timestamp_seconds')).toBe(Date.parse('2026-09-26') / 1_000);
   });
 
-  it('hold nothing of anybody: no account, key, instance, machine, name or address', () => {
+  it('identify no account, key, instance, machine, name or address', () => {
     const labels = result.samples.flatMap(({ labels }) => Object.values(labels)).join('\n');
     for (const secret of [renter.key, renter.accountId, renter.accountId.slice(4), 'Ada', 'Lovelace', '127.0.0.1'])
       expect(labels).not.toContain(secret);
@@ -179,7 +179,7 @@ describe('the metrics after a tour', () => {
   });
 });
 
-/** Names in PromQL that are a metric of ours, Node's or the process'. */
+/** Names in PromQL that are a metric of ours, Node's or the process's. */
 function namesIn(text: string): string[] {
   return [...new Set(text.match(/\b(gpu_rental|nodejs|process)_\w+/g))];
 }
@@ -197,7 +197,7 @@ const fileOf = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
 const FILES = ['deploy/grafana/dashboard.json', 'deploy/prometheus/rules.yml', 'deploy/prometheus/rules.cases.yml'];
 
 describe('dashboard and alert rules', () => {
-  it.each(FILES)('%s names only metrics that there are', (path) => {
+  it.each(FILES)('%s names only existing metrics', (path) => {
     const text = fileOf(path);
     // Redis is not everywhere.
     const unknown = unknownNames(text, result).filter((name) => redis !== null || name !== 'gpu_rental_redis_up');
@@ -206,7 +206,7 @@ describe('dashboard and alert rules', () => {
     expect(unknownNames(text.replace('gpu_rental_agents', 'gpu_rental_agnets'), result)).toContain('gpu_rental_agnets');
   });
 
-  it('import as they are: every panel asks the data source that is chosen', () => {
+  it('import unchanged: every panel queries the selected data source', () => {
     const { panels, templating, uid } = JSON.parse(fileOf(FILES[0]!));
     expect(uid).toBe('gpu-rental-gateway');
     expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
@@ -242,7 +242,7 @@ describe('promtool', needs('promtool'), () => {
     return { status, said: stdout + stderr };
   };
 
-  it('finds the metrics clean, and would say if they were not', () => {
+  it('finds the metrics clean, and would report any fault', () => {
     expect(promtool(['check', 'metrics'], result.text)).toEqual({ status: 0, said: '' });
     const worse = result.text.replaceAll('gpu_rental_deploys_total', 'gpu_rental_deploys');
     expect(promtool(['check', 'metrics'], worse).said).toContain('counter metrics should have "_total" suffix');
@@ -270,7 +270,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'rules', 'rules.yml'])).toMatchObject({ status: 0 });
   });
 
-  it('sees each alert fire when it ought to, and not before', () => {
+  it('sees each alert fire when it should, and not before', () => {
     const { status, said } = promtool(['test', 'rules', 'rules.cases.yml']);
     expect(said).toContain('SUCCESS');
     expect(status).toBe(0);
@@ -280,7 +280,7 @@ describe('promtool', needs('promtool'), () => {
 });
 
 describe('docs/metrics.md', () => {
-  it('lists every metric of ours as it is', () => {
+  it('lists every metric of ours verbatim', () => {
     const help = new Map(
       [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)].map(([, name, is]) => [name, is]),
     );

@@ -13,10 +13,10 @@ import { cleanUp, connect, query, startProcess } from '../../support/process.js'
 afterAll(cleanUp);
 
 const ROUNDS = killsOf(20);
-/** Within so many milliseconds of the call most callbacks are answered. */
+/** Milliseconds within which most callbacks are answered. */
 const ANSWERED_MS = 40;
 
-test(`killed between verifying and committing, ${ROUNDS} times: no payment is lost, none is credited twice`, {
+test(`killed ${ROUNDS} times before a commit, payments are credited exactly once`, {
   timeout: 300_000,
 }, async () => {
   const chain = new WrittenChain();
@@ -48,7 +48,7 @@ test(`killed between verifying and committing, ${ROUNDS} times: no payment is lo
     made.push(id);
     await chain.pay(address, amount);
     await chain.mine(6);
-    // Every other time it certainly waits for its account when it dies; else it dies at some moment.
+    // Every other time it definitely waits for its account when it is killed; otherwise at a random moment.
     const holder = round % 2 === 0 ? await connect(url) : null;
     await holder?.query('begin');
     await holder?.query('select 1 from account where id = $1 for update', [account.id]);
@@ -70,7 +70,7 @@ test(`killed between verifying and committing, ${ROUNDS} times: no payment is lo
   expect(credits.map(({ id }) => String(id).split('/')[1])).toEqual([...made].sort());
   expect(await query(url, `select 1 from payment where state <> 'CREDITED'`)).toEqual([]);
   expect((await renter.rest('GET', '/balance')).body.balance).toBe(5 * ROUNDS);
-  expect((await admin(['audit'], env)).stdout).toContain('no difference');
+  expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
 
   // What operators see of it.
   const [newest] = await adminJson(['topup', 'list'], env);
@@ -88,7 +88,7 @@ test(`killed between verifying and committing, ${ROUNDS} times: no payment is lo
   const tooMuch = await admin(['topup', 'refund', made[0]!, '--amount', '1', '--transaction', 'x', '--note', 'y'], env);
   expect(tooMuch).toMatchObject({ code: 2, stderr: expect.stringContaining('a refund is above 0 and at most') });
   expect((await renter.rest('GET', '/balance')).body.balance).toBe(5 * ROUNDS - 5);
-  expect((await admin(['audit'], env)).stdout).toContain('no difference');
+  expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
   await gateway.end();
   await shkeeper.close();
 });

@@ -41,7 +41,7 @@ describe('on a real Ethereum node', needs('anvil'), () => {
     await shop.close();
   });
 
-  test('a payment that a reorganisation takes back before 12 confirmations credits nothing', async () => {
+  test('a payment reverted by a reorganization before 12 confirmations credits nothing', async () => {
     const shop = await openShop({ chains: { ETH: chain }, rates: { ETH: '2500' }, confirmations: 12 });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50, 'ETH');

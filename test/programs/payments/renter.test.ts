@@ -34,7 +34,7 @@ async function pay(id: string): Promise<void> {
 describe('topUpChanged', () => {
   const TEXT = 'subscription ($id: ID) { topUpChanged(id: $id) { id state credited confirmations } }';
 
-  test('tells of each step of a payment, and nobody else', async () => {
+  test('reports each step of a payment, to its account only', async () => {
     const made = await topUp(renter, 50);
     const stream = await subscribe(shop.gateway.address, TEXT, { key: renter.key, variables: { id: made.id } });
     const other = await shop.gateway.renter('0');
@@ -52,7 +52,7 @@ describe('topUpChanged', () => {
     others.abort();
   });
 
-  test("refuses another account's top-up as one that is not there", async () => {
+  test('refuses another account’s top-up like an unknown one', async () => {
     const made = await topUp(renter, 50);
     const { key } = await shop.gateway.renter('0');
     const stream = await subscribe(shop.gateway.address, TEXT, { key, variables: { id: made.id } });
@@ -73,7 +73,7 @@ describe('gpu topup', () => {
     expect((await gpu(['topup'], env)).stdout).toMatch(/LTC +Litecoin +6/);
   });
 
-  test('refuses what is no sum, a sum too small and a coin that is not taken', async () => {
+  test('refuses invalid and too small amounts, and unsupported coins', async () => {
     expect(await gpu(['topup', 'LTC', 'much'], env)).toMatchObject({ code: 2, stdout: '' });
     expect(await gpu(['topup', 'LTC', '1'], env)).toMatchObject({
       code: 1,
@@ -82,7 +82,7 @@ describe('gpu topup', () => {
     expect(await gpu(['topup', 'USDT', '50'], env)).toMatchObject({ code: 2, stderr: expect.stringContaining('USDT') });
   });
 
-  test('says so where there are no top-ups', async () => {
+  test('reports that there are no top-ups', async () => {
     const gateway = await startGateway();
     const { key } = await gateway.renter('0');
     const without = envOf(gateway.address, key);

@@ -23,7 +23,7 @@ describe('an operator command', () => {
     databaseUrl = await createTestDatabase();
   });
 
-  it('says the same as a process and within this one', async () => {
+  it('prints the same as a process and within this one', async () => {
     for (const args of [
       ['account', 'create', '--name', ''],
       ['audit', '--json'],
@@ -34,7 +34,7 @@ describe('an operator command', () => {
     }
   });
 
-  it('ends with 2 for wrong settings, with 1 for a database that is not there', async () => {
+  it('exits with 2 for wrong settings, with 1 for a missing database', async () => {
     const wrong = await adminProcess(['account', 'list'], { DATABASE_URL: 'somewhere' });
     expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
       2,
@@ -45,14 +45,14 @@ describe('an operator command', () => {
     expect([away.code, away.stdout, away.stderr]).toEqual([
       1,
       '',
-      expect.stringMatching(/^DATABASE_URL names [^\n]+\n$/),
+      expect.stringMatching(/^can.t use the database of DATABASE_URL: [^\n]+\n$/),
     ]);
     expect(away.stderr).not.toContain('hunter2');
   });
 
-  it.skipIf(!existsSync('/dev/full'))('ends with 1 and one line when its answer can’t be written', async () => {
+  it.skipIf(!existsSync('/dev/full'))('exits with 1 and one line if its output can’t be written', async () => {
     const { code, stderr } = await adminProcess(['account', 'list'], { DATABASE_URL: databaseUrl }, TO_FULL_DISK);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^the answer can't be written: [^\n]*\n$/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^can't write the output: [^\n]*\n$/)]);
   });
 
   it('explains itself with --help', async () => {
@@ -73,14 +73,14 @@ describe('on a data folder', () => {
     expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
   };
 
-  it('a command may come before the first start, which then still loads the catalogue', async () => {
+  it('a command may run before the first start, which still loads the catalogue', async () => {
     early = await adminJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
     await expectNoServer();
     gateway = await startProcess({ ...env, SEED: 'catalogue' });
     expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
   });
 
-  it('a command uses the server of the gateway that runs, and leaves it running', async () => {
+  it('a command uses the running gateway’s server, and leaves it running', async () => {
     const server = await serverOf(dataDir);
     const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
     expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
@@ -89,7 +89,7 @@ describe('on a data folder', () => {
     await expectNoServer();
   });
 
-  it('a command and the gateway may start at once, and whoever is last stops the server', async () => {
+  it('a command and the gateway may start together; the last stops the server', async () => {
     const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
     gateway = await startProcess(env);
     expect((await credit).balance).toBe(3);

@@ -64,7 +64,7 @@ describe('while the gateway runs', () => {
     });
   });
 
-  it('key create prints id, account and the key, which is accepted at once', async () => {
+  it('key create prints id, account and the key, which works immediately', async () => {
     expect(key).toStrictEqual({
       id: expect.stringMatching(KEY_ID),
       account_id: account.id,
@@ -75,7 +75,7 @@ describe('while the gateway runs', () => {
     expect(plain).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gpu_live_[0-9a-f]{40}\n$/) });
   });
 
-  it('account credit adds what the renter sees, once for each reference', async () => {
+  it('account credit adds what the renter sees, once per reference', async () => {
     const before = await balance();
     const credit = ['account', 'credit', account.id, '--amount', '0.000001', '--note', 'Wire', '--reference', 'INV-1'];
     const credited = await adminJson(credit, env);
@@ -88,7 +88,7 @@ describe('while the gateway runs', () => {
     ).toStrictEqual([{ kind: 'CREDIT', units: '3600', note: 'Wire' }]);
   });
 
-  it('account adjust takes and gives, with a reason', async () => {
+  it('account adjust deducts and adds, with a reason', async () => {
     const adjust = ['account', 'adjust', account.id, '--note', 'Outage', '--amount'];
     expect((await adminJson([...adjust, '-2.5'], env)).balance).toBe(10.000002);
     expect((await adminJson([...adjust, '90'], env)).balance).toBe(100.000002);
@@ -116,7 +116,7 @@ describe('while the gateway runs', () => {
     expect(rows).toContainEqual(row);
   });
 
-  it('key list shows neither key nor hash; key revoke is obeyed at once, and again without harm', async () => {
+  it('key list hides key and hash; key revoke works immediately and is idempotent', async () => {
     const second = await adminJson(['key', 'create', '--account', account.id], env);
     const user = client(gateway.address, second.api_key);
     expect((await user.rest('GET', '/balance')).status).toBe(200);
@@ -139,13 +139,13 @@ describe('while the gateway runs', () => {
     const revoked = await adminJson(['key', 'revoke', second.id], env);
     expect(revoked).toStrictEqual({ ...live, last_used_at: revoked.last_used_at, revoked_at: revoked.revoked_at });
     expect(revoked.revoked_at).toMatch(INSTANT);
-    // The gateway hears of it by a notice.
+    // The gateway is notified of it.
     await expect.poll(async () => (await user.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.rest('GET', '/balance')).status).toBe(200);
     expect((await adminJson(['key', 'revoke', second.id], env)).revoked_at).toBe(revoked.revoked_at);
   });
 
-  it('instance list, stop and destroy act on what renters run', async () => {
+  it('instance list, stop and destroy act on renters’ instances', async () => {
     const id = await rent();
     const listed = await adminJson(['instance', 'list', '--account', account.id], env);
     expect(listed).toStrictEqual([
@@ -182,12 +182,12 @@ describe('while the gateway runs', () => {
     expect(await adminJson(['instance', 'list'], env)).toEqual([]);
   });
 
-  it('account suspend refuses its keys and stops its instances; account resume accepts the keys alone', async () => {
+  it('account suspend rejects keys and stops instances; resume only accepts keys', async () => {
     const id = await rent();
     const suspended = await adminJson(['account', 'suspend', account.id], env);
     expect(suspended).toMatchObject({ id: account.id, live_instances: 1 });
     expect(suspended.suspended_at).toMatch(INSTANT);
-    // The gateway hears of it by a notice of the database.
+    // The gateway is notified of it by the database.
     await expect.poll(async () => (await renter.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
     expect(await adminJson(['instance', 'list'], env)).toMatchObject([{ id, status: 'stopped' }]);
@@ -228,7 +228,7 @@ describe('while the gateway runs', () => {
     expect(early).toMatchObject({ to: '2020-01-02T03:04:05Z', closing_balance: 0, movements: [], lines: [] });
   });
 
-  it('export is all that is stored about an account, and of no other; no key and no hash', async () => {
+  it('export is everything about an account and no other; no key and no hash', async () => {
     const other = await adminJson(['account', 'create', '--name', 'Other', '--credit', '3'], env);
     await adminJson(['key', 'create', '--account', other.id], env);
     const { code, stdout, stderr } = await admin(['export', '--account', account.id], env);
@@ -249,7 +249,7 @@ describe('while the gateway runs', () => {
       (select id from instance where account_id = '${account.id}')`;
     expect([{ count: exported.usage_interval.length }]).toEqual(await query(databaseUrl, intervals));
     for (const hidden of [other.id, key.api_key, '"hash"', '\\\\x']) expect(stdout).not.toContain(hidden);
-    // A table of a later version that holds something of an account has to refer to it.
+    // A table of a later version that stores something about an account must reference it.
     const owning = await query(
       databaseUrl,
       `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid
@@ -261,10 +261,10 @@ describe('while the gateway runs', () => {
     expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
   });
 
-  it('audit finds no difference in all of this', async () => {
+  it('audit finds no mismatch in all of this', async () => {
     const { code, stdout, stderr } = await admin(['audit'], env);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no difference\n$/);
+    expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no mismatch\n$/);
     const report = await adminJson(['audit'], env);
     expect(report).toStrictEqual({
       accounts: expect.any(Number),
@@ -274,13 +274,13 @@ describe('while the gateway runs', () => {
     });
   });
 
-  it('audit ends with 1 on a difference that account rebuild then mends', async () => {
+  it('audit exits with 1 on a mismatch that account rebuild fixes', async () => {
     await query(databaseUrl, 'update account set credit_units = credit_units + 3600 where id = $1', [account.id]);
     const shown = await admin(['audit'], env);
     expect([shown.code, shown.stderr]).toEqual([1, '']);
     expect(table(shown.stdout).columns).toBe('ACCOUNT SUBJECT CHECK FOUND');
     expect(shown.stdout).toMatch(new RegExp(`^${account.id} .*credit_units is \\d+, recomputed \\d+$`, 'm'));
-    expect(shown.stdout).toMatch(/: 1 differences?\n$/);
+    expect(shown.stdout).toMatch(/: 1 mismatch(es)?\n$/);
     const report = await admin(['audit', '--json'], env);
     expect(report.code).toBe(1);
     expect(JSON.parse(report.stdout).findings).toMatchObject([{ account_id: account.id, subject: '' }]);
@@ -292,7 +292,7 @@ describe('while the gateway runs', () => {
     expect((await admin(['audit'], env)).code).toBe(0);
   });
 
-  it('left the gateway as it was', async () => {
+  it('leaves the gateway unchanged', async () => {
     expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
     expect(gateway.log().filter(({ level }) => level > 30)).toEqual([]);
     expect((await gateway.end()).code).toBe(0);
@@ -318,7 +318,7 @@ describe('bad input', () => {
 
   const NOBODY = 'acc-0123456789abcdef';
   const CREATE = ['account', 'create', '--name', 'X', '--credit'];
-  /** Stands for an account that there is. */
+  /** Stands for an existing account. */
   const ACCOUNT = '{account}';
 
   it.each<[string[], RegExp]>([
@@ -369,7 +369,7 @@ describe('bad input', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  it('has changed nothing', async () => {
+  it('changes nothing', async () => {
     expect(await everything()).toEqual(before);
   });
 });

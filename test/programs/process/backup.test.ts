@@ -30,7 +30,7 @@ const random = xoroshiro128plus(seedOf(1));
 /** The result is in place; before that progress is a share of it. */
 const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
-/** Enough for PostgreSQL to throw away what a backup needs, unless it keeps it on request. */
+/** Enough for PostgreSQL to discard what a backup needs, unless it keeps it on request. */
 const SWITCHES = 8;
 /** Between two rentals of a renter. */
 const PAUSE_MS = 100;
@@ -39,7 +39,7 @@ const LOOK_EVERY_MS = 10;
 const PATIENT = { timeout: 300_000 };
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
-/** Accounts with credit and a key: one for each renter, because the writes of one account take turns. */
+/** Accounts with credit and a key: one per renter, because writes of one account take turns. */
 const RENTERS_SQL = `
   with renter as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, 'gpu_live_' || lpad(to_hex(n), 40, '0') as key,
       date_trunc('second', now()) as at from generate_series(1, $1::int) n),
@@ -52,7 +52,7 @@ const RENTERS_SQL = `
 
 afterAll(cleanUp);
 
-/** What a folder holds, in all its folders; what goes meanwhile counts or not. */
+/** Sizes of a folder's files, in all its folders; files that disappear in the meantime count or not. */
 function entriesOf(directory: string): number {
   try {
     return readdirSync(directory, { recursive: true }).length;
@@ -74,7 +74,7 @@ async function namesIn(file: string): Promise<string[]> {
   return names;
 }
 
-/** All instances that ever were, and what became of them. */
+/** All instances that ever existed, with their state. */
 async function instancesOf(dataDir: string): Promise<Map<string, string>> {
   const { url, release } = await openEmbeddedPostgres({ dataDir });
   const rows = await query(url, 'select id, status from instance');
@@ -88,9 +88,9 @@ describe('a backup', () => {
   const file = join(backups, 'gateway.tar.gz');
   let gateway: GatewayProcess;
   let url: string;
-  /** What the service has answered of each instance last: `running`, then `destroyed`. */
+  /** The last response per instance: `running`, then `destroyed`. */
   const acknowledged = new Map<string, string>();
-  /** The same, as the backup began. */
+  /** The same, as of the start of the backup. */
   const known = new Map<string, string>();
   let isRenting = false;
   let renting: Promise<unknown> = Promise.resolve();
@@ -104,7 +104,7 @@ describe('a backup', () => {
       const destroyed = await renter.rest('DELETE', `/instances/${id}`);
       if (destroyed.status !== 200) throw new Error(JSON.stringify(destroyed.body));
       acknowledged.set(id, 'DESTROYED');
-      // The more slowly a busy machine makes the backup, the more there would be to do beside it.
+      // On a busy machine a slower backup would mean more concurrent work.
       await sleep(PAUSE_MS);
     }
   }
@@ -144,7 +144,7 @@ describe('a backup', () => {
   });
   afterAll(() => gateway.end());
 
-  it('that is killed leaves the one before it, and nothing of its own in the server', PATIENT, async () => {
+  it('leaves the previous one, and nothing in the server, when killed', PATIENT, async () => {
     const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
     const seen = { old: 0, new: 0, parts: 0 };
@@ -167,12 +167,12 @@ describe('a backup', () => {
     }
     console.info(`killed while backing up: ${JSON.stringify(seen)}`);
     expect(Math.min(seen.old, seen.parts)).toBeGreaterThan(0);
-    // Neither a base backup under way nor log that is kept for one.
+    // Neither a running base backup nor WAL that is kept for one.
     const left = `select (select count(*) from pg_stat_progress_basebackup) + (select count(*) from pg_replication_slots) as n`;
     await expect.poll(async () => (await query(url, left))[0]!.n, { timeout: 30_000 }).toBe('0');
   });
 
-  it('is taken among rentals', PATIENT, async () => {
+  it('works during rentals', PATIENT, async () => {
     await beginRenting();
     await expect.poll(() => acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(10);
     for (const [id, status] of acknowledged) known.set(id, status);
@@ -192,11 +192,11 @@ describe('a backup', () => {
     console.info(`${rented} rentals in ${seconds.toFixed(1)} s of backup: ${(rented / seconds).toFixed(0)} a second`);
     expect(rented).toBeGreaterThan(0);
 
-    // Nor is anything left of those that were killed.
+    // Nothing remains of the killed ones either.
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('whose restoring is killed leaves nothing, or all of it', PATIENT, async () => {
+  it('leaves nothing or a complete restore when killed', PATIENT, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
     const files = (await namesIn(file)).length;
@@ -222,22 +222,22 @@ describe('a backup', () => {
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no difference\n$/)]);
     expect(readdirSync(target).sort()).toEqual(['postgres', 'postgres.log']);
     const there = await instancesOf(target);
-    // What was running may have been destroyed before the backup ended.
+    // Running instances may have been destroyed before the backup ended.
     const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
     expect([...known].filter(differs)).toEqual([]);
   });
 
-  it('is refused where there is nothing to back up, or nowhere to put it', async () => {
+  it('is refused without a database, or without a place for it', async () => {
     const empty = folder();
     const full = folder();
     mkdirSync(join(full, 'other'));
     for (const [args, where, code, reason] of [
-      [['backup', file], { DATA_DIR: empty }, 2, /DATA_DIR, .*, holds no database/],
+      [['backup', file], { DATA_DIR: empty }, 2, /DATA_DIR .* holds no database/],
       [['backup', file], { DATABASE_URL: 'postgresql://localhost/x' }, 2, /DATABASE_URL is set/],
       [['backup', backups], env, 2, /is a folder/],
       [['backup', join(backups, 'nowhere/gateway.tar.gz')], env, 2, /ENOENT/],
       [['backup', file, '--max-rate', '31'], env, 2, /from 32 to 1048576/],
-      [['restore', join(backups, 'absent')], { DATA_DIR: empty }, 2, /is no whole backup: ENOENT/],
+      [['restore', join(backups, 'absent')], { DATA_DIR: empty }, 2, /is not a complete backup: ENOENT/],
       [['restore', file], { DATABASE_URL: 'postgresql://localhost/x' }, 2, /DATABASE_URL is set/],
       [['restore', file], { DATA_DIR: full }, 2, /must be empty, and .* holds other/],
       [['restore', file], env, 2, /must be empty, and .* holds postgres/],

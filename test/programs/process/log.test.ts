@@ -26,7 +26,7 @@ afterAll(cleanUp);
 const idOf = ({ headers }: { headers: Headers }) => headers.get('x-request-id')!;
 const linesOf = (process: GatewayProcess, id: string) => process.log().filter((line) => line.id === id);
 
-/** The one line of a request, once it is written. */
+/** The only line of a request, once it is written. */
 async function lineOf(answer: { headers: Headers }): Promise<LogLine> {
   await expect.poll(() => linesOf(gateway, idOf(answer)).length, FLUSHED).toBe(1);
   return linesOf(gateway, idOf(answer))[0]!;
@@ -44,7 +44,7 @@ const plain = (text: string) =>
   text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
 describe('the line of a request', () => {
-  it('says what an operator looks for', async () => {
+  it('has what an operator looks for', async () => {
     const answer = await client(gateway.address, key).rest('GET', '/balance');
     const line = await lineOf(answer);
     expect(line).toEqual({
@@ -69,7 +69,7 @@ describe('the line of a request', () => {
     expect(line.bytes).toBeLessThan(length + 1_000);
   });
 
-  it('names the route by its template, of a kept answer too, and an unknown one by one word', async () => {
+  it('names the route template, also of a cached response, or one word if unknown', async () => {
     const routes = [
       ['/v1/gpus/pricing', '/v1/gpus/pricing'],
       ['/v1/offers?gpu=l4', '/v1/offers'],
@@ -86,7 +86,7 @@ describe('the line of a request', () => {
     for (const [answer, route] of answers) expect((await lineOf(answer)).route).toBe(route);
   });
 
-  it('names the operation that ran, also of a kept answer, and nothing else that a caller writes', async () => {
+  it('names the executed operation, and no other input of the caller', async () => {
     const operationOf = async (query: string, operationName?: string, times = 1) => {
       const body = JSON.stringify({ query, operationName });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
@@ -103,7 +103,7 @@ describe('the line of a request', () => {
     expect(await operationOf(`query x_${key} { regions { code } }`)).toBeNull();
   });
 
-  it('gives each answer of a connection its own bytes', async () => {
+  it('counts each response of a connection separately', async () => {
     const { hostname, port } = new URL(gateway.address);
     const socket = connect(Number(port), hostname);
     let received = '';
@@ -118,7 +118,7 @@ describe('the line of a request', () => {
     await expect.poll(() => ids.map((id) => linesOf(gateway, id)[0]?.bytes), FLUSHED).toEqual(lengths);
   });
 
-  it('is written once for a request that is given up, with no status', async () => {
+  it('is written once for an aborted request, without a status', async () => {
     const { hostname, port } = new URL(gateway.address);
     const aborted = () => gateway.log().filter((line) => line.aborted);
     const before = aborted().length;
@@ -126,7 +126,7 @@ describe('the line of a request', () => {
       const socket = connect(Number(port), hostname);
       const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n`;
       socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n{`);
-      // Until the head has been read: an answer on another connection comes after it.
+      // Until the head has been read: a response on another connection comes after it.
       await fetch(`${gateway.address}/healthz`);
       socket.resetAndDestroy();
     }
@@ -141,7 +141,7 @@ describe('the line of a request', () => {
 });
 
 describe('a key is in no line', () => {
-  it('wherever in an address it is pasted, plain or encoded', async () => {
+  it('wherever it is pasted in an address, plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];
@@ -162,7 +162,7 @@ describe('a key is in no line', () => {
     expect(plain(gateway.stderr())).not.toContain(digits());
   });
 
-  it('nor by a fault of the gateway that names what the caller wrote', async () => {
+  it('nor in a fault of the gateway that contains the caller’s input', async () => {
     const before = gateway.stderr().length;
     await query(env.DATABASE_URL!, 'alter table ledger_entry rename to mislaid');
     const renter = client(gateway.address, key);
@@ -175,19 +175,19 @@ describe('a key is in no line', () => {
   });
 });
 
-it('a log that nobody reads keeps no request waiting, nor the end of the gateway, and is there for who reads late', async () => {
+it('an unread log blocks neither requests nor the shutdown, and stays readable', async () => {
   const pipe = new FullPipe();
   const stalled = await startProcess(env, { stderr: pipe.fd });
   for (let time = 0; time < 20; time += 1) expect((await fetch(`${stalled.address}/readyz`)).status).toBe(200);
   await expect.poll(() => pipe.read(), FLUSHED).toMatch(/"msg":"listening"[\s\S]*"route":"\/readyz"/);
   pipe.fill();
-  // It ends with 1 when its time is up.
+  // It exits with 1 when its time is up.
   expect((await stalled.end()).code).toBe(0);
   pipe.close();
 });
 
-describe('what is buffered is written', () => {
-  it('when the process is asked to end, up to the last request it answers', async () => {
+describe('buffered lines are written', () => {
+  it('when the process shuts down, up to the last request it answers', async () => {
     const ids: string[] = [];
     const ask = async () => {
       const answer = await fetch(`${gateway.address}/healthz`).catch(() => null);
@@ -205,22 +205,19 @@ describe('what is buffered is written', () => {
   it.each([
     ['an exception', 'throw error'],
     ['a rejection', 'void Promise.reject(error)'],
-  ])(
-    'when the process crashes by %s that nobody catches, and its cause without the keys in it',
-    async (_name, crash) => {
-      const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
-      const message = `no ${secrets.join(', ')}: gone`;
-      // In the running gateway, outside of any request.
-      const script = `process.on("SIGUSR2",()=>{const error=new Error(${JSON.stringify(message)});${crash}})`;
-      const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
-      const doomed = await startProcess(env, { nodeOptions });
-      const answer = await fetch(`${doomed.address}/healthz`);
-      doomed.signal('SIGUSR2');
-      expect((await doomed.ended).code).toBe(1);
-      expect(linesOf(doomed, idOf(answer))).toHaveLength(1);
-      const hidden = `no ${secrets.map(() => '[secret]').join(', ')}: gone`;
-      expect(doomed.log().at(-1)).toMatchObject({ level: 60, msg: 'crashed', err: { message: hidden } });
-      expect(plain(doomed.stderr())).not.toContain(digits());
-    },
-  );
+  ])('when the process crashes by an uncaught %s, with a cause without its keys', async (_name, crash) => {
+    const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
+    const message = `no ${secrets.join(', ')}: gone`;
+    // In the running gateway, outside of any request.
+    const script = `process.on("SIGUSR2",()=>{const error=new Error(${JSON.stringify(message)});${crash}})`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    const doomed = await startProcess(env, { nodeOptions });
+    const answer = await fetch(`${doomed.address}/healthz`);
+    doomed.signal('SIGUSR2');
+    expect((await doomed.ended).code).toBe(1);
+    expect(linesOf(doomed, idOf(answer))).toHaveLength(1);
+    const hidden = `no ${secrets.map(() => '[secret]').join(', ')}: gone`;
+    expect(doomed.log().at(-1)).toMatchObject({ level: 60, msg: 'crashed', err: { message: hidden } });
+    expect(plain(doomed.stderr())).not.toContain(digits());
+  });
 });

@@ -12,7 +12,7 @@ const exec = promisify(execFile);
 const { name, version, bin } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
 
 let files: string[];
-/** The package, unpacked where nothing else of the checkout is but its dependencies. */
+/** The package, unpacked where nothing else of the checkout exists except its dependencies. */
 let unpacked: string;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(cleanUp);
 
 describe('the package', needs('tar'), () => {
-  it('holds what runs, and neither sources nor tests nor what builds it', () => {
+  it('contains everything needed at run time, and no sources, tests or build tools', () => {
     const folders = new Set(files.map((path) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '.')));
     expect([...folders].sort()).toEqual(['.', 'deploy', 'dist', 'docs', 'prisma', 'sdk']);
     const sources = files.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
@@ -37,7 +37,7 @@ describe('the package', needs('tar'), () => {
     expect(files).toEqual(expect.arrayContaining(Object.values(bin)));
   });
 
-  it('is named like its command, so that npx fetches no stranger', () => {
+  it('is named like its command, so that npx fetches no other package', () => {
     expect(name).toBe('gpu-rental');
     expect(bin).toEqual({
       'gpu-rental': bin.gpu,
@@ -46,7 +46,7 @@ describe('the package', needs('tar'), () => {
     });
   });
 
-  it.each(Object.entries<string>(bin))('has a command %s that runs', async (_, path) => {
+  it.each(Object.entries<string>(bin))('has a working command %s', async (_, path) => {
     const { stdout, code } = await run([join(unpacked, path), '--help'], {}).ended;
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^Usage: gpu/)]);
     expect(readFileSync(join(unpacked, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S node --|node)\n/);
@@ -66,7 +66,7 @@ describe('the package', needs('tar'), () => {
     expect(await deploy(variables, { HOME: folder() })).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('has a server that runs, with its data, its page and its client', async () => {
+  it('has a working server, with its data, its page and its client', async () => {
     const env = { DATABASE_URL: await createEmptyDatabase() };
     const server = run([join(unpacked, 'dist/gateway.mjs')], env);
     onTestFinished(() => server.signal('SIGKILL'));

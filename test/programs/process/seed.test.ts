@@ -31,7 +31,7 @@ async function seedOf(url: string): Promise<unknown> {
   return (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 }
 
-/** Who may call with the key, by the balance that each of the gateways tells. */
+/** Accounts that may use the key, by the balance that each gateway returns. */
 async function balances(gateways: GatewayProcess[], key: string): Promise<number[]> {
   const answers = gateways.map(({ address }) => client(address, key).rest('GET', '/balance'));
   return (await Promise.all(answers)).map(({ body }) => body.balance);
@@ -51,7 +51,7 @@ const DEMO = {
 };
 
 describe('on a database given by DATABASE_URL', () => {
-  it('is loaded in full by the next start when the first was killed within it', async () => {
+  it('is fully loaded by the next start if the first was killed during it', async () => {
     const url = await createEmptyDatabase();
     const env = { DATABASE_URL: url, SEED: 'demo' };
     await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
@@ -62,7 +62,7 @@ describe('on a database given by DATABASE_URL', () => {
     await expect.poll(() => count(url, WAITING), { timeout: 60_000, interval: 200 }).toBe(1);
     killed.signal('SIGKILL');
     await killed.ended;
-    // Its last statement must not be done by the server after its end.
+    // The server must not execute its last statement after its end.
     await query(url, `select pg_terminate_backend(pid) from ${WAITING}`);
     await expect.poll(() => count(url, WAITING)).toBe(0);
     await holder.end();
@@ -78,7 +78,7 @@ describe('on a database given by DATABASE_URL', () => {
 });
 
 describe('on a data folder', () => {
-  it('two first starts at once make one of everything, and the last to leave stops the server', async () => {
+  it('two concurrent first starts create everything once, and the last stops it', async () => {
     const dataDir = join(folder(), 'data');
     const both = await Promise.all([startProcess({ DATA_DIR: dataDir }), startProcess({ DATA_DIR: dataDir })]);
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);

@@ -28,7 +28,7 @@ describe('an ordinary user', () => {
   const root = needsRoot('setpriv');
   const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
   const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
-  it('may start it, below a folder that only this user may enter', user, async () => {
+  it('may start it below a folder that only this user may enter', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);
@@ -43,17 +43,17 @@ describe('an ordinary user', () => {
 });
 
 describe('the .env file', () => {
-  it('of the working directory is read, and the environment goes before it', async () => {
+  it('is read from the working directory; the environment takes precedence', async () => {
     const cwd = folder();
     writeFileSync(join(cwd, '.env'), 'PORT=nonsense\nDATABASE_URL=mysql://x\nSEED=\n');
     const both = await run([MAIN], { PORT: '' }, { cwd }).ended;
-    // PORT is set in the environment, to nothing.
+    // PORT is set in the environment, but empty.
     expect([both.code, both.stderr]).toEqual([1, `${REFUSED.databaseUrl}\n`]);
     const other = await run([MAIN], { DATABASE_URL: NOWHERE, PORT: 'x' }, { cwd }).ended;
     expect(other.stderr).toMatch(/^PORT must be [^\n]*\n$/);
   });
 
-  it('is not passed over when it can’t be read', async () => {
+  it('is not ignored if it can’t be read', async () => {
     const cwd = folder();
     mkdirSync(join(cwd, '.env'));
     const { code, stderr } = await run([MAIN], {}, { cwd }).ended;
@@ -66,8 +66,8 @@ const REFUSED = {
   databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
 };
 
-describe('what an operator can mend is one line', () => {
-  /** The line, after an end with code 1 and nothing on stdout. */
+describe('what an operator can fix is one line', () => {
+  /** The line, after an exit with code 1 and nothing on stdout. */
   async function refusal(env: Env): Promise<string> {
     const { code, stdout, stderr } = await run([MAIN], { LOG_LEVEL: 'silent', ...env }).ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -75,17 +75,17 @@ describe('what an operator can mend is one line', () => {
     return stderr.trim();
   }
 
-  it('settings, a database, an address and a port that can’t be used', async () => {
+  it('for unusable settings, databases, addresses and ports', async () => {
     const [setting, database] = [await refusal({ SEED: 'everything' }), await refusal({ DATABASE_URL: NOWHERE })];
     expect(setting).toMatch(/^SEED must be demo, catalogue or none$/);
-    expect(database).toMatch(/^DATABASE_URL names a database that can't be used: connect ECONNREFUSED 127\.0\.0\.1:1$/);
+    expect(database).toMatch(/^can't use the database of DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1$/);
     expect(await refusal({ DATA_DIR: '/dev/null/data' })).toMatch(/^The built-in PostgreSQL is not available: /);
     const env = { DATABASE_URL: await createTestDatabase() };
-    expect(await refusal({ ...env, HOST: '203.0.113.5' })).toMatch(/^HOST can't be listened on: .+/);
+    expect(await refusal({ ...env, HOST: '203.0.113.5' })).toMatch(/^can't listen on HOST: .+/);
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is taken.*set `));
+    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is used by another program.*set `));
     other.close();
   });
 });

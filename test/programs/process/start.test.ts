@@ -27,7 +27,7 @@ const FLUSHED = { timeout: 30_000 };
 
 afterAll(cleanUp);
 
-/** PostgreSQL's own word that it stopped in order, and no server left. */
+/** PostgreSQL's own message that it stopped in order, and no server left. */
 async function expectServerStopped(dataDir: string): Promise<void> {
   expect(await serverOf(dataDir)).toBeUndefined();
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
@@ -48,12 +48,12 @@ describe('on a data folder', () => {
   let gateway: GatewayProcess;
   let key: string;
 
-  /** What the first start printed. */
+  /** The output of the first start. */
   let first: string;
 
-  it('asked to end while it still starts, leaves no server and loses no key', async () => {
+  it('leaves no server and loses no key if stopped while still starting', async () => {
     const interrupted = run([MAIN], env);
-    await interrupted.says(/database brought up to date/);
+    await interrupted.says(/applied database migrations/);
     interrupted.signal('SIGTERM');
     const { code, stdout } = await interrupted.ended;
     expect(code).toBe(0);
@@ -69,10 +69,10 @@ describe('on a data folder', () => {
     expect((await client(gateway.address, key).rest('GET', '/balance')).body.balance).toBe(100);
     expect(await count(await embeddedUrl(dataDir), 'account')).toBe(1);
     expect(await count(await embeddedUrl(dataDir), 'api_key')).toBe(1);
-    expect(gateway.log().map(({ msg }) => msg)).not.toContain('database brought up to date');
+    expect(gateway.log().map(({ msg }) => msg)).not.toContain('applied database migrations');
   });
 
-  it('prints addresses that answer', async () => {
+  it('prints addresses that respond', async () => {
     const [, rest, description, graphql, graphiql] =
       /REST +(\S+) +\(description: (\S+)\)\n +GraphQL +(\S+)\n +GraphiQL +(\S+) in a browser\n/.exec(gateway.stdout())!;
     expect((await client(rest!.replace(/\/v1$/, '')).rest('GET', '/gpus/pricing')).body.object).toBe('gpu_pricing');
@@ -84,13 +84,13 @@ describe('on a data folder', () => {
     expect(await page.text()).toMatch(/graphiql/i);
   });
 
-  it('listens where only this host reaches it', () => {
+  it('listens only on this host', () => {
     expect(new URL(gateway.address).hostname).toBe('127.0.0.1');
   });
 
   it('shows the demo key once on stdout', () => {
     expect(key).toMatch(/^gpu_live_[0-9a-f]{40}$/);
-    // By itself, and within the line to paste.
+    // On its own, and within the line to paste.
     expect(first.split(key)).toHaveLength(3);
   });
 
@@ -122,7 +122,7 @@ describe('on a data folder', () => {
     expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready', database: 'ok' }]);
   });
 
-  it('logs each request as a line of JSON that has the id of its answer', async () => {
+  it('logs each request as a line of JSON with the response’s id', async () => {
     const answer = await fetch(`${gateway.address}/v1/instances/i-00000000?x=1`, { headers: bearer(key) });
     await expect.poll(() => gateway.stderr(), FLUSHED).toContain(answer.headers.get('x-request-id'));
     const lines = gateway.log();
@@ -164,13 +164,13 @@ describe('on a data folder', () => {
     ];
     await expect.poll(() => gateway.log().length, FLUSHED).toBeGreaterThanOrEqual(before + answers.length);
     expect(gateway.stderr()).not.toContain(key);
-    // Nor what is secret of it, in another spelling.
+    // Nor its secret part, in another spelling.
     expect(gateway.stderr()).not.toContain(key.slice('gpu_live_'.length));
     expect(gateway.stderr()).not.toContain(mistaken);
   });
 
-  it('asked to end, fails readiness, answers what is in flight, refuses the rest, stops its PostgreSQL', async () => {
-    // A deploy that waits for its account while the process is asked to end.
+  it('shuts down in order: readiness, requests in flight, refusals, PostgreSQL', async () => {
+    // A deploy that waits for its account while the process is stopped.
     const lock = await hold(await embeddedUrl(dataDir), 'select 1 from account for update');
     const rented = rentCheapest(gateway.address, key);
     await lock.isWaitedFor();
@@ -184,14 +184,14 @@ describe('on a data folder', () => {
     expect(await rented).toMatch(/^i-/);
     const { code, endedMs } = await ended;
     expect(code).toBe(0);
-    // Neither the time it grants to requests nor that of a connection kept for the next one is sat out.
+    // Neither the time it grants to requests nor that of an idle connection is used up.
     expect(endedMs).toBeLessThan(whileBusy(4_000));
     await expectServerStopped(dataDir);
     gateway = await startProcess(env);
     expect(await count(await embeddedUrl(dataDir), 'instance')).toBe(1);
   });
 
-  it('goes on after a SIGKILL, on the server that it left', async () => {
+  it('recovers from a SIGKILL, on the server that it left', async () => {
     const id = await rentCheapest(gateway.address, key);
     const left = await serverOf(dataDir);
     await gateway.kill();
@@ -201,7 +201,7 @@ describe('on a data folder', () => {
     expect((await client(gateway.address, key).rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('goes on after a SIGKILL of both, without losing what was answered', async () => {
+  it('recovers from a SIGKILL of both, without losing acknowledged writes', async () => {
     const id = await rentCheapest(gateway.address, key);
     process.kill((await serverOf(dataDir))!.pid, 'SIGKILL');
     await gateway.kill();
@@ -209,13 +209,13 @@ describe('on a data folder', () => {
     expect((await client(gateway.address, key).rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('is not kept from ending by a query that waits, a request without end and a client that stopped sending', async () => {
+  it('ends despite a waiting query, an endless request and a silent client', async () => {
     // The sweep waits for it too.
     const lock = await hold(await embeddedUrl(dataDir), 'lock table account in access exclusive mode');
     const rented = rentCheapest(gateway.address, key).catch(() => 'cut');
     const half = await halfSent(gateway.address);
     await lock.isWaitedFor();
-    // It ends with 1 when its time is up.
+    // It exits with 1 when its time is up.
     const { code } = await gateway.end();
     expect(await rented).toBe('cut');
     expect(code).toBe(0);
@@ -238,7 +238,7 @@ function bearer(key: string): { authorization: string } {
   return { authorization: `Bearer ${key}` };
 }
 
-/** Keeps others from what the statement locks. */
+/** Blocks others from what the statement locks. */
 async function hold(url: string, statement: string) {
   const holder = await connect(url);
   await holder.query('begin');

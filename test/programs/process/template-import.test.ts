@@ -25,7 +25,7 @@ describe('admin template import', () => {
   }
   const load = (path: string, ...more: string[]) => admin(['template', 'import', path, ...more], env);
 
-  /** What the machine is told to run for a rental with this template. */
+  /** The document of the machine for a rental with this template. */
   async function deployed(template: string) {
     // The machine is offered once its first heartbeat is written, within a second.
     const rented = await vi.waitFor(
@@ -63,7 +63,7 @@ describe('admin template import', () => {
     await cleanUp();
   });
 
-  it('creates one, and a deploy carries it whole to the machine', async () => {
+  it('creates one, and a deploy passes it completely to the machine', async () => {
     const before = await templates();
     const path = file(`${HEADER}\n${SERVE}\n`);
     expect((await load(path, '--dry-run')).code).toBe(0);
@@ -87,14 +87,14 @@ describe('admin template import', () => {
     await gone(id);
   });
 
-  it('is the operator’s word for its own image alone: of any other the machine hears that a renter chose it', async () => {
+  it('vouches only for its own image; any other is marked as the renter’s', async () => {
     const { desired, id } = await deployed('registry.test/serve:2');
     expect(desired).toMatchObject({ image: 'registry.test/serve:2' });
     expect(desired).not.toHaveProperty('fromTemplate');
     await gone(id);
   });
 
-  it('updates by slug, of what is deployed from then on', async () => {
+  it('updates by slug for later deploys', async () => {
     const { id: old } = await deployed('serve');
     const before = await templates();
     const row = {
@@ -111,7 +111,7 @@ describe('admin template import', () => {
     expect(after.filter(({ slug }) => slug !== 'serve' && slug !== 'other')).toEqual(
       before.filter(({ slug }) => slug !== 'serve'),
     );
-    // The stop brings a new document: what runs keeps what it was deployed with.
+    // The stop brings a new document: a running instance keeps what it was deployed with.
     await renter.rest('POST', `/instances/${old}/actions`, { action: 'stop' });
     const [kept] = (await agent.desired()).instances;
     expect(kept).toMatchObject({ id: old, image: 'registry.test/serve:1', ports: [8080, 22] });
@@ -122,7 +122,7 @@ describe('admin template import', () => {
     await gone(id);
   });
 
-  it('takes what a form is made from: titles, named ports, variables; defaults are its environment', async () => {
+  it('accepts a form’s titles, named ports and variables; defaults are its env', async () => {
     const header = 'slug,image,description,title,category,picture,vram_gb,ports,path,variables';
     const variables = [
       { name: 'MODEL', description: '<b>Which</b> \u202emodel', default: 'a/b', required: true },
@@ -153,7 +153,7 @@ describe('admin template import', () => {
     expect((await templates()).find((each) => each.slug === 'form')).toEqual(stored);
   });
 
-  it('takes the catalogue’s own file, by which an older installation gets its forms', async () => {
+  it('accepts the catalogue’s own file, which adds forms to older installations', async () => {
     const before = await templates();
     await query(env.DATABASE_URL!, `update template set title = '', variables = '[]' where slug = 'vllm'`);
     const { stdout } = await load(join(PACKAGE_ROOT, 'prisma/seed/templates.csv'), '--json');
@@ -161,7 +161,7 @@ describe('admin template import', () => {
     expect(await templates()).toEqual(before);
   });
 
-  it('tells what is wrong with a form, all at once', async () => {
+  it('reports all faults of a form together', async () => {
     const good = { slug: 'a', image: 'registry.test/a:1', description: 'One' };
     const faulty: [string, object][] = [
       ['image', { image: 'registry.test/a' }],
@@ -198,7 +198,7 @@ describe('admin template import', () => {
     );
   });
 
-  it('takes all or none: each faulty row is told by its line, and nothing changes', async () => {
+  it('imports all or none: each faulty row is reported by line', async () => {
     const before = await templates();
     const rows = [
       'good,registry.test/good:1,A good one,,,',

@@ -3,7 +3,7 @@ import { refusalOf } from '../../../src/access/tunnels.js';
 
 const FULL = 'too many tunnels are open; try again later';
 
-it('two instances with many tunnels take none of the 64 that each neighbour on the host is sure of', () => {
+it('two instances with many tunnels leave each neighbour its guaranteed 64', () => {
   expect(refusalOf({ ofInstance: 255, ofHost: 511, ofProcess: 511 })).toBeNull();
   expect(refusalOf({ ofInstance: 256, ofHost: 256, ofProcess: 256 })).toBe('an instance has at most 256 open tunnels');
   expect(refusalOf({ ofInstance: 64, ofHost: 512, ofProcess: 512 })).toBe(FULL);

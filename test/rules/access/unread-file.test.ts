@@ -8,7 +8,7 @@ import { filesOf } from '../../../src/access/files/instance-files.js';
 import type { Tunnels } from '../../../src/access/tunnels.js';
 import type { ExecTarget } from '../../../src/agent/tunnel-protocol.js';
 
-it('of whoever is gone before the first byte its command ends too', async () => {
+it('ends the command of a client that disconnects before the first byte', async () => {
   const open = () => new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
   const tunnel = Object.assign(open(), { stderr: open() });
   tunnel.push('5\nhello');
@@ -19,7 +19,10 @@ it('of whoever is gone before the first byte its command ends too', async () => 
   await expect.poll(() => tunnel.destroyed, { timeout: 5_000 }).toBe(true);
 });
 
-/** Runs the command of a tunnel here. Its line is lost as the agent loses it: the command is hung up, its input stays open. */
+/**
+ * Runs a tunnel's command locally. Its connection is lost as the agent would lose it: the command is hung up, but its
+ * input stays open.
+ */
 function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
   const child = spawn(argv![0]!, argv!.slice(1), { env: { ...process.env, ...env }, detached: true });
   const tunnel = new Duplex({
@@ -34,7 +37,7 @@ function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
   return Object.assign(tunnel, { stderr: child.stderr });
 }
 
-it('of an upload whose line is lost nothing stays', async () => {
+it('leaves nothing of an upload whose connection is lost', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'upload-'));
   const tunnels = { open: async (wanted: { target: ExecTarget }) => openHere(wanted) } as unknown as Tunnels;
   const gone = new AbortController();

@@ -15,12 +15,12 @@ function container(nodes: string[], requested: string[] = []): ContainerDetail {
   return { ...rest, instanceId: 'i-00000001', machineId: 'm-test', devices: { nodes, requested } };
 }
 
-describe('GPUs of a driver that says what a test has it say', () => {
+describe('GPUs of a driver with scripted output', () => {
   let dir: string;
   let path: string | undefined;
   let access: GpuAccess;
 
-  /** Null: it fails, as it does where a GPU has fallen off the bus. */
+  /** Null: it fails, as it does for a GPU that has fallen off the bus. */
   function says(uuids: readonly string[] | null): void {
     const lines = (uuids ?? []).map((uuid, index) => `echo "${index}, ${uuid}, NVIDIA L4, 23034, 4, 580.1"`);
     const script = ['#!/bin/sh', ...lines, `exit ${uuids === null ? 15 : 0}`].join('\n');
@@ -39,7 +39,7 @@ describe('GPUs of a driver that says what a test has it say', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('are given by UUID, and by their numbers only to a document that names none', async () => {
+  it('are assigned by UUID, and by number only if the document names none', async () => {
     expect(access.found).toEqual([A, B, C]);
     expect(await access.grant({ gpus: 2, gpuUuids: [C, A] })).toEqual({ kind: 'nvidia', uuids: [C, A] });
     expect(await access.grant({ gpus: 2 })).toEqual({ kind: 'nvidia', uuids: [A, B] });
@@ -48,9 +48,9 @@ describe('GPUs of a driver that says what a test has it say', () => {
     expect(access.given(container([], [C]))).toEqual([C]);
   });
 
-  it('are looked for again before one counts as missing, which is named', async () => {
+  it('are looked up again before one is reported missing', async () => {
     says([C, A]);
-    // As it was found before; nobody wanted what is gone.
+    // Found as before; the missing one is not needed.
     expect(access.found).toEqual([A, B, C]);
     const missing = access.grant({ gpus: 2, gpuUuids: [A, 'GPU-d'] });
     await expect(missing).rejects.toThrow('1 of 2 GPUs are missing on this host: GPU-d');
@@ -61,7 +61,7 @@ describe('GPUs of a driver that says what a test has it say', () => {
     expect(await access.grant({ gpus: 1, gpuUuids: [B] })).toEqual({ kind: 'nvidia', uuids: [B] });
   });
 
-  it('are gone only where the driver is silent twice', async () => {
+  it('are missing only if the driver fails twice', async () => {
     says(null);
     expect([await access.look(), access.found]).toEqual([false, [A, B, C]]);
     says([A, B]);
@@ -72,7 +72,7 @@ describe('GPUs of a driver that says what a test has it say', () => {
     expect(unknown.found).toBeNull();
   });
 
-  it('a container has exactly its own, by the engine’s configuration of it', () => {
+  it('gives a container exactly its own GPUs, by the engine’s configuration', () => {
     const wrong = (nodes: string[], ...gpuUuids: string[]) =>
       wrongGpus(access, { gpus: gpuUuids.length, gpuUuids }, container(nodes));
     expect(wrong(['/dev/nvidia2', '/dev/nvidiactl', '/dev/nvidia0'], A, C)).toBeNull();
@@ -83,28 +83,28 @@ describe('GPUs of a driver that says what a test has it say', () => {
     expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that are not its own');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that are not its own');
     expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that are not its own');
-    // Of a document that names none only the number is known.
+    // A document without UUIDs specifies only numbers.
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1', '/dev/nvidia2']))).toBeNull();
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
   });
 
-  it('a container keeps running without one that the host has lost, and with no other in its place', async () => {
+  it('keeps a container running without a lost GPU and without a replacement', async () => {
     says([A, C]);
     await access.look();
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
-    // Numbers have moved up, and only its device is left of the one that is gone.
+    // Numbers have moved up, and only the device of the missing one remains.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
     expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that are not its own');
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 
-  it('knows devices of CDI by UUID, and those of earlier agents by number', () => {
+  it('identifies CDI devices by UUID, and those of earlier agents by number', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
     expect(access.given(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });
 });
 
-it('simulated GPUs are given by UUID too, as devices with their numbers', async () => {
+it('simulated GPUs are assigned by UUID too, as numbered devices', async () => {
   const pretended = { count: 3, name: 'NVIDIA L4', vramMb: 23_034, uuids: [A, B] as string[] };
   const access = await openGpuAccess(pretended, docker(), log);
   expect(access.found).toEqual([A, B, 'GPU-pretended-2']);

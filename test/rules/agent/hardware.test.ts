@@ -4,8 +4,8 @@ import { readCuda, readGpus, readNvlink } from '../../../src/agent/gpus/nvidia-s
 import { describe as wordsOf } from '../../../src/agent/join.js';
 import type { Hardware } from '../../../src/agent/protocol.js';
 
-describe('what nvidia-smi prints', () => {
-  it('is read for each GPU', () => {
+describe('the output of nvidia-smi', () => {
+  it('is parsed for each GPU', () => {
     const csv = [
       '0, GPU-5c6d9b1e-0000-0000-0000-000000000000, NVIDIA H100 80GB HBM3, 81559, 5, 580.159.04',
       '1, GPU-5c6d9b1e-0000-0000-0000-000000000001, NVIDIA H100 80GB HBM3, 81559, [N/A], 580.159.04',
@@ -19,14 +19,14 @@ describe('what nvidia-smi prints', () => {
     ]);
   });
 
-  it('is no GPU when it is an error', () => {
+  it('yields no GPU if it is an error', () => {
     const told = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver, check that it runs.\n";
     expect(readGpus(told)).toEqual({ gpus: [], driver: null });
     expect(readCuda(told)).toBeNull();
     expect(readNvlink(told)).toBe(false);
   });
 
-  it('finds the newest CUDA', () => {
+  it('yields the newest CUDA version', () => {
     const text =
       'Timestamp                                 : Sun Nov 22 2026\nDriver Version                            : 580.159.04\nCUDA Version                              : 13.0\n';
     expect(readCuda(text)).toBe('13.0');
@@ -45,7 +45,7 @@ describe('what nvidia-smi prints', () => {
 });
 
 describe('the progress of a pull', () => {
-  it('adds up layers, and never goes back', () => {
+  it('adds up layers and never decreases', () => {
     const counter = new PullCounter();
     const down = (id: string, current: number, total: number) =>
       counter.add({ id, status: 'Downloading', progressDetail: { current, total } });
@@ -60,7 +60,7 @@ describe('the progress of a pull', () => {
   });
 });
 
-describe('what a host is told when it joins', () => {
+describe('the notes for a joining host', () => {
   const hardware: Hardware = {
     hostname: 'host',
     cpu: 'CPU',
@@ -77,7 +77,7 @@ describe('what a host is told when it joins', () => {
   };
   const LITTLE = 'the gateway offers no machine with less than 50 GB';
 
-  it('is that it has too little disk to be offered', () => {
+  it('say that it has too little disk to be offered', () => {
     expect(wordsOf({ ...hardware, diskGb: 49 })).toContain(LITTLE);
     expect(wordsOf(hardware)).not.toContain(LITTLE);
   });

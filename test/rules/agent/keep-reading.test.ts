@@ -7,13 +7,13 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { keepReading } from '../../../src/agent/engine/keep-reading.js';
 
-it('what an engine has sent is read to its end after it has closed without reading its input', async () => {
+it('reads all output of an engine that closed without reading its input', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'keep-reading-'));
   const path = join(folder, 'socket');
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.pause();
-    // What it has not read makes the system reset the connection.
+    // Unread input makes the system reset the connection.
     socket.write('words', () => setTimeout(() => socket.destroy(), 50));
   }).listen(path);
   await once(server, 'listening');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Limiter } from '../../../src/agent/limiter.js';
 
-/** A job that ends when it is told to. */
+/** A job that ends on demand. */
 function job(begun: string[], name: string) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ function job(begun: string[], name: string) {
   return { run, end };
 }
 
-it('runs so many at once, and the others in the order they came', async () => {
+it('runs a limited number concurrently, and the others in order of arrival', async () => {
   const [limiter, begun] = [new Limiter(2), [] as string[]];
   const jobs = ['a', 'b', 'c', 'd'].map((name) => job(begun, name));
   const done = jobs.map(({ run }) => limiter.run(run));
@@ -28,7 +28,7 @@ it('runs so many at once, and the others in the order they came', async () => {
   expect(begun).toEqual(['a', 'b', 'c', 'd']);
   for (const { end } of jobs) end();
   await Promise.all(done);
-  // Both places are free again.
+  // Both slots are free again.
   const more = ['e', 'f', 'g'].map((name) => job(begun, name));
   const last = more.map(({ run }) => limiter.run(run));
   expect(begun.slice(4)).toEqual(['e', 'f']);
@@ -36,7 +36,7 @@ it('runs so many at once, and the others in the order they came', async () => {
   expect(await Promise.all(last)).toEqual(['e', 'f', 'g']);
 });
 
-it('leaves out what was given up before its turn, and goes on after a failure', async () => {
+it('skips jobs cancelled before their turn, and continues after a failure', async () => {
   const [limiter, begun] = [new Limiter(1), [] as string[]];
   const first = job(begun, 'first');
   const [early, late] = [AbortSignal.abort(), new AbortController()];
@@ -55,7 +55,7 @@ it('leaves out what was given up before its turn, and goes on after a failure', 
   expect([await next, begun]).toEqual(['next', ['first']]);
 });
 
-it('lends a place for so long: what takes longer goes on beside the next', async () => {
+it('lends a slot for a limited time; longer jobs run next to the next one', async () => {
   const [limiter, begun] = [new Limiter(1, 10), [] as string[]];
   const [long, next, last] = ['long', 'next', 'last'].map((name) => job(begun, name)) as [Job, Job, Job];
   const done = [long, next].map(({ run }) => limiter.run(run));
@@ -63,7 +63,7 @@ it('lends a place for so long: what takes longer goes on beside the next', async
   long.end();
   next.end();
   expect(await Promise.all(done)).toEqual(['long', 'next']);
-  // The place that was given back early is not given back twice.
+  // The slot released early is not released twice.
   const strict = new Limiter(1, 60_000);
   const more = [last, job(begun, 'waits')].map(({ run }) => strict.run(run));
   expect(begun.slice(2)).toEqual(['last']);

@@ -8,8 +8,8 @@ import { seen } from '../../support/agent.js';
 const UUID = 'GPU-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10';
 const ID = 'i-00000001';
 
-describe('what nvidia-smi says of load', () => {
-  it('is read as numbers with units of their own', () => {
+describe('the load in the output of nvidia-smi', () => {
+  it('is parsed as numbers with their units', () => {
     expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980, 2\n`)).toEqual([
       {
         uuid: UUID,
@@ -25,7 +25,7 @@ describe('what nvidia-smi says of load', () => {
   });
 
   it.each(['[N/A]', '[Not Supported]', 'ERR!', '101', '-1', '', '5 %', '1e1', 'nan', '[Unknown Error]'])(
-    'is not known where it says %o',
+    'is unknown for %o',
     (text) => {
       expect(parseGpuLoads(`${UUID}, ${text}, 1, 2, 3, 4, 5, 6`)).toMatchObject([
         { busyPercent: null, memoryUsedMb: 1 },
@@ -33,9 +33,9 @@ describe('what nvidia-smi says of load', () => {
     },
   );
 
-  it('is read of what drivers really say', () => {
+  it('is parsed from real drivers’ output', () => {
     const other = UUID.replace('5', '6');
-    // Parts of a GPU (MIG) in a container and outside; a consumer card without ECC; a card that fell ill; an old driver.
+    // Parts of a GPU (MIG) in a container and outside; a consumer card without ECC; a faulty card; an old driver.
     const lines = [
       `${UUID}, [N/A], [Insufficient Permissions], [Insufficient Permissions], 87.04, 33, 1410, 0`,
       `${UUID}, [N/A], 36537, 81920, 87.12, 33, 1410, 0`,
@@ -64,22 +64,22 @@ describe('what nvidia-smi says of load', () => {
     'Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.161\n',
     'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.\n\n',
     'WARNING: infoROM is corrupted at gpu 0000:0B:00.0\n',
-    // Of a decimal comma nobody knows which cell it belongs to.
+    // With a decimal comma, the cell boundaries are ambiguous.
     `${UUID}, 97, 1523, 81559, 699,87, 61, 1980, 2\n`,
     `${UUID}; 97; 1523; 81559; 699,87; 61; 1980; 2\n`,
     'MIG-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10, 1, 2, 3, 4, 5, 6, 7\n',
     '[Unknown Error], 1, 2, 3, 4, 5, 6, 7\n',
     'GPU-, 1, 2, 3, 4, 5, 6, 7\n',
     `${UUID}${'0'.repeat(100_000)}, 1, 2, 3, 4, 5, 6, 7`,
-  ])('is nothing where it says %j', (text) => {
+  ])('is ignored for %j', (text) => {
     expect(parseGpuLoads(text)).toEqual([]);
     expect(parseGpuProcesses(text)).toEqual(new Map());
   });
 
-  it('counts processes of what drivers really say of them', () => {
+  it('counts processes in real drivers’ output', () => {
     const lines = [
       `${UUID}, 4711`,
-      // Of another part of the same GPU.
+      // In another part of the same GPU.
       `${UUID}, 4711`,
       `${UUID}, [Insufficient Permissions]`,
       `${UUID}, [Not Found]\r`,
@@ -90,12 +90,12 @@ describe('what nvidia-smi says of load', () => {
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
   });
 
-  it('is nothing where a line has another form', () => {
+  it('ignores lines of another form', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
   });
 
-  it('names each process once for each GPU on which it computes', () => {
+  it('names each process once per GPU it computes on', () => {
     const other = UUID.replace('5', '6');
     const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(
@@ -111,12 +111,12 @@ describe('what nvidia-smi says of load', () => {
 describe('whether GPUs are busy', () => {
   const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
 
-  it('is so above 5 %, of one of them', () => {
+  it('is true if one is above 5 %', () => {
     expect(busyOf(gpus(5))).toBe(false);
     expect(busyOf(gpus(0, 6))).toBe(true);
   });
 
-  it('is not known where one is missing or does not say, unless another is busy', () => {
+  it('is unknown if one is missing or silent, unless another is busy', () => {
     expect(busyOf([...gpus(0), null])).toBe(null);
     expect(busyOf(gpus(null, 0))).toBe(null);
     expect(busyOf(gpus(null, 50))).toBe(true);
@@ -126,14 +126,14 @@ describe('whether GPUs are busy', () => {
 });
 
 describe('a line of /proc/PID/stat', () => {
-  it('is read after its name, whatever that holds', () => {
+  it('is parsed after the process name, whatever that contains', () => {
     const rest = 'S 41 1 1 0 -1 4194560 1 2 3 4 150 25 10 15 20 0 1 0 100';
     expect(readStat(`42 (a) b (c) ${rest}`)).toEqual({ parent: 41, ticks: 200, begunAt: 100 });
     expect(readStat('')).toBe(null);
   });
 });
 
-describe('the watch of load', () => {
+describe('the load watch', () => {
   const instance: UpInstance = {
     id: ID,
     start: 1,
@@ -148,7 +148,7 @@ describe('the watch of load', () => {
   const busy = (watch: LoadWatch) => watch.withLoad(observed).instances[0]!.busy;
   const processors = (used: number | null, up = instance) => [{ instance: up, processors: used, gpus: [] }];
 
-  it('keeps what was busy until a report of it has arrived', () => {
+  it('keeps a busy state until a report of it has arrived', () => {
     const watch = watchOf(instance);
     watch.note(processors(null));
     expect(busy(watch)).toBeUndefined();
@@ -162,7 +162,7 @@ describe('the watch of load', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('asks real GPUs and not the processors, where there are real ones', () => {
+  it('reads real GPUs rather than the processors, if there are any', () => {
     const watch = watchOf(instance, false);
     const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
     watch.note([{ instance, processors: 0, gpus: gpu }]);
@@ -172,7 +172,7 @@ describe('the watch of load', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('says false of a command that has ended, and nothing of one that nobody asks about or of another start', () => {
+  it('reports false for an ended command, and nothing for other starts', () => {
     const exited = { ...instance, hasExited: true };
     const ended = watchOf(exited);
     ended.note(processors(null, exited));

@@ -19,7 +19,7 @@ import { until } from '../../support/until.js';
 const HALF_A_MINUTE_MS = 30_000;
 const LOOKED_MS = 100;
 
-it('an agent looks for its GPUs every five minutes, sooner where the driver is silent, and reports what it finds', async () => {
+it('looks for GPUs every five minutes, sooner if the driver is silent', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
   const gateway = await ScriptedGateway.open();
   onTestFinished(async () => {
@@ -58,7 +58,7 @@ it('an agent looks for its GPUs every five minutes, sooner where the driver is s
     pretended: true,
     registries: new Registries([]),
     ownImages: new Set(),
-    // The longest of its pauses, which are those between two looks, are over soon.
+    // The longest pauses, between two looks, are shortened.
     clock: {
       now: hostClock.now,
       sleep: (ms, signal) => {

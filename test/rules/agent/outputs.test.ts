@@ -9,7 +9,7 @@ const textOf = (stream: PassThrough) => String(stream.read() ?? '');
 const written = (stream: Writable, chunk: Buffer | string) =>
   new Promise<void>((resolve) => stream.write(Buffer.from(chunk), () => resolve()));
 
-/** As engines frame an output: its stream, three zeros, its length, its bytes. */
+/** Frames an output as engines do: stream, three zeros, length, bytes. */
 function piece(stream: number, text: string): Buffer {
   const head = Buffer.alloc(8);
   head[0] = stream;
@@ -20,14 +20,14 @@ function piece(stream: number, text: string): Buffer {
 describe('the two outputs of a command', () => {
   const both = Buffer.concat([piece(1, 'out'), piece(2, 'error'), piece(1, ''), piece(1, 'more')]);
 
-  it.each([1, 2, 3, 7, 8, 9, 100])('are parted, in chunks of %i bytes', async (size) => {
+  it.each([1, 2, 3, 7, 8, 9, 100])('are split, in chunks of %i bytes', async (size) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const demux = new Demux(stdout, stderr);
     for (let at = 0; at < both.length; at += size) await written(demux, both.subarray(at, at + size));
     expect([textOf(stdout), textOf(stderr)]).toEqual(['outmore', 'error']);
   });
 
-  it('wait for the slow one, or until it is closed', async () => {
+  it('wait for a slow reader until it is closed', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough({ highWaterMark: 4 })];
     const demux = new Demux(stdout, stderr);
     let isWritten = false;
@@ -66,7 +66,7 @@ it.each([1, 5, 100])('a line that an engine hands out in pieces is whole, in chu
 const marks = (letter: string) => ({ whole: letter, unfinished: `${letter}?` });
 
 describe('marked lines', () => {
-  it('share a stream, whole', async () => {
+  it('share a stream without being split', async () => {
     const target = new PassThrough();
     const [out, error] = [markedLines(target, marks('1'), false), markedLines(target, marks('2'), false)];
     await written(out, 'T b');
@@ -107,7 +107,7 @@ describe('marked lines', () => {
     }
   });
 
-  it('are cut at 64 kB, and what follows is whole again', async () => {
+  it('are cut at 64 kB, after which lines are complete again', async () => {
     const target = new PassThrough({ highWaterMark: 1_000_000 });
     const out = markedLines(target, marks('1'), false);
     await written(out, `T ${'x'.repeat(65_530)}`);
@@ -118,7 +118,7 @@ describe('marked lines', () => {
     expect(target.read()).toBeNull();
   });
 
-  it('wait for a slow stream, and not for one that is closed', async () => {
+  it('wait for a slow stream, but not for a closed one', async () => {
     const target = new PassThrough({ highWaterMark: 2 });
     const out = markedLines(target, marks('1'), false);
     let isWritten = false;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PullPace } from '../../../src/agent/pull-pace.js';
 
 const MB = 1_000_000;
-/** A pull that begins at 0 and is looked at each second; the second in which it is given up, and why. */
+/** A pull that begins at 0 and is checked every second; the second in which it is cancelled, and why. */
 function givenUp(bytesAt: (second: number) => [pulled: number, total: number], kbPerSecond = 100, seconds = 1_200) {
   const pace = new PullPace({ seconds, kbPerSecond }, 0);
   for (let second = 1; second <= 2_000; second += 1) {
@@ -15,7 +15,7 @@ function givenUp(bytesAt: (second: number) => [pulled: number, total: number], k
 }
 
 describe('the pace of a pull', () => {
-  it('ends one that trickles within a minute, however it begins', () => {
+  it('cancels a trickling pull within one minute, however it begins', () => {
     const slow = 'the image comes slower than 100 kB a second';
     expect(givenUp(() => [0, 0])).toEqual([60, slow]);
     expect(givenUp((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
@@ -23,14 +23,14 @@ describe('the pace of a pull', () => {
     expect(givenUp((second) => [Math.min(second, 90) * MB, 500 * MB])).toEqual([180, slow]);
   });
 
-  it('leaves one alone that is just fast enough, or is being unpacked, until its time is over', () => {
+  it('leaves a fast enough or unpacking pull alone until its deadline', () => {
     const late = 'the image was not pulled within 1200 s';
     expect(givenUp((second) => [second * 100_000, 10_000 * MB])).toEqual([1_200, late]);
     expect(givenUp((second) => [Math.min(second, 30) * MB, 30 * MB])).toEqual([1_200, late]);
     expect(givenUp(() => [0, 0], 0)).toEqual([1_200, late]);
   });
 
-  it('gives all tries of a start one deadline', () => {
+  it('gives all attempts of a start one deadline', () => {
     const pace = new PullPace({ seconds: 100, kbPerSecond: 100 }, 0);
     pace.note({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
     expect(pace.fault(50_000)).toBeNull();

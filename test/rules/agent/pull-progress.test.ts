@@ -7,7 +7,7 @@ const downloading = (id: string, current: number, total?: number): PullLine => (
   progressDetail: { current, ...(total !== undefined && { total }) },
 });
 
-/** What is pulled after these lines. */
+/** Returns the bytes pulled after these lines. */
 function pulledBy(...lines: PullLine[]) {
   const counter = new PullCounter();
   for (const line of lines) counter.add(line);
@@ -15,14 +15,14 @@ function pulledBy(...lines: PullLine[]) {
 }
 
 describe('the progress of a pull', () => {
-  it('is the sum of the layers that are downloaded', () => {
+  it('is the sum of the downloaded layers', () => {
     expect(pulledBy(downloading('a', 10, 100), downloading('b', 5, 50), downloading('a', 40, 100))).toEqual({
       pulledBytes: 45,
       totalBytes: 150,
     });
   });
 
-  it('never goes back, and a layer is at least as large as what came of it', () => {
+  it('never decreases, and a layer is at least as large as its bytes', () => {
     expect(pulledBy(downloading('a', 40, 100), downloading('a', 10, 100))).toEqual({
       pulledBytes: 40,
       totalBytes: 100,
@@ -30,13 +30,13 @@ describe('the progress of a pull', () => {
     expect(pulledBy(downloading('a', 40))).toEqual({ pulledBytes: 40, totalBytes: 40 });
   });
 
-  it('counts a layer in full once it is complete', () => {
+  it('counts a complete layer in full', () => {
     expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Download complete' })).toEqual({
       pulledBytes: 100,
       totalBytes: 100,
     });
     expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Extracting' }).pulledBytes).toBe(40);
-    // One that was there already.
+    // One that existed already.
     expect(pulledBy({ id: 'b', status: 'Download complete' })).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
@@ -49,7 +49,7 @@ describe('the progress of a pull', () => {
     expect(pulledBy(line)).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
-  it('counts a thousand layers at most, and goes on with those', () => {
+  it('counts at most a thousand layers, and continues with those', () => {
     const many = Array.from({ length: 1_005 }, (_, index) => downloading(`layer-${index}`, 1, 2));
     expect(pulledBy(...many)).toEqual({ pulledBytes: 1_000, totalBytes: 2_000 });
     expect(pulledBy(...many, downloading('layer-0', 2, 2)).pulledBytes).toBe(1_001);

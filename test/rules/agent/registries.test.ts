@@ -19,7 +19,7 @@ describe('the name of an image', () => {
     // A host without a dot: Docker takes capitals for one.
     ['Backup/a', 'backup', 'backup/a:latest'],
     ['127.1:80/a', '127.1:80', '127.1:80/a:latest'],
-    // Ids of images on the host: as names of Docker Hub they lead to none.
+    // Ids of images on the host: as names of Docker Hub they don't exist.
     ['sha256:0123456789ab', 'docker.io', 'docker.io/library/sha256:0123456789ab'],
     ['0123456789ab', 'docker.io', 'docker.io/library/0123456789ab:latest'],
   ])('%s', (image, registry, reference) => {
@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(isInside(address)).toBe(true);
   });
 
-  it('of this host is inside, whichever it is', () => {
+  it('of this host is internal, whichever it is', () => {
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     expect(own.filter(({ address }) => !isInside(address))).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('a registry', () => {
     new Registries(['Registry.internal:5000', '127.0.0.1:5000'], resolve).check(readImageName(image)!);
 
   it.each(['nginx', 'ghcr.io/a/b', 'ghcr.io:8443/a', 'registry.INTERNAL:5000/a', '127.0.0.1:5000/a', '1.1.1.1/a'])(
-    'may be pulled from: %s',
+    'may be used: %s',
     async (image) => {
       await check(image);
     },
@@ -106,7 +106,7 @@ describe('a registry', () => {
     'inside.example/a',
     'both.example/a',
     'registry.internal/a',
-  ])('is refused, by each of its addresses: %s', async (image) => {
+  ])('is refused by any of its addresses: %s', async (image) => {
     names.localhost = ['::1', '127.0.0.1'];
     names['registry.internal'] = ['192.168.7.7'];
     const { registry } = readImageName(image)!;
@@ -121,7 +121,7 @@ describe('a registry', () => {
     });
   });
 
-  it('is looked up without its port, and Docker Hub not at all', async () => {
+  it('is resolved without its port, and Docker Hub not at all', async () => {
     const asked: string[] = [];
     const registries = new Registries([], async (host) => {
       asked.push(host);
@@ -134,18 +134,18 @@ describe('a registry', () => {
     expect(asked).toEqual(['ghcr.io']);
   });
 
-  it('of no address is refused, and the resolver’s words stay here', async () => {
+  it('without an address is refused without the resolver’s message', async () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
       message: 'the registry nowhere.example is not found',
       words: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
-    // The resolver itself has no answer: the registry may be there.
+    // The resolver itself fails to respond: the registry may exist.
     await expect(check('later.example/a')).rejects.toMatchObject({ unreachable: false });
   });
 
-  it('by a number is the address that the resolver makes of it', async () => {
+  it('given as a number has the address the resolver derives from it', async () => {
     const system = new Registries([]);
     for (const image of ['2130706433:80/a', '127.1/a', '0x7f.1/a']) {
       await expect(system.check(readImageName(image)!)).rejects.toMatchObject({ final: true });
@@ -175,7 +175,7 @@ describe('the reason of a failed pull', () => {
     expect(pullFault(words, false)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
   });
 
-  it('is the login where there is one and the registry denies', () => {
+  it('is the login if there is one and the registry denies access', () => {
     const words = "pull access denied for a, repository does not exist or may require 'docker login'";
     expect(pullFault(words, true).message).not.toBe(pullFault(words, false).message);
     const other = 'manifest for a/b:c not found: manifest unknown';

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Engine, PullProgress, RegistryLogin } from '../../../src/agent/engine/engine.js';
 import { SharedPulls } from '../../../src/agent/shared-pulls.js';
 
-/** Pulls that end when they are told to. */
+/** Pulls that end on demand. */
 interface EnginePull {
   image: string;
   login: RegistryLogin | null;
@@ -26,7 +26,7 @@ beforeEach(() => {
   pulls = new SharedPulls({ pull } as Partial<Engine> as Engine, 2);
 });
 
-/** Somebody who wants an image. */
+/** A client that wants an image. */
 function want(
   reference: string,
   { login = null, check = null }: { login?: RegistryLogin | null; check?: (() => Promise<void>) | null } = {},
@@ -44,7 +44,7 @@ function want(
   return { heard, ended, leave: () => leaving.abort() };
 }
 
-it('pulls an image once for all that want it at the same time, and tells each of its progress', async () => {
+it('pulls an image once for concurrent clients and reports progress to each', async () => {
   const first = want('busybox');
   await expect.poll(() => begun.length).toBe(1);
   begun[0]!.progress(30);
@@ -57,14 +57,14 @@ it('pulls an image once for all that want it at the same time, and tells each of
     ['begun', 30, 60],
   ]);
   expect(begun).toHaveLength(1);
-  // The registry may have another by now.
+  // The registry may have a newer one by now.
   const later = want('busybox');
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.end(new Error('no such image'));
   expect(await later.ended).toBe('no such image');
 });
 
-it('shares neither with another login nor with what the operator chose', async () => {
+it('shares pulls neither with another login nor with the operator’s images', async () => {
   const login = (username: string) => ({ registry: 'registry.example', username, password: 'hush' });
   let checked = 0;
   const check = async () => {
@@ -82,13 +82,13 @@ it('shares neither with another login nor with what the operator chose', async (
   expect(checked).toBe(1);
 });
 
-it('asks no registry that may not be asked', async () => {
+it('sends no request to a forbidden registry', async () => {
   const check = () => Promise.reject(new Error('its address is not public'));
   expect(await want('10.0.0.1/a', { check }).ended).toBe('its address is not public');
   expect(begun).toEqual([]);
 });
 
-it('goes on while somebody waits, and ends with the last', async () => {
+it('continues while a client waits, and ends with the last one', async () => {
   const [first, second] = [want('large'), want('large')];
   await expect.poll(() => begun.length).toBe(1);
   first.leave();
@@ -97,14 +97,14 @@ it('goes on while somebody waits, and ends with the last', async () => {
   second.leave();
   await second.ended;
   expect(begun[0]!.signal.aborted).toBe(true);
-  // One that wants it at that moment does not get the end of that pull.
+  // A client that arrives at that moment does not get the end of that pull.
   const third = want('large');
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.end();
   expect(await third.ended).toBe('pulled');
 });
 
-it('pulls two images at once, and begins none that nobody waits for any more', async () => {
+it('pulls two images concurrently, and none without a waiting client', async () => {
   const wants = ['a', 'a', 'b', 'c', 'd'].map((name) => want(name));
   await expect.poll(() => begun.map(({ image }) => image)).toEqual(['a', 'b']);
   expect(wants[3]!.heard).toEqual([]);

@@ -9,7 +9,7 @@ const ID = 'i-00000001';
 let dir: string;
 let boot: string;
 let records: StartRecords;
-/** As the engine shows one that does not run. */
+/** A container that does not run, as the engine shows it. */
 const container = (startedAt: string, exitCode: number | null = 0) =>
   ({ instanceId: ID, startedAt, exitCode }) as ContainerDetail;
 
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a command has ended in the start that it was begun for, and in no other', async () => {
+test('a command has ended only in the start that it began for', async () => {
   expect(await records.hasEnded(container('t1'), 1)).toBe(false);
   await records.begin(ID, { start: 1, runBefore: null });
   expect(await records.hasEnded(container('', null), 1)).toBe(false);
@@ -31,7 +31,7 @@ test('a command has ended in the start that it was begun for, and in no other', 
   expect(await records.hasEnded(container('t2'), 2)).toBe(true);
 });
 
-test('one that its host or its agent took down has not ended; one that was seen to end before has', async () => {
+test('a command stopped by its host or agent has not ended, unless seen before', async () => {
   await records.begin(ID, { start: 1, runBefore: null });
   boot = 'second';
   expect(await records.hasEnded(container('t1', 255), 1)).toBe(false);

@@ -10,7 +10,7 @@ import { findProcessors, readCpuList } from '../../../src/agent/processors.js';
 const H100 = 'NVIDIA H100 80GB HBM3';
 const L4 = 'NVIDIA L4';
 
-/** As the driver prints it: names of the columns underlined, a network card among them, and its legend below. */
+/** The driver's output: underlined column names, a network card among them, and a legend below. */
 function matrix(rows: readonly string[], nodes: readonly string[]): string {
   const columns = [...rows.map((_, index) => `GPU${index}`), 'NIC0', 'CPU Affinity', 'NUMA Affinity', 'GPU NUMA ID'];
   const lines = rows.map((row, index) =>
@@ -29,7 +29,7 @@ function matrix(rows: readonly string[], nodes: readonly string[]): string {
   return [`\t\u001b[4m${columns.join('\t')}\u001b[0m`, ...lines, card, '', ...legend, ''].join('\n');
 }
 
-/** Rows from what two indexes have between them. */
+/** Rows of connections between two indexes. */
 function rowsOf(count: number, path: (one: number, other: number) => string): string[] {
   const indexes = Array.from({ length: count }, (_, index) => index);
   return indexes.map((one) => indexes.map((other) => (one === other ? 'X' : path(one, other))).join(' '));
@@ -41,7 +41,7 @@ const order = (gpus: readonly { index: number; name: string }[], text: string) =
   orderGpus(gpus, readTopology(text)).map(({ index }) => index);
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** Two sockets of 48 cores with two threads each; GPUs are connected by a switch, all alike. */
+/** Two sockets of 48 cores with two threads each; all GPUs are connected by a switch alike. */
 const FIRST_NODE = '0-47,96-143';
 const SECOND_NODE = '48-95,144-191';
 const switched = (nodes: readonly string[]) =>
@@ -52,19 +52,19 @@ const switched = (nodes: readonly string[]) =>
 const inOrder = [...Array<string>(4).fill(FIRST_NODE), ...Array<string>(4).fill(SECOND_NODE)];
 const alternating = range(0, 7).map((index) => (index % 2 === 0 ? FIRST_NODE : SECOND_NODE));
 
-it('reads what the driver prints of one GPU', () => {
+it('reads the driver’s output for one GPU', () => {
   const text =
     '\t\u001b[4mGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\u001b[0m\nGPU0\t X \t0-15\t0\t\tN/A\n\nLegend:\n';
   expect([...readTopology(text)]).toEqual([[0, { nearness: new Map([[0, 0]]), processors: range(0, 15) }]]);
 });
 
-it('GPUs that a switch connects stand by NUMA node, else as they are numbered', () => {
+it('orders GPUs on a switch by NUMA node, otherwise by number', () => {
   expect(order(eight, switched(inOrder))).toEqual(range(0, 7));
   expect(order(eight, switched(alternating))).toEqual([0, 2, 4, 6, 1, 3, 5, 7]);
 });
 
-it('without NVLink those of one PCIe bridge are pairs, and those of one NUMA node fours', () => {
-  // 0 and 5, 2 and 7, 1 and 4, 3 and 6 share a bridge; the first two pairs a NUMA node.
+it('without NVLink pairs GPUs by PCIe bridge, and fours by NUMA node', () => {
+  // 0 and 5, 2 and 7, 1 and 4, 3 and 6 share a bridge; the first two pairs share a NUMA node.
   const bridge = new Map(
     [0, 2, 1, 3].flatMap((one, pair) => [
       [one, pair],
@@ -78,7 +78,7 @@ it('without NVLink those of one PCIe bridge are pairs, and those of one NUMA nod
   expect(order(eight, matrix(rowsOf(8, path), nodes))).toEqual([0, 5, 2, 7, 1, 4, 3, 6]);
 });
 
-it('NVLink goes before everything else, and more links before fewer', () => {
+it('prefers NVLink to everything else, and more links to fewer', () => {
   const four = gpusOf(L4, L4, L4, L4);
   const nodes = [FIRST_NODE, FIRST_NODE, SECOND_NODE, SECOND_NODE];
   const bridged = (one: number, other: number) =>
@@ -88,14 +88,14 @@ it('NVLink goes before everything else, and more links before fewer', () => {
   expect(order(four, matrix(rowsOf(4, unequal), nodes))).toEqual([0, 3, 1, 2]);
 });
 
-it('GPUs of one model stand side by side, the odd one behind those that are nearer to each other', () => {
+it('puts GPUs of one model side by side, an odd one behind the closer ones', () => {
   const mixed = gpusOf(H100, L4, H100, L4, H100);
   expect(order(mixed, '')).toEqual([0, 2, 4, 1, 3]);
   const path = (one: number, other: number) => (one + other === 6 ? 'NV18' : 'SYS');
   expect(order(mixed, matrix(rowsOf(5, path), Array(5).fill(FIRST_NODE)))).toEqual([2, 4, 0, 1, 3]);
 });
 
-it('six are a four, and a two behind it', () => {
+it('splits six into a four followed by a two', () => {
   const node = (index: number) => (index < 2 || index === 5 ? 0 : 1);
   const path = (one: number, other: number) => (node(one) === node(other) ? 'NODE' : 'SYS');
   const nodes = range(0, 5).map((index) => (node(index) === 0 ? FIRST_NODE : SECOND_NODE));
@@ -113,9 +113,9 @@ it.each([
   expect(order(eight, text)).toEqual(range(0, 7));
 });
 
-it('each GPU has an equal share of processors, of its own NUMA node, with whole cores', () => {
+it('gives each GPU an equal share of its NUMA node’s processors, whole cores', () => {
   const topology = readTopology(switched(alternating));
-  // Threads of one core side by side, as the host's are found.
+  // Threads of one core side by side, as found on the host.
   const processors = range(0, 95).flatMap((core) => [core, core + 96]);
   const shares = shareProcessors([0, 2, 4, 6, 1, 3, 5, 7], processors, topology)!;
   expect(shares[0]).toEqual([...range(0, 11), ...range(96, 107)]);
@@ -123,7 +123,7 @@ it('each GPU has an equal share of processors, of its own NUMA node, with whole 
   expect(shares.flat().toSorted((a, b) => a - b)).toEqual(range(0, 191));
 });
 
-it('processors of another node make up for what a node lacks, and none is given twice', () => {
+it('fills a node’s missing processors from another, without duplicates', () => {
   // Three GPUs on one node, one on the other.
   const topology = readTopology(
     matrix(
@@ -139,7 +139,7 @@ it('processors of another node make up for what a node lacks, and none is given 
   ]);
 });
 
-it('every block has its share of the processors at least, however many there are', () => {
+it('gives every block at least its share of processors, however many exist', () => {
   for (let gpus = 1; gpus <= 8; gpus += 1) {
     for (let count = gpus; count <= 40; count += 1) {
       const shares = shareProcessors(range(0, gpus - 1), range(0, count - 1), new Map())!;
@@ -155,7 +155,7 @@ it('every block has its share of the processors at least, however many there are
   expect(shareProcessors(range(0, 7), range(0, 6), new Map())).toBeNull();
 });
 
-it('finds the processors that are online, those of one core side by side', async () => {
+it('finds the online processors, those of one core side by side', async () => {
   const dir = folderOf({ online: '0-2,4-7\n' });
   for (const core of [0, 1, 2, 3]) {
     for (const processor of [core, core + 4]) {
@@ -168,7 +168,7 @@ it('finds the processors that are online, those of one core side by side', async
   expect(readCpuList('3,0-1,9999,x,5-4,-1')).toEqual([0, 1, 3]);
 });
 
-it('reads the numbers of device nodes from the driver, whatever the order of its GPUs', async () => {
+it('reads device node numbers from the driver, in any order of GPUs', async () => {
   const dir = folderOf({});
   const told = [
     ['0000:01:00.0', 'GPU-a', '3'],
@@ -187,7 +187,7 @@ it('reads the numbers of device nodes from the driver, whatever the order of its
   expect((await readMinors(join(dir, 'none'))).size).toBe(0);
 });
 
-it('counts the blocks that could be sold, of each model by itself', () => {
+it('counts the blocks for sale, separately per model', () => {
   expect(describeBlocks(Array(8).fill(H100))).toBe('8 of 1, 4 of 2, 2 of 4, 1 of 8');
   expect(describeBlocks([H100, H100, H100, L4, L4])).toBe('5 of 1, 2 of 2, 1 of 3');
   expect(describeBlocks([])).toBe('');

@@ -13,12 +13,12 @@ const MODELS = '(?:account|instance|usageInterval|volumeInterval|ledgerEntry)';
 const RELATIONS = '(?:account|instances?|usageIntervals|intervals|volumes?|ledgerEntries)';
 const WRITES = '(?:create|update|upsert|delete)';
 
-/** A statement that names the table or has one put in; a call of Prisma; a nested write of Prisma. */
+/** A statement that names the table or inserts one; a call of Prisma; a nested write of Prisma. */
 const WRITE_TO_MONEY = [
   new RegExp(`\\b(?:insert\\s+into|update|delete\\s+from|truncate)\\s+(?:only\\s+)?"?${TABLES}\\b`, 'i'),
   /\b(?:insert\s+into|delete\s+from|truncate)\s+\$\{|\bupdate\s+\$\{[^}]*\}\s+set\b/i,
   new RegExp(`\\.${MODELS}\\s*\\.\\s*${WRITES}`),
-  // Of volumes others write what is stored and who has them, never what is billed.
+  // For volumes, others write what is stored and who holds them, but never what is billed.
   /\b(?:insert\s+into|delete\s+from)\s+"?volume"?\s/i,
   /\bupdate\s+"?volume"?\s+set\b(?:(?!\bwhere\b)[^;])*?\b(?:account_id|size_gb|gb_rate|created_at|deleted_at|delete_reason)\s*=/i,
   /\.volume\s*\.\s*(?:create|upsert|delete)/,
@@ -38,7 +38,7 @@ function writesIn(text: string): string[] {
 }
 
 describe('accounts, instances, usage intervals and ledger entries', () => {
-  test('are not among the tables that are written by whole rows', () => {
+  test('are not among the tables written by whole rows', () => {
     const [, tables = ''] = /type RowTable = (.*);/.exec(readFileSync(join(ROOT, ROWS), 'utf8')) ?? [];
     expect(tables).toContain(`'machine'`);
     expect(tables).not.toMatch(new RegExp(`'${TABLES}'`));
@@ -48,7 +48,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     expect(writesIn(readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
   });
 
-  test('are written with the statements of the ledger, which it alone imports', () => {
+  test('are written only with the ledger’s statements, which only it imports', () => {
     expect(writesIn(readFileSync(join(ROOT, WRITERS[1]!), 'utf8'))).not.toEqual([]);
     const importers = sources.filter((path) =>
       /\b(?:writesOf|INSERT_ACCOUNT)\b/.test(readFileSync(join(ROOT, path), 'utf8')),

@@ -52,14 +52,14 @@ const kinds = (known: Settled, read: HomeRead | null = null) =>
 const ofOne = (changes: object, read: object = {}) => kinds(account({ instances: [instance(changes)] }), details(read));
 const runtime = (changes: object) => ({ runtime: { phase: 'RUNNING', reachable: true, exitCode: null, ...changes } });
 
-describe('what needs attention', () => {
-  it('is nothing where all is well', () => {
+describe('notices that need attention', () => {
+  it('are empty if all is well', () => {
     expect(kinds(account())).toEqual([]);
     expect(ofOne(runtime({}), { stopAt: at(2 * DAY), volumes: [volume()] })).toEqual([]);
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('is credit that ends within a day, badly so within six hours, or is over', () => {
+  it('include credit ending within a day, severely within six hours, or ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);
@@ -68,7 +68,7 @@ describe('what needs attention', () => {
     expect(kinds(account(), details({}, at(-HOUR)))).toEqual(['month-limit!']);
   });
 
-  it('is a machine that is silent, a container that failed, and why an instance stopped', () => {
+  it('include unreachable machines, failed containers and stop reasons', () => {
     expect(ofOne(runtime({ reachable: false }))).toEqual(['silent!']);
     expect(ofOne(runtime({ phase: 'UNREACHABLE' }))).toEqual(['silent!']);
     expect(ofOne(runtime({ phase: 'FAILED' }))).toEqual(['failed!']);
@@ -81,7 +81,7 @@ describe('what needs attention', () => {
     expect(ofOne({ ...stopped, stopReason: 'USER', stoppedAt: at(-3 * DAY - 1) })).toEqual(['costs-stopped']);
   });
 
-  it('is a deadline or a limit within a day, of what runs', () => {
+  it('include deadlines and limits of running instances within a day', () => {
     expect(ofOne({}, { stopAt: at(HOUR), destroyAt: at(2 * HOUR), limitReachedAt: at(3 * HOUR) })).toEqual([
       'destroyed!',
       'stops',
@@ -92,7 +92,7 @@ describe('what needs attention', () => {
     expect(ofOne({}, { stopAt: at(-1) })).toEqual([]);
   });
 
-  it('is a volume that is lost, refused, or not stored for half an hour', () => {
+  it('include volumes lost, refused, or unsaved for half an hour', () => {
     const of = (changes: object) => ofOne({}, { volumes: [volume(changes)] });
     expect(of({ lostSince: at(-HOUR) })).toEqual(['volume-lost!']);
     expect(of({ message: 'no space' })).toEqual(['volume-refused!']);
@@ -102,7 +102,7 @@ describe('what needs attention', () => {
     expect(of({ lostSince: at(-HOUR), volume: { name: 'data', deletedAt: at(0) } })).toEqual([]);
   });
 
-  it('puts the bad first, then what comes soonest', () => {
+  it('list severe ones first, then the soonest', () => {
     const known = account({
       exhaustsAt: NOW + 5 * HOUR,
       instances: [instance(runtime({ reachable: false })), instance({ id: 'i-2', name: 'i-2' })],
@@ -111,12 +111,12 @@ describe('what needs attention', () => {
   });
 });
 
-it('a month ends with the last second before the first of the next, in UTC', () => {
+it('a month ends one second before the first of the next, in UTC', () => {
   expect(monthEnd(Date.parse('2026-11-30T23:59:59Z') / 1_000)).toBe(Date.parse('2026-12-01T00:00:00Z') / 1_000);
   expect(monthEnd(Date.parse('2026-12-01T00:00:00Z') / 1_000)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1_000);
 });
 
-describe('the sums of a month', () => {
+describe('the totals of a month', () => {
   const now = Date.parse('2026-11-30T22:00:00Z') / 1_000;
   const rows = (spent: [string, bigint][], rates: [string, bigint][]) =>
     monthRows(
@@ -125,7 +125,7 @@ describe('the sums of a month', () => {
       now,
     );
 
-  it('go on at what each costs now until the month ends, the greatest first', () => {
+  it('continue at current costs until the end of the month, largest first', () => {
     expect(
       rows(
         [
@@ -145,7 +145,7 @@ describe('the sums of a month', () => {
     ]);
   });
 
-  it('leave out what cost nothing', () => {
+  it('omit what cost nothing', () => {
     expect(rows([['l4', 0n]], [])).toEqual([]);
   });
 });

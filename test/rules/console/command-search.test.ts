@@ -13,26 +13,26 @@ describe('the palette', () => {
   ];
   const names = (typed: string) => foundCommands(all, typed).map(({ name }) => name);
 
-  it('shows first things where nothing is typed', () => {
+  it('shows primary entries if nothing is typed', () => {
     expect(names('')).toEqual(['Money', 'Add credit']);
     expect(names('   ')).toEqual(['Money', 'Add credit']);
   });
 
-  it('finds every word somewhere in name, hint or other words, whatever their case', () => {
+  it('finds every word in name, hint or keywords, ignoring case', () => {
     expect(names('CREDIT')).toEqual(['Add credit', 'Money']);
     expect(names('running train')).toEqual(['train-llm']);
     expect(names('h100sxm')).toEqual(['NVIDIA H100 SXM5']);
     expect(names('train nothing')).toEqual([]);
   });
 
-  it('puts names that begin so first, then names with a word that does', () => {
+  it('lists names with that beginning first, then names with such a word', () => {
     expect(names('train')).toEqual(['train-llm', 'Stop train-llm']);
     expect(names('h100')).toEqual(['NVIDIA H100 SXM5', 'train-llm']);
     expect(names('stop tr')).toEqual(['Stop train-llm']);
     expect(names('llm')).toEqual(['train-llm', 'Stop train-llm']);
   });
 
-  it('shows 40 at most', () => {
+  it('shows at most 40', () => {
     expect(
       foundCommands(
         Array.from({ length: 100 }, () => command('same')),

@@ -20,7 +20,7 @@ it.each([
 });
 
 describe('money in the page', () => {
-  it('is exact: each of the API’s numbers to six decimals is the micro-USD it stands for', () => {
+  it('is exact: the API’s numbers to six decimals are their micro-USD', () => {
     expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
       1n,
       100_000n,
@@ -60,14 +60,14 @@ describe('money in the page', () => {
     expect(rate(amount)).toBe(text);
   });
 
-  it('stands in a column with the decimals of the longest, and is never shown with fewer than it has', () => {
+  it('uses the longest entry’s decimals in a column, and never fewer', () => {
     expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
     expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
     expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
     expect(rates([])).toEqual([]);
   });
 
-  it('accrues by the second, rounded down', () => {
+  it('accrues per second, rounded down', () => {
     expect(accrued(440_000n, 82)).toBe(10_022n);
     expect(accrued(1n, 3_599)).toBe(0n);
     expect(accrued(1n, 3_600)).toBe(1n);
@@ -86,19 +86,19 @@ describe('spans of time', () => {
     expect(duration(seconds)).toBe(text);
   });
 
-  it('are counted down by the second', () => {
+  it('count down per second', () => {
     expect([86_399, 3_600, 61, 0].map(hoursMinutesSeconds)).toEqual(['23:59:59', '01:00:00', '00:01:01', '00:00:00']);
   });
 });
 
-describe('text of others', () => {
-  it('shows what would be obeyed rather than seen as escapes', () => {
+describe('foreign text', () => {
+  it('shows control characters as escapes', () => {
     expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
   });
 });
 
 describe('a statement as CSV', () => {
-  it('is quoted where it has to be, and no text of it is a formula', () => {
+  it('is quoted where necessary, and contains no formula', () => {
     expect(csv([['a,b', 'say "hi"', '=1+1', '@x', '-2.5', 'plain']])).toBe(
       '"a,b","say ""hi""",\'=1+1,\'@x,-2.5,plain\r\n',
     );
@@ -119,7 +119,7 @@ describe('the axis of a chart', () => {
   });
 });
 
-describe('what is typed to find models', () => {
+describe('input to find models', () => {
   const all = [
     { slug: 'h100-sxm', name: 'NVIDIA H100 SXM5' },
     { slug: 'h100-nvl', name: 'NVIDIA H100 NVL' },
@@ -155,7 +155,7 @@ describe('words of a command', () => {
     expect(splitWords(line)).toEqual(words);
   });
 
-  it('are read back from the line that they make', () => {
+  it('are read back from the line they form', () => {
     const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
     expect(splitWords(joinWords(words))).toEqual(words);
   });

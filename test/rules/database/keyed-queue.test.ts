@@ -17,7 +17,7 @@ function heldTask() {
 }
 
 describe('the queue of writes', () => {
-  it('runs the tasks of one key one at a time in order of arrival, and those of another key meanwhile', async () => {
+  it('runs tasks of one key in order, and those of another key concurrently', async () => {
     const queue = new KeyedQueue();
     const log: string[] = [];
     const logged = (name: string) => async () => {
@@ -44,7 +44,7 @@ describe('the queue of writes', () => {
     ]);
   });
 
-  it('passes on the fault of a task and runs the next', async () => {
+  it('passes on a task’s fault and runs the next one', async () => {
     const queue = new KeyedQueue();
     const fault = new Error('broken');
     const first = queue.run('a', () => Promise.reject(fault));
@@ -53,7 +53,7 @@ describe('the queue of writes', () => {
     expect(await second).toBe('done');
   });
 
-  it('refuses a task whose turn does not come within 5 s, never runs it, and keeps the order of the others', async () => {
+  it('refuses a task not started within 5 s, and keeps the others’ order', async () => {
     vi.useFakeTimers();
     const queue = new KeyedQueue();
     const held = heldTask();
@@ -71,7 +71,7 @@ describe('the queue of writes', () => {
     expect(log).toEqual(['next']);
   });
 
-  it('refuses the 201st task that would wait for one key; another key has room', async () => {
+  it('refuses the 201st waiting task of one key, but not of another', async () => {
     const queue = new KeyedQueue();
     const held = heldTask();
     const first = queue.run('a', held.task);

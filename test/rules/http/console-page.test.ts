@@ -46,7 +46,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** The path as it is written: fetch would tidy it. */
+/** The path verbatim: fetch would normalize it. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
@@ -60,7 +60,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
   });
 }
 
-it('names the largest picture of the first sight beforehand, to those who see that', async () => {
+it('announces the first screen’s largest picture in advance where it is shown', async () => {
   const link = async (path: string, cookie = 'language=en') =>
     (await ask(path, { ...BROWSER, cookie })).headers.link ?? null;
   expect(await link('/')).toBe('</assets/world-abc123.svg>; rel=preload; as=image');
@@ -71,7 +71,7 @@ it('names the largest picture of the first sight beforehand, to those who see th
   ]);
 });
 
-it('gives browsers the page at every screen, and API clients what they had there', async () => {
+it('serves the page to browsers at every screen, and the API’s answer to clients', async () => {
   for (const path of [
     '/',
     '/?gpu=h100-sxm&query=x',
@@ -92,7 +92,7 @@ it('gives browsers the page at every screen, and API clients what they had there
       expect((await ask(path, accept === undefined ? {} : { accept })).status).toBe(404);
     }
   }
-  // An address that is nothing is a page for browsers all the same; the API refuses in its own form.
+  // An unknown address is a page for browsers too; the API refuses in its own form.
   for (const path of ['/nothing', '/instances/i-1/x', '/index.html/', '/v1x']) {
     const { status, headers, body } = await ask(path, BROWSER);
     expect([path, status, body.toString()]).toEqual([path, 404, HTML]);
@@ -106,7 +106,7 @@ it('gives browsers the page at every screen, and API clients what they had there
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });
 
-it('lets nothing but its own files run, and no page frame it', async () => {
+it('runs only its own files, and no page can frame it', async () => {
   const { headers } = await ask('/money', BROWSER);
   const policy = headers['content-security-policy'] as string;
   expect(policy.split('; ')).toEqual(
@@ -121,7 +121,7 @@ it('lets nothing but its own files run, and no page frame it', async () => {
   });
 });
 
-it('sends files as the build compressed them; what is named by its content lasts', async () => {
+it('sends files as the build compressed them, hashed ones with a long lifetime', async () => {
   const path = '/assets/main-abc123.js';
   const decoded = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
   for (const coding of ['br', 'gzip', 'identity'] as const) {
@@ -143,7 +143,7 @@ it('sends files as the build compressed them; what is named by its content lasts
   expect((await ask(path, {}, 'POST')).headers.allow).toBe('GET, HEAD, OPTIONS');
 });
 
-it('reaches no file but those of the build', async () => {
+it('serves no file outside the build', async () => {
   for (const path of [
     '/assets/../../package.json',
     '/assets/%2e%2e/index.html',
@@ -156,7 +156,7 @@ it('reaches no file but those of the build', async () => {
   }
 });
 
-it('is left out where it is not built', () => {
+it('is disabled if it is not built', () => {
   expect(createConsolePage(join(folder, 'none'))).toBeNull();
 });
 

@@ -4,7 +4,7 @@ import { createMemoryBuckets, WINDOW_MS } from '../../../src/http/rate-limit/mem
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Buckets whose clock stands, and is set by `at`. */
+/** Buckets with a stopped clock, which `at` sets. */
 function bucketsAt() {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now + 0.5);
@@ -19,7 +19,7 @@ function bucketsAt() {
 }
 
 describe('the requests of an account', () => {
-  it('are taken together or not at all', () => {
+  it('are admitted together or not at all', () => {
     const { at } = bucketsAt();
     expect(at(0).reserve('ann', 3, 5)).toEqual({ admitted: true, taken: 0, resetMs: WINDOW_MS, retryMs: 0 });
     expect(at(1_000).reserve('ann', 3, 5)).toMatchObject({ admitted: false, taken: 3, resetMs: WINDOW_MS - 1_000 });
@@ -27,7 +27,7 @@ describe('the requests of an account', () => {
     expect(at(1_000).reserve('bob', 5, 5)).toMatchObject({ admitted: true, taken: 0 });
   });
 
-  it('pass again as soon as enough of them are 60 s old', () => {
+  it('are admitted again as soon as enough of them are 60 s old', () => {
     const { at } = bucketsAt();
     for (const second of [0, 10, 20, 30]) expect(at(second * 1_000).reserve('ann', 1, 4).admitted).toBe(true);
     // One more waits for the first, three for the third.
@@ -38,7 +38,7 @@ describe('the requests of an account', () => {
     expect(at(60_000).reserve('ann', 1, 4)).toMatchObject({ admitted: false, taken: 4, retryMs: 10_000 });
   });
 
-  it('count as long as they would one by one, however they come', () => {
+  it('count as long as they would individually, however they arrive', () => {
     const { at } = bucketsAt();
     const limit = 7;
     let [now, taken]: [number, number[]] = [0, []];
@@ -58,7 +58,7 @@ describe('the requests of an account', () => {
     expect(at(0).reserve('ann', 2, 5)).toMatchObject({ admitted: false, taken: 4 });
   });
 
-  it('are forgotten with an account that is idle for 60 s, and not before', () => {
+  it('are forgotten once an account is idle for 60 s, and not before', () => {
     const { at, buckets } = bucketsAt();
     at(0).reserve('ann', 1, 5);
     at(1).reserve('ann', 1, 5);

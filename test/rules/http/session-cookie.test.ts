@@ -9,7 +9,7 @@ const request = (headers: Record<string, string>, remoteAddress = '127.0.0.1') =
 describe('the session cookie', () => {
   const read = (cookie: string, isSecure = true) => readSessionCookie(request({ cookie }), isSecure);
 
-  it('is read by its name alone, which tells of TLS', () => {
+  it('is read by its exact name, which depends on TLS', () => {
     expect(read('__Host-console=abc')).toBe('abc');
     expect(read('a=1;__Host-console=a=b ; console=x')).toBe('a=b');
     expect(read('console=x')).toBeNull();
@@ -19,18 +19,18 @@ describe('the session cookie', () => {
     expect(readSessionCookie(request({}), true)).toBeNull();
   });
 
-  it('counts for nothing when there are two: one of them was planted', () => {
+  it('is ignored if there are two: one of them was planted', () => {
     expect(read('__Host-console=abc; __Host-console=def')).toBeNull();
   });
 
-  it('is written so that no script and no other site has it', () => {
+  it('is written so that no script and no other site can read it', () => {
     const attributes = 'Path=/; HttpOnly; SameSite=Strict; Max-Age=60';
     expect(sessionCookie('abc', 60n, true)).toBe(`__Host-console=abc; ${attributes}; Secure`);
     expect(sessionCookie('abc', 60n, false)).toBe(`console=abc; ${attributes}`);
   });
 });
 
-describe('a request of the own origin', () => {
+describe('a request from the same origin', () => {
   const proxied = createOwnOrigin('https://gpu.example', (address) => address === '10.0.0.1');
 
   it.each<[string, boolean, Record<string, string>, string?]>([
@@ -64,7 +64,7 @@ describe('a request of the own origin', () => {
     expect(proxied.isOwn(request(headers, address))).toBe(isOwn);
   });
 
-  it('is secure as its proxy says, else as the gateway is published', () => {
+  it('is secure as its proxy says, otherwise as the gateway is published', () => {
     expect(proxied.isSecure(request({}))).toBe(true);
     expect(proxied.isSecure(request({ 'x-forwarded-proto': 'http' }, '10.0.0.2'))).toBe(true);
     expect(proxied.isSecure(request({ 'x-forwarded-proto': 'http' }, '10.0.0.1'))).toBe(false);

@@ -9,7 +9,7 @@ describe('feeOf', () => {
   it.each<[string, string, string, Fee]>([
     ['none', '0.0125', LARGE, { onLarge: 0n, fixed: 0n }],
     ['2 per cent', '0.01275', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: 0n }],
-    // A dollar with it is 0.0127512345… coins.
+    // A dollar including it is 0.0127512345… coins.
     ['2.0098765 per cent', '0.01275123', '12751234562.5', { onLarge: 20_098_765_000n * USD, fixed: 0n }],
     ['a fixed one', '0.03125', '12500000000.01875', { onLarge: (3n * USD) / 2n, fixed: (3n * USD) / 2n }],
     ['the larger of both', '0.03125', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: (3n * USD) / 2n }],

@@ -6,7 +6,7 @@ import { isSignedBy } from '../../../src/payments/signature.js';
 describe('a signature', () => {
   const hex = createHmac('sha256', 'secret').update('1795.').update('body').digest('hex');
 
-  it('is of the secret and of all parts, in their order', () => {
+  it('covers the secret and all parts, in their order', () => {
     const parts = ['1795.', Buffer.from('body')];
     expect(isSignedBy('secret', parts, hex)).toBe(true);
     expect(isSignedBy('secret', parts, hex.toUpperCase())).toBe(true);
@@ -31,7 +31,7 @@ describe('JSON of a processor', () => {
     ]);
   });
 
-  it('names by visible ASCII of bounded length', () => {
+  it('has names of visible ASCII with bounded length', () => {
     expect(isName('a!~', 3)).toBe(true);
     for (const value of ['', 'abcd', 'a b', 'a\n', 'é', '\x7f', 7, null])
       expect([value, isName(value, 3)]).toEqual([value, false]);

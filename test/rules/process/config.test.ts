@@ -67,12 +67,12 @@ const DEFAULTS: Config = {
 };
 
 interface Variable {
-  /** Texts it takes, and what each means. */
+  /** Accepted texts, and their values. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
-  /** What it needs to be set with it, and what that means. */
+  /** Settings required with it, and their values. */
   beside?: [env: Record<string, string>, meaning: Partial<Config>];
-  /** What a refusal says after the variable's name. */
+  /** The refusal after the variable's name. */
   message: string;
 }
 
@@ -100,7 +100,7 @@ const VARIABLES: Record<string, Variable> = {
       ['22', { sshPort: 22 }],
     ],
     refuses: ['-1', '65536', 'ssh', ' 22'],
-    message: 'must be a whole number from 0 to 65535, or nothing',
+    message: 'must be a whole number from 0 to 65535, or empty',
   },
   TCP_PORTS: {
     takes: [
@@ -130,7 +130,7 @@ const VARIABLES: Record<string, Variable> = {
       [`${SEALING_KEY}, ${OTHER_KEY}`, { secretsKeys: [SEALING_KEY, OTHER_KEY] }],
     ],
     refuses: ['x', SEALING_KEY.slice(1), `${SEALING_KEY},`],
-    message: 'must be one key of 64 hex characters, or several with commas between them',
+    message: 'must be one key of 64 hex characters, or several separated by commas',
   },
   VOLUME_STORE: {
     takes: [
@@ -389,7 +389,7 @@ const VARIABLES: Record<string, Variable> = {
       ['0 4 * * MON-FRI', { marketSchedule: '0 4 * * MON-FRI' }],
     ],
     refuses: ['weekly', '@weekly', '4 * *', '60 4 * * 1', '0 4 31 2 *', '0 4 * * 1 2099', '2099-01-01T04:00:00'],
-    message: 'must be a cron pattern in UTC that comes due, such as 0 4 * * 1',
+    message: 'must be a cron pattern in UTC with a next time, such as 0 4 * * 1',
   },
   MARKET_MAX_JUMP_PERCENT: {
     takes: [
@@ -444,7 +444,7 @@ const VARIABLES: Record<string, Variable> = {
   },
 };
 
-/** What `readConfig` says; fails when it refuses nothing. */
+/** Returns the message of `readConfig`; fails if it refuses nothing. */
 function refusalOf(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -456,16 +456,16 @@ function refusalOf(env: Record<string, string>): string {
 }
 
 describe('readConfig', () => {
-  it('needs no variable', () => {
+  it('requires no variable', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('takes a variable set to nothing as not set, but for the port of SSH, which it turns off', () => {
+  it('takes an empty variable as unset, except the SSH port, which disables SSH', () => {
     const nothing = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(nothing)).toEqual({ ...DEFAULTS, sshPort: null });
   });
 
-  it('leaves variables of others alone', () => {
+  it('ignores other programs’ variables', () => {
     expect(readConfig({ PATH: '/bin', port: '1', PGHOST: 'elsewhere' })).toEqual(DEFAULTS);
   });
 
@@ -474,7 +474,7 @@ describe('readConfig', () => {
       takes.map(([text, meaning]) => ({ name, text, meaning, beside })),
     ),
   )('reads $name=$text', ({ name, text, meaning, beside: [env, besides] }) => {
-    // The seed's default follows the database.
+    // The seed's default depends on the database.
     const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...besides, ...meaning };
     expect(readConfig({ ...env, [name]: text })).toEqual(expected);
   });
@@ -487,14 +487,14 @@ describe('readConfig', () => {
     expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
   });
 
-  it('loads the demo into its own database, the catalogue alone into another, and what SEED says into either', () => {
+  it('loads the demo into its own database, otherwise the catalogue, or SEED’s data', () => {
     expect(readConfig({}).seed).toBe('demo');
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
     expect(readConfig({ SEED: 'none' }).seed).toBe('none');
   });
 
-  it('needs with PAYMENTS what reaches the processor', () => {
+  it('requires the processor’s settings with PAYMENTS', () => {
     expect(refusalOf({ PAYMENTS: 'shkeeper' }).split('\n')).toEqual([
       'PAYMENTS_URL must be set with PAYMENTS=shkeeper',
       'PAYMENTS_KEY must be set with PAYMENTS=shkeeper',
@@ -505,13 +505,13 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('names every wrong variable at once, a line for each', () => {
+  it('names all wrong variables, one line each', () => {
     const wrong = Object.entries(VARIABLES).filter(([, { refuses }]) => refuses.length > 0);
     const said = refusalOf(Object.fromEntries(wrong.map(([name, { refuses }]) => [name, refuses[0]!])));
     expect(said.split('\n')).toEqual(wrong.map(([name, { message }]) => `${name} ${message}`));
   });
 
-  it('does not repeat what it refuses: it may be a password', () => {
+  it('does not repeat a refused value, which may be a password', () => {
     expect(
       refusalOf({ DATABASE_URL: 'postgress://user:hunter2@host/x', REDIS_URL: 'http://:hunter2@h' }),
     ).not.toContain('hunter2');
@@ -528,11 +528,11 @@ describe('.env.example', () => {
     expect(Object.keys(VARIABLES)).toEqual(read);
   });
 
-  it('stands for the defaults when it is copied as it is', () => {
+  it('has only defaults when copied unchanged', () => {
     expect(readConfig(parseEnv(text) as NodeJS.ProcessEnv)).toEqual(DEFAULTS);
   });
 
-  it('shows each default that there is', () => {
+  it('shows each default', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
     expect(unset.sort()).toEqual([
       'DATABASE_URL',

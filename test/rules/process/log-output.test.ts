@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { LogOutput, MAX_WAITING_BYTES } from '../../../src/log-output.js';
+import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/log-output.js';
 
-/** Takes what is written when the test lets it. */
+/** Accepts what is written when the test allows it. */
 class SlowReader extends Writable {
   taken = '';
   #next: (() => void) | null = null;
@@ -18,7 +18,7 @@ class SlowReader extends Writable {
     };
   }
 
-  /** Everything that waits, and what is written meanwhile. */
+  /** Everything that waits, and what is written in the meantime. */
   async read(): Promise<void> {
     while (this.#next !== null) {
       const next = this.#next;
@@ -31,8 +31,8 @@ class SlowReader extends Writable {
 
 const line = (bytes: number) => `${'x'.repeat(bytes - 1)}\n`;
 
-it('keeps up to 8 MB for a reader that is behind, drops the rest, and says how many lines when there is room', async () => {
-  expect(MAX_WAITING_BYTES).toBe(8 * 1_024 * 1_024);
+it('buffers up to 8 MB for a slow reader, drops the rest, and reports it', async () => {
+  expect(MAX_BUFFERED_BYTES).toBe(8 * 1_024 * 1_024);
   const reader = new SlowReader();
   const output = new LogOutput(reader);
   const told: number[] = [];
@@ -41,13 +41,13 @@ it('keeps up to 8 MB for a reader that is behind, drops the rest, and says how m
     output.write(`dropped ${lines}\n`);
   };
   for (let index = 0; index < 8; index += 1) output.write(line(1_048_576));
-  expect([output.dropped, reader.writableLength]).toEqual([0, MAX_WAITING_BYTES]);
+  expect([output.dropped, reader.writableLength]).toEqual([0, MAX_BUFFERED_BYTES]);
   output.write('lost\n');
   output.write('lost\nlost\n', 2);
-  expect([output.dropped, reader.writableLength, told]).toEqual([3, MAX_WAITING_BYTES, []]);
+  expect([output.dropped, reader.writableLength, told]).toEqual([3, MAX_BUFFERED_BYTES, []]);
   await reader.read();
   expect(told).toEqual([3]);
-  expect(reader.taken).toHaveLength(MAX_WAITING_BYTES + 'dropped 3\n'.length);
+  expect(reader.taken).toHaveLength(MAX_BUFFERED_BYTES + 'dropped 3\n'.length);
   expect(reader.taken).not.toContain('lost');
   output.write('after\n');
   await reader.read();
@@ -55,7 +55,7 @@ it('keeps up to 8 MB for a reader that is behind, drops the rest, and says how m
   expect([output.dropped, told]).toEqual([3, [3]]);
 });
 
-it('counts lines that could not be written, and lives', async () => {
+it('counts lines that could not be written, and continues', async () => {
   const broken = new Writable({
     write: (_chunk, _encoding, done) => done(new Error('no space left')),
     autoDestroy: false,
@@ -66,7 +66,7 @@ it('counts lines that could not be written, and lives', async () => {
   expect(output.dropped).toBe(1);
 });
 
-it('waits for its reader for so long and no longer', async () => {
+it('waits for its reader for a limited time', async () => {
   const reader = new SlowReader();
   const output = new LogOutput(reader);
   await output.written(60_000);

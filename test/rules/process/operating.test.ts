@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../../src/admin/examples.js';
 import { createProgram } from '../../../src/admin/program.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 
-/** Each command by the words that call it, such as `account create`. */
+/** Each command by its path, such as `account create`. */
 function commandsOf(parent: Command, path: string[] = []): [words: string, command: Command][] {
   return parent.commands.flatMap((command) => {
     const words = [...path, command.name()];
@@ -22,15 +23,29 @@ describe('docs/operating.md', () => {
   const cells = section.split('\n').flatMap((line) => /^\| (`.*?`) \| /.exec(line)?.[1] ?? []);
   const spans = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, span]) => span!));
 
-  it('lists every operator command that --help lists, and no other', () => {
+  it('lists exactly the operator commands that --help lists', () => {
     const listed = spans.map((span) => /^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0]);
     expect(listed.toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it('names no option that the command does not have', () => {
+  it('names no option that the command lacks', () => {
     for (const span of spans) {
       const help = commands.get(/^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0])!.helpInformation();
       for (const [option] of span.matchAll(/--[a-z-]+/g)) expect(help, span).toContain(option);
     }
+  });
+});
+
+describe('the examples in help', () => {
+  const commands = new Map(commandsOf(createProgram(async () => {})));
+
+  it('exist for every operator command and no other', () => {
+    expect(Object.keys(EXAMPLES).toSorted()).toEqual([...commands.keys()].toSorted());
+  });
+
+  it.each(Object.entries(EXAMPLES))('use only what the command has: %s', (path, example) => {
+    expect(example).toMatch(new RegExp(`\\badmin ${path}\\b`));
+    const help = commands.get(path)!.helpInformation();
+    for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(help).toContain(option);
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Catalogue, type GpuModelSeed, loadCatalogue } from '../../../prisma/seed/catalogue.js';
 import { generateInventory, type MachineSeed } from '../../../prisma/seed/inventory.js';
 
-/** Changes with any field of any machine. Installations differ from each other after a change, so it must be meant. */
+/** Changes with any field of any machine. Installations differ after a change, so it must be intended. */
 const INVENTORY_SHA256 = '52304e407531405520a2e582dd86012392712ed1038201183c532fa9a9cfa634';
 
 const SEED_DIRECTORY = join(import.meta.dirname, '../../../prisma/seed');
@@ -20,7 +20,7 @@ function breaking(rule: (machine: MachineSeed, model: GpuModelSeed) => boolean):
 }
 
 describe('catalogue', () => {
-  it('holds every row', () => {
+  it('contains every row', () => {
     expect(catalogue.gpuModels).toHaveLength(83);
     expect(catalogue.regions).toHaveLength(32);
     expect(catalogue.shapes).toHaveLength(42);
@@ -107,14 +107,14 @@ describe('inventory', () => {
     expect(createHash('sha256').update(JSON.stringify(machines)).digest('hex')).toBe(INVENTORY_SHA256);
   });
 
-  it('holds about 1,500 machines with short ids of their own', () => {
+  it('has about 1,500 machines with short unique ids', () => {
     expect(machines.length).toBeGreaterThanOrEqual(1450);
     expect(machines.length).toBeLessThanOrEqual(1550);
     expect(new Set(machines.map((machine) => machine.id)).size).toBe(machines.length);
     expect(breaking((machine) => /^m-[0-9a-f]{8}$/.test(machine.id))).toEqual([]);
   });
 
-  it('holds every model at least twice and no other', () => {
+  it('has every model at least twice and no other', () => {
     const counts = new Map(catalogue.gpuModels.map((model) => [model.slug, 0]));
     for (const { gpu } of machines) counts.set(gpu, counts.get(gpu)! + 1);
     expect([...counts.values()].every((count) => count >= 2)).toBe(true);
@@ -125,7 +125,7 @@ describe('inventory', () => {
     expect([...used].sort()).toEqual(catalogue.regions.map((region) => region.code).sort());
   });
 
-  it('has more of what is rented more', () => {
+  it('has more of popular models', () => {
     const count = (slug: string) => machines.filter((machine) => machine.gpu === slug).length;
     const popular = ['rtx-4090', 'rtx-5090', 'rtx-3090', 'h100-sxm', 'a100-sxm-80gb'];
     for (const slug of popular) expect(count(slug)).toBeGreaterThan(5 * count('gb200'));
@@ -143,16 +143,16 @@ describe('inventory', () => {
     expect(breaking((machine) => within(machine.ports, 8, 65_535))).toEqual([]);
   });
 
-  it('gives reliability in four decimals from 0.9000 to 0.9999', () => {
+  it('has reliability with four decimals from 0.9000 to 0.9999', () => {
     expect(breaking(({ reliability }) => reliability >= 0.9 && reliability <= 0.9999)).toEqual([]);
     expect(breaking(({ reliability }) => Number(reliability.toFixed(4)) === reliability)).toEqual([]);
   });
 
-  it('gives no newer PCIe generation than the board has', () => {
+  it('has no newer PCIe generation than the board', () => {
     expect(breaking((machine, model) => machine.pcie >= 3 && machine.pcie <= model.pcieGen)).toEqual([]);
   });
 
-  it('connects only boards that can be, and SXM boards always', () => {
+  it('links only boards that support it, and SXM boards always', () => {
     expect(breaking((machine, model) => !machine.nvlink || (model.nvlink && machine.numGpus > 1))).toEqual([]);
     expect(breaking((machine, model) => !/ SXM/.test(model.name) || machine.nvlink === machine.numGpus > 1)).toEqual(
       [],
@@ -160,14 +160,14 @@ describe('inventory', () => {
     expect(machines.some((machine) => machine.nvlink && machine.gpu === 'rtx-a6000')).toBe(true);
   });
 
-  it('gives a CUDA version to NVIDIA machines alone, and a new one to PCIe 5 boards', () => {
+  it('has CUDA versions on NVIDIA machines only, and new ones on PCIe 5', () => {
     expect(breaking((machine, model) => (machine.cudaMax === '') === model.name.startsWith('AMD '))).toEqual([]);
     const nvidia = machines.filter((machine) => machine.cudaMax !== '');
     expect(nvidia.filter((machine) => !/^1[23]\.\d$/.test(machine.cudaMax))).toEqual([]);
     expect(nvidia.filter(({ gpu, cudaMax }) => modelOf.get(gpu)!.pcieGen >= 5 && Number(cudaMax) < 12.8)).toEqual([]);
   });
 
-  it('gives a host that suits its GPUs', () => {
+  it('has hosts that suit their GPUs', () => {
     const old = (model: GpuModelSeed) => model.pcieGen < 4;
     expect(breaking((machine, model) => machine.ramGb >= machine.numGpus * model.vramGb)).toEqual([]);
     expect(breaking((machine, model) => !old(model) || machine.numGpus <= 4)).toEqual([]);

@@ -224,7 +224,7 @@ describe('refusals', () => {
     await expectRefusal(astray.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
   });
 
-  it('409 deploy_failed: machine taken or unknown, balance too small', async () => {
+  it('409 deploy_failed: machine taken or unknown, balance too low', async () => {
     const client = await renting();
     const machine_id = await service.machine();
     await client.instances.deploy({ machine_id });

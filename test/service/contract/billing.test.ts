@@ -197,7 +197,7 @@ describe('when credit runs out', () => {
     const refused = await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' });
     expect(refused.body.error).toMatchObject({
       code: 'action_failed',
-      message: expect.stringMatching(/^balance too small/),
+      message: expect.stringMatching(/^balance too low/),
     });
   });
 

@@ -122,7 +122,7 @@ describe('deadlines', () => {
       );
     }
     expect(await deploy({ mode: 'RESERVED', destroyAt: '1h' })).toMatchObject({
-      message: 'destroyAt must not be set for a reserved instance: that may cost its discount',
+      message: 'destroyAt must not be set for a reserved instance, because destroying it may cost its discount',
     });
     expect((await renter.rest('GET', '/instances')).body.data.length).toBe(before);
     const { id } = await deploy({});

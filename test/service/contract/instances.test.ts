@@ -148,7 +148,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
   it('a disk over what the machine has', async () => {
     const renter = await service.renter();
     const machine = await service.machine({ diskGb: 60 });
-    const message = `machine ${machine} has 60 GB of disk left, less than the 61 asked for`;
+    const message = `machine ${machine} has 60 GB of free disk, less than the 61 requested`;
     await expectRefused(renter, machine, message, { disk_gb: 61 });
     await deployed(renter, machine, { disk_gb: 60 });
   });
@@ -160,7 +160,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
       await act(renter, await deployed(renter, machine, { disk_gb: 300 }), 'stop');
       service.clock.advance(10);
     }
-    const message = `machine ${machine} has 400 GB of disk left, less than the 401 asked for`;
+    const message = `machine ${machine} has 400 GB of free disk, less than the 401 requested`;
     await expectRefused(first, machine, message, { disk_gb: 401 });
     await expectRefused(await service.renter(), machine, message, { disk_gb: 401 });
     await deployed(second, machine, { disk_gb: 400 });
@@ -169,7 +169,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
   it('a balance short of an hour by a millionth; an hour exactly is enough', async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
-    const message = 'balance too small: 2.196999 USD does not cover 1 h of all instances, 2.197 USD';
+    const message = 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD';
     await expectRefused(short, machine, message);
     await deployed(await service.renter('2.197'), machine);
   });
@@ -181,7 +181,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     service.clock.advance(1);
     const refused = await deploy(renter, await service.machine());
     expect(refused.body.error.message).toMatch(
-      /^balance too small: 4\.392\d+ USD does not cover 1 h of all instances, 6\.591 USD$/,
+      /^balance too low: 4\.392\d+ USD does not cover 1 h of all instances, which cost 6\.591 USD$/,
     );
   });
 
@@ -191,7 +191,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await act(renter, stopped, 'stop');
     const refused = await deploy(renter, await service.machine(), { disk_gb: 391 });
     expect(refused.body.error.message).toBe(
-      'balance too small: 2.30 USD does not cover 1 h of all instances, 2.30074 USD',
+      'balance too low: 2.30 USD does not cover 1 h of all instances, which cost 2.30074 USD',
     );
     await deployed(renter, await service.machine(), { disk_gb: 385 });
   });
@@ -205,7 +205,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
       ]);
     const machine = await service.machine();
     await set(1000);
-    await expectRefused(renter, machine, 'an account holds at most 1000 undestroyed instances');
+    await expectRefused(renter, machine, 'the account has 1000 undestroyed instances, the maximum; destroy one first');
     await set(999);
     await deployed(renter, machine);
   });
@@ -254,7 +254,7 @@ describe('start', () => {
     service.clock.advance(10);
     await act(renter, id, 'stop');
     const message = expect.stringMatching(
-      /^balance too small: 2\.1938\d+ USD does not cover 1 h of all instances, 2\.197 /,
+      /^balance too low: 2\.1938\d+ USD does not cover 1 h of all instances, which cost 2\.197 /,
     );
     expect(await act(renter, id, 'start')).toEqual({ status: 409, code: 'action_failed', message });
     await service.sql(`update machine set state = 'OFFLINE' where id = $1`, [machine]);
@@ -334,7 +334,7 @@ describe('interruptible instances', () => {
     const [spot, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
-    expect((await deploy(poor, machine)).body.error.message).toMatch(/^balance too small/);
+    expect((await deploy(poor, machine)).body.error.message).toMatch(/^balance too low/);
     expect(await stateOf(spot, id)).toBe('running');
   });
 });
@@ -349,7 +349,7 @@ describe('whoever sends a stranger away', () => {
     const refused = await deploy(short, machine);
     expect(refused.body.error).toEqual({
       code: 'deploy_failed',
-      message: 'balance too small: 2.196999 USD does not cover 1 h of all instances, 2.197 USD',
+      message: 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD',
     });
     expect(await stateOf(stranger, id)).toBe('running');
     await deployed(await service.renter('2.197'), machine);
@@ -367,7 +367,7 @@ describe('whoever sends a stranger away', () => {
     expect(await act(renter, id, 'start')).toMatchObject({
       code: 'action_failed',
       message: expect.stringMatching(
-        /^balance too small: 1\.93\d+ USD does not cover 1 h of all instances, 2\.197 USD$/,
+        /^balance too low: 1\.93\d+ USD does not cover 1 h of all instances, which cost 2\.197 USD$/,
       ),
     });
     expect([await stateOf(renter, id), await stateOf(stranger, held)]).toEqual(['stopped', 'running']);

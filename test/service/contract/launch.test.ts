@@ -139,10 +139,10 @@ describe('a launch', () => {
     [{ ports: [{ port: 65_536 }] }, 'ports[0].port must be a whole number from 1 to 65535'],
     [{ registry_login: 'a b' }, 'registry_login must be'],
     [{ restart: 'sometimes' }, 'restart must be one of always, on_failure, never'],
-    [{ on_exit: 'stop' }, 'a command that is always started again never stops or destroys its instance'],
+    [{ on_exit: 'stop' }, 'a command that is always restarted never stops or destroys its instance'],
     [
       { type: 'res', restart: 'never', on_exit: 'destroy' },
-      'a reserved instance can not be destroyed at the end of its command',
+      "a reserved instance can't be destroyed when its command ends",
     ],
   ])('what is out of bounds is refused by name, and nothing is rented (%#)', async (members, message) => {
     const machine_id = await service.machine();
@@ -383,7 +383,7 @@ describe('the agent of a machine', () => {
     agent.launches = false;
     await agent.report();
     const rent = (launch: object) => deploy(launch, { machineId: agent.machineId });
-    const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login and a restart policy`;
+    const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login or a restart policy`;
     for (const launch of [{ entrypoint: ['sh'] }, { restart: 'NEVER' }, { registryLogin: 'hub' }])
       expect(await rent(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
     // Everything else it understands; what was rented before an agent was replaced by an older one waits for a newer.

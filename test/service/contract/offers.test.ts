@@ -302,7 +302,7 @@ describe('offers', () => {
     const refused = await renter.rest('POST', '/instances', { machine_id, disk_gb: 50 });
     expect(refused.body.error).toEqual({
       code: 'deploy_failed',
-      message: `machine ${machine_id} has 49 GB of disk left, less than the 50 asked for`,
+      message: `machine ${machine_id} has 49 GB of free disk, less than the 50 requested`,
     });
     expect((await renter.rest('POST', '/instances', { machine_id, disk_gb: 49 })).status).toBe(201);
     await renter.rest('DELETE', `/instances/${first}`);

@@ -217,7 +217,7 @@ describe('canStart', () => {
     await deploy({ machineId: machine }, caller);
     service.clock.advance(5 * 3_600);
     const short = await canStart(id, caller);
-    expect(short.refusal.message).toContain('balance too small');
+    expect(short.refusal.message).toContain('balance too low');
     expect((await act(id, 'START', caller)).body.errors[0].message).toBe(short.refusal.message);
   });
 });

@@ -300,7 +300,7 @@ describe('routes', () => {
     ['POST', '/instances/i-00000000', 'DELETE, GET, HEAD, OPTIONS'],
     ['GET', '/instances/i-00000000/actions', 'OPTIONS, POST'],
     ['HEAD', '/instances/i-00000000/actions', 'OPTIONS, POST'],
-  ])('%s %s: 405 with Allow, before the key is asked for', async (method, path, allow) => {
+  ])('%s %s: 405 with Allow, before the key is requested', async (method, path, allow) => {
     const answer = await service.anyone.rest(method, path);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);

@@ -163,7 +163,7 @@ describe('REST and GraphQL refuse the same', () => {
     expect(restRefusal(rest, DEPLOY_INPUT)).toEqual(graphqlRefusal(graphql));
   });
 
-  it('a machine that is taken and a balance too small', async () => {
+  it('a machine that is taken and a balance too low', async () => {
     const [holder, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const free = await service.machine();

@@ -18,7 +18,7 @@ const DEPLOY = 'mutation($input: DeployInput!) { deploy(input: $input) { id } }'
 const BEST = 'mutation($input: DeployBestInput!) { deployBest(input: $input) { id } }';
 const LINKS =
   'query($id: ID!) { instanceLinks(id: $id) { links { name port path url open } tokens { variable value inLink } } }';
-const MISSING = 'env must have a value for MODEL: the template serve needs it';
+const MISSING = 'env must have a value for MODEL, which the template serve needs';
 
 let service: Service;
 let renter: Renter;

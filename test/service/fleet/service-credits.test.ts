@@ -56,8 +56,8 @@ describe('two gateways', () => {
       expect(rates).toHaveLength(MACHINES);
       expect(lines).toEqual(
         rates.flatMap(({ id, gpu_rate, disk_rate }) => [
-          { id, units: String(500n * BigInt(gpu_rate as string)), note: 'GPU, 500 s: the machine was away' },
-          { id, units: String(500n * BigInt(disk_rate as string)), note: 'disk, 500 s: the machine was away' },
+          { id, units: String(500n * BigInt(gpu_rate as string)), note: 'GPU, 500 s: the machine was unreachable' },
+          { id, units: String(500n * BigInt(disk_rate as string)), note: 'disk, 500 s: the machine was unreachable' },
         ]),
       );
       expect(await query(databaseUrl, 'select 1 from machine_outage where not settled')).toEqual([]);

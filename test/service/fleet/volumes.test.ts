@@ -74,7 +74,7 @@ class Host {
     const host = new Host(agent);
     Host.#joined.push(host.id);
     // The others are heard, too.
-    for (const id of Host.#joined) service.deps.fleet.heartbeats.note(id, service.clock.now());
+    for (const id of Host.#joined) service.deps.fleet.heartbeats.record(id, service.clock.now());
     await host.report();
     return host;
   }
@@ -187,7 +187,7 @@ describe('an instance with volumes', () => {
     const [small, large] = [await volume(400), await volume(600)];
     const refused = await host.deploy([at(small), at(large, '/large')]);
     expect(refused.body.error.message).toBe(
-      `machine ${host.id} has 1000 GB of disk left, less than the 1050 of disk and volumes`,
+      `machine ${host.id} has 1000 GB of free disk, less than the 1050 of disk and volumes`,
     );
     const id = await host.run(at(small));
     const { rows } = await service.deps.db.pool.query('select volume_gb as gb from instance where id = $1', [id]);

@@ -127,7 +127,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
       ROOTS,
     ],
     [
-      'root fields, of an operation that is not asked for',
+      'root fields, of an operation that is not requested',
       `query asked { __typename } query other { ${many(251, (index) => `a${index}: __typename`)} }`,
       ROOTS,
     ],

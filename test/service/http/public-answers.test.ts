@@ -191,7 +191,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
   });
 });
 
-it('each address has an answer of its own, in whatever order they are asked for', async () => {
+it('each address has an answer of its own, in whatever order they are requested', async () => {
   const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
   const counts = async (order: readonly string[]) => {
     const counted: Record<string, number> = {};

@@ -90,7 +90,7 @@ describe('a callback', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
     const aside = await listQuarantined(shop.gateway.deps);
     expect(aside).toHaveLength(before + 1);
-    expect(aside.at(-1)).toMatchObject({ reason: 'amount_crypto is no decimal text', times: 2 });
+    expect(aside.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
   });
 
   test('with any byte altered, any header missing, a wrong secret or time is refused', async () => {

@@ -103,7 +103,7 @@ describe('a database that can’t be used is named in one line', () => {
     // The driver warns at length of this one.
     [{ DATABASE_URL: 'postgresql://127.0.0.1:1/x?sslmode=require' }, /^DATABASE_URL names .*: connect ECONNREFUSED/],
     [{ DATABASE_URL: 'postgresql://nowhere.invalid/x' }, /^DATABASE_URL names .*nowhere\.invalid$/],
-    [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^DATABASE_URL names a database that can't be used: .+/],
+    [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database of DATABASE_URL: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /^The built-in PostgreSQL is not available: .*\/dev\/null\/data.*DATABASE_URL/],
   ])('%o', async (env, expected) => {
     expect(await refusal(env as Record<string, string>)).toMatch(expected);

@@ -252,7 +252,7 @@ describe('a mail address', () => {
         PATIENCE,
       )
       .toBe(1);
-    expect((await shown(renter)).attempts[0].error).toBe('the mail server of this service: answer 451');
+    expect((await shown(renter)).attempts[0].error).toBe('mail server of this service: status 451');
     answer = () => {};
     advance(6);
     await question(address, 3);
@@ -335,7 +335,7 @@ describe('the mail server', () => {
     for (let index = 0; index < 2; index += 1)
       expect(await down(MAIL)).toEqual({
         status: null,
-        error: 'the mail server of this service: it can not be reached',
+        error: 'mail server of this service: unreachable',
       });
     expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
@@ -350,7 +350,7 @@ describe('the mail server', () => {
     for (const url of [silent, trickling])
       expect(await sender(url, 'offered', 500)(MAIL)).toEqual({
         status: null,
-        error: 'the mail server of this service: no answer within 0.5 s',
+        error: 'mail server of this service: no response within 0.5 s',
       });
     await expect.poll(() => gone.sort(), PATIENCE).toEqual(['silent', 'trickling']);
   });
@@ -360,7 +360,7 @@ describe('the mail server', () => {
     expect((await sender(plain.url, 'required')(MAIL)).status).not.toBe(250);
     const unknown = await started({ disabledCommands: [] });
     for (const tls of ['required', 'offered'] as const)
-      expect((await sender(unknown.url, tls)(MAIL)).error).toMatch(/can not be reached/);
+      expect((await sender(unknown.url, tls)(MAIL)).error).toMatch(/unreachable/);
     expect([plain.received, unknown.received]).toEqual([[], []]);
     expect(await sender(plain.url)(MAIL)).toEqual({ status: 250, error: null });
   });
@@ -383,7 +383,7 @@ describe('the mail server', () => {
     const full = await started({}, () => {
       throw refusal(552, 'too large');
     });
-    expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'the mail server of this service: answer 552' });
+    expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'mail server of this service: status 552' });
   });
 
   it('is sent nothing that a value of others could make of a mail', async () => {

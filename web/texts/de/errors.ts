@@ -36,20 +36,20 @@ const figure = (text: string): string => text.replace(/[,.]/g, (separator) => (s
 
 export const known: typeof englishKnown = [
   [
-    /^balance too small: ([-\d.,]+) USD does not cover (\S+ \w+) of all instances, ([\d.,]+) USD$/,
+    /^balance too low: ([-\d.,]+) USD does not cover (\S+ \w+) of all instances, which cost ([\d.,]+) USD$/,
     (has, span, needs) =>
       `Ihr Guthaben von ${figure(has!)} USD ist zu klein: Für ${figure(span!)} aller Instanzen sind ${figure(needs!)} USD nötig.`,
   ],
   [/^machine (\S+) is taken$/, (id) => `Die Maschine ${id} ist inzwischen vergeben.`],
-  [/^machine (\S+) is (?:offline|not heard from)$/, (id) => `Die Maschine ${id} ist nicht erreichbar.`],
+  [/^machine (\S+) is (?:offline|unreachable)$/, (id) => `Die Maschine ${id} ist nicht erreichbar.`],
   [/^machine (\S+) is no longer listed$/, (id) => `Die Maschine ${id} wird nicht mehr angeboten.`],
   [/^no machine (\S+) is offered$/, (id) => `Eine Maschine ${id} wird nicht angeboten.`],
   [
-    /^machine (\S+) costs ([\d.,]+) USD per hour, more than ([\d.,]+)$/,
+    /^machine (\S+) costs ([\d.,]+) USD per hour, more than the maximum of ([\d.,]+)$/,
     (id, is, most) => `Die Maschine ${id} kostet ${figure(is!)} USD/h, mehr als ${figure(most!)}.`,
   ],
   [
-    /^machine (\S+) has (\d+) GB of disk left, less than the (\d+)$/,
+    /^machine (\S+) has (\d+) GB of free disk, less than the (\d+) (?:requested|of disk and volumes)$/,
     (id, left, asked) => `Die Maschine ${id} hat noch ${left} GB Speicherplatz, weniger als die ${asked} GB.`,
   ],
   [
@@ -57,7 +57,7 @@ export const known: typeof englishKnown = [
     (id, by) => `Das Volume ${id} gehört gerade zur Instanz ${by}.`,
   ],
   [
-    /^(?:an account (?:holds|has) at most|the account (?:has|can have at most)) (\d+) (.+)$/,
+    /^(?:an account (?:holds|saves|has) at most|the account (?:has|can have at most)) (\d+) (.+)$/,
     (most) => `Mehr als ${most} davon kann ein Konto nicht haben.`,
   ],
   [/^no such instance$/, () => 'Diese Instanz gibt es nicht.'],
