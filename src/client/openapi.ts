@@ -1177,7 +1177,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                /** @description Instance id: `i-` and 8 hex characters. Any other string is an unknown instance. */
                 id: string;
             };
             cookie?: never;
