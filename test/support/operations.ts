@@ -57,6 +57,12 @@ export const OPERATIONS: Record<
     python: 'instances.metrics',
     graphql: 'Instance.metrics',
   },
+  createWebToken: {
+    typescript: (gpu) => gpu.instances.webToken(ID, { port: 8888 }),
+    cli: ['open'],
+    python: 'instances.web_token',
+    graphql: 'Mutation.webToken',
+  },
   getInstanceTimeline: {
     typescript: (gpu) => gpu.instances.timeline(ID, { first: 1, after: 'a', last: 2, before: 'b' }),
     cli: ['timeline'],

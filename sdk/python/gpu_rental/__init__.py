@@ -59,6 +59,7 @@ from .models import (
     VolumeRelease,
     VolumeSnapshot,
     VolumeWithSnapshots,
+    WebToken,
 )
 from .run import RunEnded, RunFailed
 from .version import VERSION as __version__
@@ -122,5 +123,6 @@ __all__ = [
     "VolumeRelease",
     "VolumeSnapshot",
     "VolumeWithSnapshots",
+    "WebToken",
     "__version__",
 ]

@@ -26,6 +26,7 @@ from .models import (
     VolumeList,
     VolumeRelease,
     VolumeWithSnapshots,
+    WebToken,
 )
 from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
 from .transport import Transport
@@ -346,6 +347,17 @@ class Instances(_Resource):
         """
         query = {"first": first, "after": after, "last": last, "before": before}
         return self._transport.request(Timeline, "GET", _path(id) + "/timeline", query=query)
+
+    def web_token(self, id: str, port: Optional[int] = None) -> WebToken:
+        """Creates a token that admits programs to a private web port for a day; it ends with the API key that created it.
+
+        :param port: port of a web port of the instance; by default the first.
+        :raises NotFound: the account has no such instance.
+        :raises ActionFailed: the instance has no such web port, or is destroyed.
+        """
+        return self._transport.request(
+            WebToken, "POST", _path(id) + "/web-token", body=_json({} if port is None else {"port": port})
+        )
 
     def links(self, id: str) -> InstanceLinks:
         """How what runs in it is opened, with the tokens and passwords that were made for it.

@@ -493,6 +493,19 @@ class InstanceLinks:
     tokens: Tuple[MadeToken, ...]
 
 
+@dataclass(frozen=True)
+class WebToken:
+    """Admits programs to a private web port."""
+
+    object: str
+    #: shown only once; send it in `header` with each request
+    token: str
+    header: str
+    #: address of the port
+    url: str
+    expires_at: datetime
+
+
 class Misfit(ValueError):
     """A value that is not what the contract promises; the message says where."""
 

@@ -63,7 +63,7 @@ export interface SshServerOptions {
 /** SSH_PORT can't be listened on; the message is one line for the operator. */
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
-    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `can't be listened on: ${message}`;
+    const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
     super(`SSH_PORT ${port} ${why}; set it to another, to 0 for a free one, or to nothing for no SSH`);
   }
 }

@@ -24,7 +24,7 @@ export interface TcpRange {
 /** A port of TCP_PORTS can't be listened on; the message is one line for the operator. */
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
-    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `can't be listened on: ${message}`;
+    const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
     super(`port ${port} of TCP_PORTS ${why}; set it to another range, or to nothing for no TCP ports`);
   }
 }

@@ -293,6 +293,7 @@ const BEST = bestOffer({
 
 function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string, NaiveMachine>): number {
   return (
+    Number(other.hasAgent) - Number(one.hasAgent) ||
     Number(one.pricePerHour.onDemand - other.pricePerHour.onDemand) ||
     Number(one.preemptible) - Number(other.preemptible) ||
     all.get(one.machineId)!.breaks - all.get(other.machineId)!.breaks

@@ -259,10 +259,10 @@ describe('a statement', () => {
     expect(await count()).toBeGreaterThanOrEqual(117);
     expect(await found()).toEqual([]);
     for (const [planted, check] of [
-      ['spend_units = spend_units + 1', 'checkpoints are what'],
-      ['credit_units = credit_units - 1', 'checkpoints are what'],
-      ['sequence = sequence - 1', 'checkpoints name'],
-      [`open_instances = open_instances || '{i-00000000}'`, 'checkpoints name'],
+      ['spend_units = spend_units + 1', 'checkpoints equal the sums'],
+      ['credit_units = credit_units - 1', 'checkpoints equal the sums'],
+      ['sequence = sequence - 1', 'checkpoints list'],
+      [`open_instances = open_instances || '{i-00000000}'`, 'checkpoints list'],
     ]) {
       const newest = `at = (select max(at) from account_checkpoint where account_id = $1)`;
       await service.sql(`update account_checkpoint set ${planted} where account_id = $1 and ${newest}`, [accountId]);

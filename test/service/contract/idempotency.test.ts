@@ -291,7 +291,7 @@ describe('a key', () => {
       other.graphql(DEPLOY, { input }),
     ]);
     expect(performance.now() - started).toBeGreaterThan(4_500);
-    const message = 'an earlier request with this idempotency key is still under way';
+    const message = 'an earlier request with this idempotency key is still in progress';
     for (const answer of [first, second]) {
       expect([answer.status, answer.body]).toEqual([409, { error: { code: 'idempotency_in_progress', message } }]);
       expect(answer.headers.get('retry-after')).toBe('1');

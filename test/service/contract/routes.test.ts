@@ -156,8 +156,8 @@ describe('success', () => {
       'unknown query parameter page; known: gpu, region, num_min, price_max, cuda_min, limit',
     ],
     ['GET', '/offers?__proto__=1', undefined, 'unknown query parameter __proto__; known: gpu,'],
-    ['GET', '/balance?currency=EUR', undefined, 'unknown query parameter currency; this route takes none'],
-    ['GET', '/instances?status=running', undefined, 'unknown query parameter status; this route takes none'],
+    ['GET', '/balance?currency=EUR', undefined, 'unknown query parameter currency; this route has none'],
+    ['GET', '/instances?status=running', undefined, 'unknown query parameter status; this route has none'],
     ['POST', '/instances?disk_gb=7', {}, 'unknown query parameter disk_gb; did you mean the body member disk_gb?'],
     ['POST', '/instances', { diskGb: 9 }, 'unknown body member diskGb; did you mean disk_gb?'],
     [
@@ -172,7 +172,7 @@ describe('success', () => {
       { ports: [{ port: 80, nmae: 'a' }] },
       'ports[0] has an unknown member nmae; did you mean name?',
     ],
-    ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route takes none'],
+    ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route has none'],
   ])('refuses what it does not know: %s %s %j', async (method, path, more, message) => {
     const machine_id = await service.machine();
     const body = path.startsWith('/instances') && method === 'POST' ? { machine_id, ...more } : more;

@@ -166,7 +166,7 @@ describe('the spend limit of an instance', () => {
   it('leaves room for a minute, or nothing is rented; bad ones are refused with their bounds', async () => {
     const renter = await service.renter('100');
     expect(await deploy(renter, { spendLimit: 0.007 })).toMatchObject({
-      message: "the instance's spend limit of 0.007 USD would be reached within 60 s: 0.00 USD are spent",
+      message: "the instance's spend limit of 0.007 USD would be reached within 60 s; 0.00 USD are already spent",
       extensions: { code: 'deploy_failed', status: 409 },
     });
     for (const spendLimit of [-1, 1e9, 0.0000001])

@@ -49,11 +49,13 @@ describe('where the metrics are', () => {
     await plain.close();
   });
 
-  it('is told by the setting when the port is taken', async () => {
+  it('names the setting of a port that another program uses', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    await expect(startService({ metricsPort: port })).rejects.toThrow(`METRICS_PORT ${port} is taken`);
+    await expect(startService({ metricsPort: port })).rejects.toThrow(
+      `METRICS_PORT ${port} is used by another program`,
+    );
     taken.close();
   });
 });

@@ -49,8 +49,12 @@ describe('a first start on a database given by DATABASE_URL', () => {
         SILENT,
       );
     await expect(refused({ port })).rejects.toMatchObject({ code: 'EADDRINUSE', port });
-    await expect(refused({ sshPort: port })).rejects.toThrow(new RegExp(`^SSH_PORT ${port} is taken.*set `));
-    await expect(refused({ metricsPort: port })).rejects.toThrow(new RegExp(`^METRICS_PORT ${port} is taken.*set `));
+    await expect(refused({ sshPort: port })).rejects.toThrow(
+      new RegExp(`^SSH_PORT ${port} is used by another program.*set `),
+    );
+    await expect(refused({ metricsPort: port })).rejects.toThrow(
+      new RegExp(`^METRICS_PORT ${port} is used by another program.*set `),
+    );
     other.close();
     expect(await seedsOf(databaseUrl)).toEqual([]);
     expect(await rows(databaseUrl)).toEqual({ ...NOTHING, market_snapshot: 0 });
@@ -99,10 +103,16 @@ describe('a database that can’t be used is named in one line', () => {
 
   it.each([
     // A name with two addresses, an IPv6 and an IPv4 one on most hosts.
-    [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^DATABASE_URL names .*: connect ECONNREFUSED/],
+    [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/],
     // The driver warns at length of this one.
-    [{ DATABASE_URL: 'postgresql://127.0.0.1:1/x?sslmode=require' }, /^DATABASE_URL names .*: connect ECONNREFUSED/],
-    [{ DATABASE_URL: 'postgresql://nowhere.invalid/x' }, /^DATABASE_URL names .*nowhere\.invalid$/],
+    [
+      { DATABASE_URL: 'postgresql://127.0.0.1:1/x?sslmode=require' },
+      /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/,
+    ],
+    [
+      { DATABASE_URL: 'postgresql://nowhere.invalid/x' },
+      /^can't use the database of DATABASE_URL: .*nowhere\.invalid$/,
+    ],
     [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database of DATABASE_URL: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /^The built-in PostgreSQL is not available: .*\/dev\/null\/data.*DATABASE_URL/],
   ])('%o', async (env, expected) => {
@@ -112,9 +122,13 @@ describe('a database that can’t be used is named in one line', () => {
   it('also one of wrong name or password', async () => {
     const wrong = new URL(await createTestDatabase());
     wrong.pathname = '/absent';
-    expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(/^DATABASE_URL names .*"absent" does not exist$/);
+    expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(
+      /^can't use the database of DATABASE_URL: .*"absent" does not exist$/,
+    );
     wrong.password = 'hunter2';
-    expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(/^DATABASE_URL names .*authentication failed/);
+    expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(
+      /^can't use the database of DATABASE_URL: .*authentication failed/,
+    );
   });
 
   it('also one that a newer version has migrated', async () => {
@@ -123,6 +137,8 @@ describe('a database that can’t be used is named in one line', () => {
       databaseUrl,
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at) values ('x', 'x', '99990101000000_x', now())`,
     );
-    expect(await refusal({ DATABASE_URL: databaseUrl })).toMatch(/^DATABASE_URL .*newer than this version.*99990101/);
+    expect(await refusal({ DATABASE_URL: databaseUrl })).toMatch(
+      /^can't use the database of DATABASE_URL: .*newer than this version.*99990101/,
+    );
   });
 });
