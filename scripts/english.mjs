@@ -1,7 +1,7 @@
-// Checks the English of documentation, comments, messages and test titles: textlint with the replacements of .english/replacements.yml,
-// and cspell with the words of .english/words.txt. Prints each finding with its place, and fails if there is one.
-//   node scripts/english.mjs [file ...]
-
+// Checks the English of documentation, comments and messages: textlint with the replacements of .english/replacements.yml. cspell
+// checks their spelling, with the words of .english/words.txt. Prints each finding with its place, and fails if there is one, or if
+// the rules no longer refuse a sentence of .english/refused.txt.
+//   node scripts/english.mjs [file ...]      with files, also those that are not checked yet
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ import { createLinter, loadTextlintrc } from 'textlint';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Generated, or text of others. */
+/** Generated, written by others, released, or in German. */
 const EXCLUDED =
-  /^(LICENSE|prisma\/(migrations|seed)\/|src\/database\/generated\/|src\/client\/openapi\.ts|web\/build\/|web\/texts\/de\/|web\/generated\/|test\/)/;
+  /^(CHANGELOG\.md|prisma\/(migrations|seed)\/|src\/database\/generated\/|src\/client\/openapi\.ts|web\/build\/|web\/texts\/de\/|web\/generated\/|test\/)/;
 const DOCUMENT = /\.md$/;
 const SOURCE = /\.(ts|tsx|mjs|cjs)$/;
 /** Queries, and scripts of another language. */
@@ -36,7 +36,13 @@ for (const file of files) {
     console.error(`${file}:${line}:${column}  ${message.split('\n')[0]}`);
   }
 }
-if (findings > 0) console.error(`${findings} findings. docs/contributing says how to write.`);
+for (const sentence of readFileSync(`${ROOT}.english/refused.txt`, 'utf8').trim().split('\n')) {
+  const { messages } = await linter.lintText(sentence, 'sentence.txt');
+  if (messages.length > 0) continue;
+  findings += 1;
+  console.error(`no rule refuses: ${sentence}`);
+}
+if (findings > 0) console.error(`${findings} findings`);
 process.exitCode = findings === 0 ? 0 : 1;
 
 function trackedFiles() {

@@ -16,7 +16,7 @@ const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
 /** Beginning of the help text of metrics that are the same at each gateway. */
-export const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
+export const ONE_DATABASE = 'Database-wide, the same at every gateway: do not sum.';
 
 interface Figures {
   running: { gpu: string; mode: string; instances: number; gpus: number }[];
@@ -153,12 +153,12 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   if (aside !== null) single.push(aside);
   const up = new Gauge({
     name: 'gpu_rental_database_figures_up',
-    help: 'Of this process. 0 while figures of the database are missing, because it is unreachable or slow.',
+    help: 'This process only. 0 while figures of the database are missing, because it is unreachable or slow.',
     registers,
   });
   const readAt = new Gauge({
     name: 'gpu_rental_database_figures_timestamp_seconds',
-    help: 'Of this process. Time at which the figures of the database were read.',
+    help: 'This process only. Time at which the figures of the database were read.',
     registers,
   });
 

@@ -13,18 +13,18 @@ export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({
     name: 'gpu_rental_payment_events_total',
-    help: "Of this process. Payments of top-ups by outcome; quarantined, gone and lost need the operator's attention.",
+    help: "This process only. Payments of top-ups by outcome; quarantined, gone and lost need the operator's attention.",
     labelNames: ['asset', 'state'] as const,
     registers,
   });
   const credited = new Counter({
     name: 'gpu_rental_payments_credited_usd_total',
-    help: 'Of this process. USD credited for payments.',
+    help: 'This process only. USD credited for payments.',
     registers,
   });
   const faults = new Counter({
     name: 'gpu_rental_payment_processor_faults_total',
-    help: 'Of this process. Failed calls to the payment processor, by call.',
+    help: 'This process only. Failed calls to the payment processor, by call.',
     labelNames: ['asked'] as const,
     registers,
   });

@@ -6,25 +6,25 @@ export function countRentals(registry: Registry): DomainEvents {
   const registers = [registry];
   const deploys = new Counter({
     name: 'gpu_rental_deploys_total',
-    help: 'Of this process. Deploys by outcome: rented, replayed (the stored response of an earlier request), or the reason of the refusal.',
+    help: 'This process only. Deploys by outcome: rented, replayed (the stored response of an earlier request), or the reason of the refusal.',
     labelNames: ['outcome'] as const,
     registers,
   });
   const stops = new Counter({
     name: 'gpu_rental_instance_stops_total',
-    help: 'Of this process. Instances that stopped running, by reason, such as preempted and balance_exhausted.',
+    help: 'This process only. Instances that stopped running, by reason, such as preempted and balance_exhausted.',
     labelNames: ['reason'] as const,
     registers,
   });
   const volumeWrites = new Counter({
     name: 'gpu_rental_volume_writes_total',
-    help: 'Of this process. Writes of snapshot objects by outcome: stored, refused, full (the volume is at its limit), store_full, broken (aborted by the sender), or failed (in the store).',
+    help: 'This process only. Writes of snapshot objects by outcome: stored, refused, full (the volume is at its limit), store_full, broken (aborted by the sender), or failed (in the store).',
     labelNames: ['outcome'] as const,
     registers,
   });
   const upkeep = new Counter({
     name: 'gpu_rental_volume_upkeep_total',
-    help: 'Of this process. Volume repositories pruned, erased or copied, and failures.',
+    help: 'This process only. Volume repositories pruned, erased or copied, and failures.',
     labelNames: ['outcome'] as const,
     registers,
   });

@@ -12,7 +12,7 @@ export class RequestSeconds {
   constructor(registry: Registry) {
     this.#durations = new Durations({
       name: 'gpu_rental_http_request_duration_seconds',
-      help: "Of this process. Time from a request's head to the end of its response, including long-lived event streams and web ports.",
+      help: "This process only. Time from a request's head to the end of its response, including long-lived event streams and web ports.",
       bounds: BOUNDS,
       registry,
     });

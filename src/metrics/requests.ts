@@ -19,19 +19,19 @@ export function countRequests(registry: Registry): ObserveRequest {
   const seconds = new RequestSeconds(registry);
   const operations = new Tally({
     name: 'gpu_rental_graphql_operations_total',
-    help: 'Of this process. GraphQL operations executed, by name; result is refused if any field was.',
+    help: 'This process only. GraphQL operations executed, by name; result is refused if any field was.',
     labelNames: ['operation', 'type', 'result'],
     registry,
   });
   const operationSeconds = new Tally({
     name: 'gpu_rental_graphql_operation_seconds_total',
-    help: 'Of this process. Time taken by requests with these queries and mutations, except subscriptions.',
+    help: 'This process only. Time taken by requests with these queries and mutations, except subscriptions.',
     labelNames: ['operation'],
     registry,
   });
   const refusals = new Tally({
     name: 'gpu_rental_refusals_total',
-    help: 'Of this process. Refusals by code; a GraphQL request may have several.',
+    help: 'This process only. Refusals by code; a GraphQL request may have several.',
     labelNames: ['code'],
     registry,
   });

@@ -41,7 +41,7 @@ export function watchState(registry: Registry, watched: Watched): void {
 
   new Gauge({
     name: 'gpu_rental_database_pool_connections',
-    help: 'Of this process. Database connections by state: busy or idle.',
+    help: 'This process only. Database connections by state: busy or idle.',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -51,17 +51,17 @@ export function watchState(registry: Registry, watched: Watched): void {
   });
   gauge(
     'gpu_rental_database_pool_max_connections',
-    'Of this process. Maximum number of database connections.',
+    'This process only. Maximum number of database connections.',
     () => pool.options.max!,
   );
   gauge(
     'gpu_rental_database_pool_waiting',
-    'Of this process. Requests waiting for a database connection.',
+    'This process only. Requests waiting for a database connection.',
     () => pool.waitingCount,
   );
   const waits = new Durations({
     name: 'gpu_rental_database_pool_wait_seconds',
-    help: 'Of this process. Time spent waiting for a database connection.',
+    help: 'This process only. Time spent waiting for a database connection.',
     bounds: WAIT_SECONDS,
     registry,
   });
@@ -70,53 +70,54 @@ export function watchState(registry: Registry, watched: Watched): void {
 
   gauge(
     'gpu_rental_change_notices_listening',
-    'Of this process. 1 while change notices are received; while it is 0, nothing is served from memory.',
+    'This process only. 1 while change notices are received; while it is 0, nothing is served from memory.',
     () => (notices.isListening ? 1 : 0),
   );
   gauge(
     'gpu_rental_change_notices_lag_seconds',
-    'Of this process. Age of the oldest change not yet sent to the other gateways.',
+    'This process only. Age of the oldest change not yet sent to the other gateways.',
     () => notices.lagMs / MS_PER_SECOND,
   );
   const sent = new Histogram({
     name: 'gpu_rental_change_notices_send_seconds',
-    help: 'Of this process. Time from a commit until the other gateways are notified, at most every 100 ms.',
+    help: 'This process only. Time from a commit until the other gateways are notified, at most every 100 ms.',
     buckets: LAG_SECONDS,
     registers,
   });
   notices.onSent = (ms) => sent.observe(ms / MS_PER_SECOND);
 
-  gauge('gpu_rental_event_streams_open', 'Of this process. Open subscriptions.', () => deps.subscriptions.size);
+  gauge('gpu_rental_event_streams_open', 'This process only. Open subscriptions.', () => deps.subscriptions.size);
   gauge(
     'gpu_rental_agents_waiting',
-    'Of this process. Host agents waiting here for a new desired state.',
+    'This process only. Host agents waiting here for a new desired state.',
     () => deps.fleet.desired.waiting,
   );
   new Gauge({
     name: 'gpu_rental_instance_streams_open',
-    help: 'Of this process. Tunnels into instances by kind: exec (SSH sessions), shell (terminals in browsers), port (web ports and forwarding), logs.',
+    help: 'This process only. Tunnels into instances by kind: exec (SSH sessions), shell (terminals in browsers), port (web ports and forwarding), logs.',
     labelNames: ['kind'] as const,
     registers,
     collect() {
       for (const kind of ['exec', 'shell', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
     },
   });
-  if (ssh !== null) gauge('gpu_rental_ssh_connections_open', 'Of this process. Open SSH connections.', () => ssh.size);
+  if (ssh !== null)
+    gauge('gpu_rental_ssh_connections_open', 'This process only. Open SSH connections.', () => ssh.size);
   gauge(
     'gpu_rental_web_exchanges_open',
-    'Of this process. Requests and WebSockets in flight to web ports of instances.',
+    'This process only. Requests and WebSockets in flight to web ports of instances.',
     () => webPorts.size,
   );
   if (redisState !== null) {
     gauge(
       'gpu_rental_redis_up',
-      'Of this process. 0 while Redis is unreachable and this process counts requests on its own.',
+      'This process only. 0 while Redis is unreachable and this process counts requests on its own.',
       () => (redisState() === 'ok' ? 1 : 0),
     );
   }
   new Counter({
     name: 'gpu_rental_log_lines_dropped_total',
-    help: 'Of this process. Log lines dropped because the log was not read and 8 MB were buffered.',
+    help: 'This process only. Log lines dropped because the log was not read and 8 MB were buffered.',
     registers,
     collect() {
       this.reset();
@@ -129,7 +130,7 @@ export function watchState(registry: Registry, watched: Watched): void {
   ] as const) {
     new Counter({
       name: `gpu_rental_samples_${name}_total`,
-      help: `Of this process. ${help}`,
+      help: `This process only. ${help}`,
       registers,
       collect() {
         this.reset();
@@ -177,7 +178,7 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
 export function countAdmissions(registry: Registry, limiter: RateLimiter): RateLimiter {
   const decisions = new Tally({
     name: 'gpu_rental_rate_limit_decisions_total',
-    help: 'Of this process. Requests with a key that the rate limit admitted or refused.',
+    help: 'This process only. Requests with a key that the rate limit admitted or refused.',
     labelNames: ['decision'],
     registry,
   });

@@ -175,7 +175,7 @@ describe('the metrics after a tour', () => {
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
     for (const [, , help] of helps)
-      expect(help).toMatch(/^Of this process\. |^Of the database, the same at every gateway: do not sum\. /);
+      expect(help).toMatch(/^This process only\. |^Database-wide, the same at every gateway: do not sum\. /);
   });
 });
 
