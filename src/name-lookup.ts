@@ -65,20 +65,23 @@ export function createNameLookup({
     const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES });
     if (servers !== undefined) resolver.setServers(servers);
     const late = setTimeout(() => resolver.cancel(), withinMs);
+    let hasFailed = false;
     try {
       for (const candidate of candidatesOf(host.toLowerCase(), search.read() ?? { domains: [], ndots: 1 })) {
-        const found = await resolve(resolver, candidate);
+        const found = await resolve(resolver, candidate).catch((error: NodeJS.ErrnoException) => {
+          if (SILENT.has(error.code ?? '')) throw fault('EAI_AGAIN', host);
+          // A server may fail for one domain of the search list and know the next candidate.
+          hasFailed = true;
+          return [];
+        });
         if (found.length > 0) return found;
       }
-    } catch (error) {
-      // Without a DNS server, the system may have other sources.
-      const isSilent = SILENT.has((error as NodeJS.ErrnoException).code ?? '');
-      if (system === null || isSilent) throw fault('EAI_AGAIN', host);
     } finally {
       clearTimeout(late);
       resolver.cancel();
     }
-    if (system === null) throw fault('ENOTFOUND', host);
+    // Without a DNS server, the system may have other sources.
+    if (system === null) throw fault(hasFailed ? 'EAI_AGAIN' : 'ENOTFOUND', host);
     if (ofSystem >= MAX_SYSTEM) throw fault('EAI_AGAIN', host);
     ofSystem += 1;
     return new Promise<LookupAddress[]>((resolve, reject) => {

@@ -147,13 +147,15 @@ export class Tunnels {
   /** Rejects with TunnelRefused. */
   async open(wanted: TunnelRequest, signal?: AbortSignal): Promise<Tunnel> {
     const { opener, instanceId, target } = wanted;
-    if (this.#isClosed) throw ending();
     const reach = await reachOf(this.#deps, opener, instanceId);
+    if (this.#isClosed) throw ending();
     const machineId = checkReach(reach, instanceId, target);
     const id = randomBytes(TUNNEL_ID_BYTES).toString('hex');
-    const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null };
+    const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null, cutBy: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
+    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are checked as a whole.
+    if (opener.apiKeyId !== null) this.#watch.check([entry]);
     const openedAt = performance.now();
     try {
       const tunnel = await this.#dial(entry, signal);
@@ -167,8 +169,6 @@ export class Tunnels {
         const of = { tunnel: entry.id, instance: instanceId, kind: target.kind };
         this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a tunnel ended');
       });
-      // The key may have been revoked after it was looked at, and before there was an entry to cut.
-      if (target.kind === 'shell') this.#watch.check([entry]);
       return tunnel;
     } catch (error) {
       this.#open.delete(entry);
@@ -202,6 +202,7 @@ export class Tunnels {
     const { id, machineId } = entry;
     // The notice must be on its way before: when the agent waits at another gateway, it is not lost.
     await this.#deps.db.notices.ready();
+    if (entry.cutBy !== null) throw entry.cutBy;
     return new Promise((resolve, reject) => {
       const done = () => {
         clearTimeout(timer);
@@ -286,7 +287,9 @@ export class Tunnels {
       this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} can't be reached any more`));
   }
 
-  #end({ id, tunnel, target }: Open, why: TunnelRefused): void {
+  #end(entry: Open, why: TunnelRefused): void {
+    const { id, tunnel, target } = entry;
+    entry.cutBy = why;
     this.#dialled.get(id)?.fail(why);
     // Who may not reach it any more leaves no shell behind; the end of this gateway is not theirs.
     if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
@@ -299,6 +302,8 @@ interface Open extends TunnelRequest, Access {
   machineId: string;
   /** Null until the agent has dialled. */
   tunnel: GatewayTunnel | null;
+  /** Set when it is cut, maybe before the agent is notified. */
+  cutBy: TunnelRefused | null;
 }
 
 interface Pending {

@@ -170,6 +170,7 @@ function restHooks(
   { deps, limiter, tracer }: AppOptions,
   { identify, createContext, answers }: RequestParts,
 ): RestHooks {
+  const readJson = createJsonReader();
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
@@ -186,7 +187,11 @@ function restHooks(
       checkOperation(deps, (await identify(request))!, operation, [request.params.id]);
       next();
     },
-    readBody: createJsonReader(),
+    readBody: (request, response, next) => {
+      // The body may take half a minute, in which the key may end: its caller is looked up again.
+      request.state.caller = null;
+      readJson(request, response, next);
+    },
     run: tracer === null ? (_operation, run) => run() : (operation, run) => tracer.operation(operation, 'rest', run),
     contextOf: async (request, response) => createContext(await identify(request), response),
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),

@@ -84,7 +84,8 @@ export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks)
   }
   for (const route of prepared) {
     const guards = route.needsKey ? [hooks.key, hooks.rateLimit, hooks.scope(route.rootName)] : [];
-    const body = route.method === 'POST' ? [hooks.readBody] : [];
+    const checkAgain = route.needsKey ? [hooks.key] : [];
+    const body = route.method === 'POST' ? [hooks.readBody, ...checkAgain] : [];
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
     router[verb](expressPath(route.path), ...guards, ...body, runner(route, hooks));
   }

@@ -8,12 +8,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNameLookup, type LookupAll } from '../../src/name-lookup.js';
 
 const [A, AAAA] = [1, 28];
-/** Names that the DNS server knows, by type; it does not answer for any below `silent.example`. */
+/** Names that the DNS server knows, by type; it does not answer for any below `silent.example`, and fails for `FAILING`. */
 const KNOWN: Record<string, Record<number, number[]>> = {
   'both.example': { [A]: [192, 0, 2, 1], [AAAA]: [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] },
   'v4.example': { [A]: [192, 0, 2, 2] },
   'payments.cluster.local': { [A]: [192, 0, 2, 3] },
+  'shop.example': { [A]: [192, 0, 2, 4] },
 };
+const FAILING = 'shop.example.cluster.local';
+const [NO_ERROR, SERVER_FAILURE, NO_NAME] = [0x8180, 0x8182, 0x8183];
 let server: Socket;
 let folder: string;
 
@@ -26,7 +29,8 @@ beforeAll(async () => {
     if (name.endsWith('silent.example')) return;
     const address = KNOWN[name]?.[type];
     const head = Buffer.from(query.subarray(0, 12));
-    head.writeUInt16BE(KNOWN[name] === undefined ? 0x8183 : 0x8180, 2);
+    const missing = name === FAILING ? SERVER_FAILURE : NO_NAME;
+    head.writeUInt16BE(KNOWN[name] === undefined ? missing : NO_ERROR, 2);
     head.writeUInt16BE(address === undefined ? 0 : 1, 6);
     head.writeUInt16BE(0, 10);
     const record = address === undefined ? [] : [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, address.length, ...address];
@@ -83,6 +87,11 @@ it('ends names whose server never answers, which hold up neither other names nor
   expect(new Set(outcomes)).toEqual(new Set(['EAI_AGAIN']));
   expect(performance.now() - beganMs).toBeLessThan(2_000);
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);
+});
+
+it('finds a name although the server fails for a longer candidate of the search list', async () => {
+  expect(await lookup()('shop.example')).toEqual(['192.0.2.4']);
+  expect(await lookup()(FAILING)).toBe('EAI_AGAIN');
 });
 
 it('asks the system for what DNS does not have, two names at a time', async () => {

@@ -178,6 +178,7 @@ export async function createApiKeyOnce(
     const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
     const power = powerOfNewKey(creator, { ...wanted, expiresAt });
     if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
+    await lockForGrant(transaction, creator);
     await insertKey(transaction, { id, accountId, secret, name, now, ...power });
     if (request !== null) remember(transaction, request, { id }, now);
     return id;
@@ -228,6 +229,23 @@ function readPower({ scopes, expiresAt, networks }: NewApiKey) {
   };
 }
 
+/**
+ * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation waits
+ * until the grant is visible. Refuses a key that has been revoked since its request was admitted.
+ */
+export async function lockForGrant(
+  transaction: Transaction,
+  { accountId, keyId }: { accountId: string; keyId?: string },
+): Promise<void> {
+  await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+  if (keyId === undefined) return;
+  const { rows } = await transaction.query<{ isRevoked: boolean }>(
+    'select revoked_at is not null as "isRevoked" from api_key where id = $1 for share',
+    [keyId],
+  );
+  if (rows[0]?.isRevoked) throw unauthorized(null);
+}
+
 interface KeyRow extends KeyPower {
   id: string;
   accountId: string;
@@ -239,8 +257,6 @@ interface KeyRow extends KeyPower {
 /** Inserts a key. Refuses if the account has the maximum of live keys; revoked and expired keys don't count. */
 async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
   const { accountId, id, secret, name, now, scopes, expiresAt, networks } = row;
-  // The account's row is locked before the count, so that two concurrent creations can't both be the fiftieth.
-  await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
   const { rowCount } = await transaction.query(
     `insert into api_key (id, account_id, hash, prefix, last_four, created_at, name, scopes, expires_at, networks)
      select $2, $1, $3, $4, $5, $6::timestamptz, $8, $9::text[], $10::timestamptz, $11::text[]

@@ -9,6 +9,7 @@ import { INSTANCE_ID } from '../rules/lifecycle.js';
 import { holds, networkList } from '../rules/networks.js';
 import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
 import { formatInstant } from '../rules/time.js';
+import { lockForGrant } from './api-keys.js';
 
 const KEY_ID_BYTES = 8;
 const KEY_ID = /^ssh-[0-9a-f]{16}$/;
@@ -39,8 +40,7 @@ export async function addSshKey(
   const endsWith = expiresAt === null && networks === null ? null : keyId;
   const { type, blob, fingerprint, comment } = parseSshKey(check('publicKey', fields.sshPublicKey, publicKey));
   const added = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so that two concurrent additions can't both be the fiftieth.
-    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    await lockForGrant(transaction, adder);
     if (instanceId !== null) await checkInstance(transaction, accountId, instanceId);
     const { rowCount } = await transaction.query(
       `insert into ssh_key (id, account_id, type, blob, fingerprint, comment, created_at, instance_id, api_key_id)

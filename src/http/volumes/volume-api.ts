@@ -17,6 +17,7 @@ import { createTokenBuckets } from '../token-buckets.js';
 import { type Mover, Transfers } from '../transfers.js';
 import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
+import { OwnerDownloads } from './owner-downloads.js';
 
 /** Where repositories begin; `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
@@ -65,6 +66,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const { deps, log, keyUses, isTrusted } = options;
   const serve = createServe(deps);
   const logFault = createFaultLog(log, ' of a volume');
+  const ownerDownloads = new OwnerDownloads(deps);
   const asks = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'this volume is asked too often' });
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -74,7 +76,10 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
     const address = addressOf(request, isTrusted);
     const access = await accessOf(deps, { volumeId: found.volume, password: passwordOf(request), address });
     request.state.accountId = access.volume.accountId;
-    if (access.kind === 'owner') keyUses.note(access.caller);
+    if (access.kind === 'owner') {
+      keyUses.note(access.caller);
+      if (request.method === 'GET') ownerDownloads.add(response, access.caller);
+    }
     asks.take(access.volume.id);
     request.state.isLongLived = true;
     if (access.kind === 'owner' && isOfHistory(request, found.place)) request.state.isRoutine = false;

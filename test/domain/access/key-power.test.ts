@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { createApiKey, createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
 import { readReach } from '../../../src/domain/fleet/reach.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
@@ -59,4 +59,30 @@ it('what a key with an end has opened is over from that second on', async () => 
   expect(await state()).not.toBe('unknown');
   domain.clock.advance(1);
   expect(await state()).toBe('unknown');
+});
+
+it('a key that is revoked while its request waits grants no other key', async () => {
+  const accountId = await domain.account();
+  const { apiKey } = await createApiKey(domain, accountId);
+  const creator = { accountId, keyId: apiKey.id, ...FULL_POWER };
+  const client = await domain.db.pool.connect();
+  await client.query('begin');
+  await client.query('select from account where id = $1 for no key update', [accountId]);
+  const grants = Promise.allSettled([
+    createApiKeyOnce(domain, creator, {}),
+    createApiKeyOnce(domain, creator, { monthlyLimit: 5 }),
+    addSshKey(domain, creator, newSshKey()),
+  ]);
+  const count = async () => {
+    const { rows } = await domain.db.pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    return rows[0]!.count;
+  };
+  await expect.poll(count).toBe(3);
+  await revokeApiKey(domain, accountId, apiKey.id);
+  await client.query('commit');
+  client.release();
+  const refused = { status: 'rejected', reason: { code: 'unauthorized' } };
+  expect(await grants).toMatchObject([refused, refused, refused]);
 });

@@ -1,7 +1,9 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Access, ReachWatch } from '../../../src/access/reach-watch.js';
+import { Tunnels } from '../../../src/access/tunnels.js';
 import { createApiKey, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { deploy } from '../../../src/domain/instances/instances.js';
+import { deploy, operatorAct } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;
@@ -40,4 +42,32 @@ it('what a key has opened ends with it, though the database fails just then', as
   await pool.query('alter table mislaid rename to ssh_key');
   await expect.poll(() => [...over], { timeout: 30_000 }).toEqual([access]);
   watch.close();
+});
+
+it('opens no tunnel by a key that is revoked while its instance is looked up', async () => {
+  const accountId = await domain.account();
+  const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
+  const { apiKey } = await createApiKey(domain, accountId);
+  await operatorAct(domain, instance.id, 'STOP');
+  const { pool } = domain.db;
+  await pool.query(
+    `insert into container (instance_id, machine_id, image, env, ports) values ($1, $2, 'busybox', '{}', '{}')`,
+    [instance.id, instance.machineId],
+  );
+  const tunnels = new Tunnels({ deps: domain, log: pino({ level: 'silent' }), tunnelsUrl: null });
+  const query = pool.query.bind(pool) as (request: { name: string }) => Promise<unknown>;
+  let isLookedUp = false;
+  vi.spyOn(pool, 'query').mockImplementation((async (request: { name: string }) => {
+    const found = await query(request);
+    if (request.name === 'reach' && !isLookedUp) {
+      isLookedUp = true;
+      await revokeApiKey(domain, accountId, apiKey.id);
+    }
+    return found;
+  }) as never);
+  const opener = { accountId, apiKeyId: apiKey.id, sshKeyId: null };
+  const target = { kind: 'logs' as const, tail: null, since: null, follow: true };
+  await expect(tunnels.open({ opener, instanceId: instance.id, target })).rejects.toMatchObject({ reason: 'stopped' });
+  vi.restoreAllMocks();
+  tunnels.close();
 });

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../../src/compose.js';
 import { readConfig } from '../../../src/config.js';
+import { revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import type { UnsentLimits } from '../../../src/http/connections.js';
 import { createMessages } from '../../../src/http/messages.js';
 import { createMemoryBuckets } from '../../../src/http/rate-limit/memory-buckets.js';
@@ -52,6 +53,36 @@ function expectEnvelope({ status, headers, body }: WireAnswer, expected: number,
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/);
 }
+
+/** Sends a deploy whose body stops halfway, and resolves to a function that sends the rest and returns the status. */
+async function haltedDeploy(key: string): Promise<() => Promise<string>> {
+  const { hostname, port } = new URL(service.address);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const body = JSON.stringify({ machine_id: machine });
+  const head = `POST /v1/instances HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n${CLOSE}Content-Length: ${body.length}`;
+  socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
+  // The key is accepted when the head has arrived.
+  await sleep(200);
+  return async () => {
+    socket.write(body.slice(5));
+    await closed;
+    return Buffer.concat(chunks).toString().slice(0, 'HTTP/1.1 401'.length);
+  };
+}
+
+it('runs nothing by a key that is revoked while the body arrives', async () => {
+  const other = await service.renter();
+  const finish = await haltedDeploy(other.key);
+  const [{ id }] = (await service.sql('select id from api_key where account_id = $1', [other.accountId])) as [
+    { id: string },
+  ];
+  await revokeApiKey(service.deps, other.accountId, id);
+  expect(await finish()).toBe('HTTP/1.1 401');
+  expect(await service.sql('select id from instance where account_id = $1', [other.accountId])).toEqual([]);
+});
 
 async function post(path: string, body: RequestInit['body'], headers: Record<string, string> = JSON_TYPE) {
   const request = {

@@ -4,7 +4,7 @@ import { type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
-import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
+import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
 import { keyOf } from '../../../src/domain/rules/restic-key.js';
 import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
@@ -296,3 +296,39 @@ async function blocked(): Promise<number> {
 function withCost(file: Buffer, cost: object): Buffer {
   return Buffer.from(JSON.stringify({ ...JSON.parse(file.toString()), ...cost }));
 }
+
+describe('an owner whose key is revoked', () => {
+  const large = randomBytes(32_000_000);
+
+  /** A download that takes its head and then reads nothing. */
+  const halted = (key: string): Promise<{ rest(): Promise<number> }> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Basic ${btoa(`x:${key}`)}` };
+      request(`${gateway.address}/volumes/${id}/data/${nameOf(large)}`, { headers }, (answer) => {
+        answer.on('error', () => {});
+        const rest = async () => {
+          let read = 0;
+          answer.on('data', (chunk: Buffer) => {
+            read += chunk.length;
+          });
+          await new Promise((closed) => answer.once('close', closed));
+          return read;
+        };
+        resolve({ rest });
+      })
+        .on('error', reject)
+        .end();
+    });
+
+  test('receives nothing more of a download', async () => {
+    expect((await put(token, 'data', large)).status).toBe(200);
+    const creator = { accountId: renter.accountId, ...FULL_POWER };
+    const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});
+    const [ended, continued] = await Promise.all([halted(secret!), halted(renter.key)]);
+    await revokeApiKey(gateway.deps, renter.accountId, apiKey.id);
+    // The gateway sends what the connection takes in the meantime.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await ended.rest()).toBeLessThan(large.length / 2);
+    expect(await continued.rest()).toBe(large.length);
+  });
+});
