@@ -32,7 +32,9 @@ const keyFile = z
     salt: base64,
     data: base64,
   })
-  .refine(({ N, r, p }) => Math.log2(N) % 1 === 0 && N * r <= MAX_BLOCKS && r * p <= MAX_LANES && N * r * p <= MAX_WORK);
+  .refine(
+    ({ N, r, p }) => Math.log2(N) % 1 === 0 && N * r <= MAX_BLOCKS && r * p <= MAX_LANES && N * r * p <= MAX_WORK,
+  );
 const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
 
 /**
@@ -73,19 +75,27 @@ function noOtherKey({ id }: VolumeFacts): DomainError {
 }
 
 async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<boolean> {
-  const master = await masterOf(deps, await volumePassword(deps, volume.accountId, volume.id), bytes);
+  const password = await volumePassword(deps, volume.accountId, volume.id);
+  const master = await masterOf(deps, volume.accountId, password, bytes);
   if (master === null) return false;
   const config = await readSmall(deps, volume.id, { kind: 'config' }, MAX_CONFIG_BYTES);
   return config === null || openObject(master, config) !== null;
 }
 
 /** Null where the file is none, takes too long to open, or opens with another password. */
-async function masterOf({ volumeKeys }: Deps, password: string, bytes: Buffer): Promise<ResticKey | null> {
+async function masterOf(
+  { volumeKeys }: Deps,
+  accountId: string,
+  password: string,
+  bytes: Buffer,
+): Promise<ResticKey | null> {
   const file = keyFile.safeParse(parse(bytes)).data;
   if (file === undefined) return null;
   const { N, r, p, salt, data } = file;
   const options = { N, r, p, maxmem: 256 * MAX_BLOCKS };
-  const derived = await volumeKeys.run(() => derive(password, salt, KEY_BYTES, options).catch(nullIfRefused));
+  const derived = await volumeKeys.runFor(accountId, () =>
+    derive(password, salt, KEY_BYTES, options).catch(nullIfRefused),
+  );
   if (derived === null) return null;
   const opened = openObject(keyOf(derived), data);
   const master = masterKey.safeParse(opened === null ? null : parse(opened)).data;

@@ -115,7 +115,9 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
     const due = formatInstant(deps.clock.now() - KEEP_EVERY_SECONDS);
-    await eachOf(deps, DUE, [due, String(deps.restic !== null)], signal, options, (id) => keep(deps, id, { ...options, signal }));
+    await eachOf(deps, DUE, [due, String(deps.restic !== null)], signal, options, (id) =>
+      keep(deps, id, { ...options, signal }),
+    );
   });
 }
 
@@ -230,7 +232,9 @@ async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOpti
   const names = await unverifiedIndexes(deps, volume.id);
   const failed: string[] = [];
   const check = async (some: readonly string[]) => {
-    const result = await asUpkeep(deps, volume, options, some, (run) => run(['check', '--no-lock', '--read-data'])).then(
+    const result = await asUpkeep(deps, volume, options, some, (run) =>
+      run(['check', '--no-lock', '--read-data']),
+    ).then(
       (work) => work.result,
       (error: Error) => {
         if (some.length === 1 || options.signal.aborted || error.name !== 'AbortError') throw error;
@@ -238,7 +242,8 @@ async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOpti
       },
     );
     if (result?.code === 0) return settleIndexes(deps, volume.id, some, 'VERIFIED');
-    if (result !== null && result.code !== CRASHED && !IS_VERDICT.test(result.output)) throw new Error(`restic check: ${lastLine(result.output)}`);
+    if (result !== null && result.code !== CRASHED && !IS_VERDICT.test(result.output))
+      throw new Error(`restic check: ${lastLine(result.output)}`);
     if (some.length > 1) for (const name of some) await check([name]);
     else {
       failed.push(...some);

@@ -42,7 +42,9 @@ describe('indexes that are hard to verify', needs('restic'), () => {
     const { id, master } = await repository();
     await writeUnderLease(id, [...lyingObjects(master, [], 'is true'), ...lyingObjects(master, [], 'is true')]);
     const restic: Deps['restic'] = async () => {
-      const { rows } = await gateway.deps.db.pool.query('select upkeep_indexes as seen from volume where id = $1', [id]);
+      const { rows } = await gateway.deps.db.pool.query('select upkeep_indexes as seen from volume where id = $1', [
+        id,
+      ]);
       if (rows[0].seen.length > 1) throw new DOMException('the time is over', 'AbortError');
       return { code: 0, output: '' };
     };
@@ -79,6 +81,16 @@ test('keeps one of two keys that are deleted concurrently', async () => {
   expect(await statusOf('POST', `${id}/keys/${nameOf(second)}`, second)).toBe(200);
   const deleted = [key, nameOf(second)].map((name) => statusOf('DELETE', `${id}/keys/${name}`));
   expect((await Promise.all(deleted)).sort()).toEqual([200, 409]);
+});
+
+test('deletions of keys by one account don’t keep those of another waiting', async () => {
+  const { id, password, key, master } = await repository();
+  const slow = keyFile(password, master, { N: 2 ** 14, r: 8, p: 4 });
+  expect(await statusOf('POST', `${id}/keys/${nameOf(slow)}`, slow)).toBe(200);
+  const deleted = Array.from({ length: 40 }, () => statusOf('DELETE', `${id}/keys/${key}`));
+  const other = await gateway.renter();
+  await makeRepository(gateway, other.key, await newVolume(gateway, other.accountId));
+  expect(await Promise.all(deleted)).toContain(503);
 });
 
 async function repository() {
