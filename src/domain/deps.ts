@@ -106,6 +106,8 @@ export type Deps = Readonly<{
 const VOLUMES_WRITTEN_AT_ONCE = 6;
 const MAX_VOLUMES_UNWRITTEN = 2_000;
 const MAX_KEYS_UNVERIFIED = 20;
+/** Verifying one key takes up to some seconds. */
+const MAX_KEYS_UNVERIFIED_OF_ACCOUNT = 3;
 
 /** Dependencies of a gateway that operator commands don't need. */
 export interface GatewayDeps
@@ -161,7 +163,11 @@ export function createDeps(
     events,
     sealingKeys,
     volumeStore,
-    volumeKeys: new Slots({ atOnce: 1, maxWaiting: MAX_KEYS_UNVERIFIED }),
+    volumeKeys: new Slots({
+      atOnce: 1,
+      maxWaiting: MAX_KEYS_UNVERIFIED,
+      maxOfAccount: MAX_KEYS_UNVERIFIED_OF_ACCOUNT,
+    }),
     volumeWrites: new Slots({ atOnce: VOLUMES_WRITTEN_AT_ONCE, maxWaiting: MAX_VOLUMES_UNWRITTEN }),
     restic,
     sendWebhook,

@@ -15,6 +15,7 @@ ALTER TABLE "volume" ADD COLUMN "upkeep_indexes" TEXT[] NOT NULL DEFAULT ARRAY[]
 ALTER TABLE "volume" ADD COLUMN "keep_fault" TEXT;
 
 -- Rows of snapshots that are gone, but for the newest of each lease, which says until when its work is stored.
-DELETE FROM "volume_snapshot" "old" WHERE "dropped_at" IS NOT NULL AND EXISTS (
-  SELECT FROM "volume_snapshot" "newer" WHERE "newer"."volume_id" = "old"."volume_id"
-    AND "newer"."lease" IS NOT DISTINCT FROM "old"."lease" AND "newer"."at" > "old"."at");
+DELETE FROM "volume_snapshot" "old" USING (
+  SELECT "volume_id", COALESCE("lease", 0) AS "lease", max("at") AS "at" FROM "volume_snapshot" GROUP BY 1, 2) "newest"
+WHERE "dropped_at" IS NOT NULL AND "newest"."volume_id" = "old"."volume_id"
+  AND "newest"."lease" = COALESCE("old"."lease", 0) AND "old"."at" < "newest"."at";

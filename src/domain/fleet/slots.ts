@@ -2,24 +2,49 @@ import { DomainError } from '../rules/errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Runs at most `atOnce` jobs concurrently and queues up to `maxWaiting`; refuses more with unavailable. */
+/**
+ * Runs at most `atOnce` jobs concurrently and queues up to `maxWaiting`, of one account `maxOfAccount` at most in total; refuses
+ * more with unavailable.
+ */
 export class Slots {
   #free: number;
   readonly #maxWaiting: number;
+  readonly #maxOfAccount: number;
   readonly #waiting: (() => void)[] = [];
+  readonly #ofAccount = new Map<string, number>();
 
-  constructor({ atOnce, maxWaiting }: { atOnce: number; maxWaiting: number }) {
+  constructor({
+    atOnce,
+    maxWaiting,
+    maxOfAccount = Number.POSITIVE_INFINITY,
+  }: {
+    atOnce: number;
+    maxWaiting: number;
+    maxOfAccount?: number;
+  }) {
     this.#free = atOnce;
     this.#maxWaiting = maxWaiting;
+    this.#maxOfAccount = maxOfAccount;
+  }
+
+  /** As `run`, within the account's own bound. */
+  async runFor<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const count = this.#ofAccount.get(accountId) ?? 0;
+    if (count >= this.#maxOfAccount) throw tooMany();
+    this.#ofAccount.set(accountId, count + 1);
+    try {
+      return await this.run(work);
+    } finally {
+      const left = this.#ofAccount.get(accountId)! - 1;
+      if (left === 0) this.#ofAccount.delete(accountId);
+      else this.#ofAccount.set(accountId, left);
+    }
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else if (this.#waiting.length < this.#maxWaiting) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else
-      throw new DomainError('unavailable', 'too many concurrent writes; retry later', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+    else throw tooMany();
     try {
       return await work();
     } finally {
@@ -29,4 +54,10 @@ export class Slots {
       else next();
     }
   }
+}
+
+function tooMany(): DomainError {
+  return new DomainError('unavailable', 'too many concurrent writes; retry later', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 }

@@ -51,7 +51,10 @@ export async function checkIsSound(
   throw new DomainError('action_failed', message);
 }
 
-/** Names of index objects in the store that are not verified. What is known of others that are gone is forgotten. */
+/**
+ * Names of index objects in the store that are not verified, those that failed at the end. What is known of others that are gone
+ * is forgotten.
+ */
 export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
   const found = new Set<string>();
   for await (const { name } of deps.volumeStore.list(volumeId, 'index')) found.add(name);
@@ -63,7 +66,9 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
     if (state === 'VERIFIED') found.delete(name);
     else if (!found.has(name)) await forgetIfGone(deps, volumeId, name);
   }
-  return [...found].sort();
+  const failed = new Set(rows.flatMap(({ name, state }) => (state === 'FAILED' ? [name] : [])));
+  const names = [...found].sort();
+  return [...names.filter((name) => !failed.has(name)), ...names.filter((name) => failed.has(name))];
 }
 
 async function forgetIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {

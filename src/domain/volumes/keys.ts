@@ -16,6 +16,8 @@ const MAX_CONFIG_BYTES = 65_536;
 /** Of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
+/** Of r times p: the first step, which runs before all others, takes as long as these are large. */
+const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
@@ -30,7 +32,9 @@ const keyFile = z
     salt: base64,
     data: base64,
   })
-  .refine(({ N, r, p }) => Math.log2(N) % 1 === 0 && N * r <= MAX_BLOCKS && N * r * p <= MAX_WORK);
+  .refine(
+    ({ N, r, p }) => Math.log2(N) % 1 === 0 && N * r <= MAX_BLOCKS && r * p <= MAX_LANES && N * r * p <= MAX_WORK,
+  );
 const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
 
 /**
@@ -48,36 +52,63 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
   );
 }
 
-/** Refuses with action_failed to delete the last key that opens the repository with the volume's own password. */
-export async function checkKeyRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<void> {
+/**
+ * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed to delete
+ * the last one.
+ */
+export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {
     if (object.kind === 'keys' && object.name === name) continue;
     const bytes = await readSmall(deps, volume.id, { kind: 'keys', name }, MAX_KEY_BYTES);
-    if (bytes !== null && (await opens(deps, volume, bytes))) return;
+    if (bytes !== null && (await opens(deps, volume, bytes))) return name;
   }
-  throw new DomainError('action_failed', `no other key opens volume ${volume.id} with its own password`);
+  throw noOtherKey(volume);
+}
+
+/** As `keyThatRemains`, in the transaction that deletes: that key may have been deleted since. */
+export async function checkKeyIsThere({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
+  if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
+}
+
+function noOtherKey({ id }: VolumeFacts): DomainError {
+  return new DomainError('action_failed', `no other key opens volume ${id} with its own password`);
 }
 
 async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<boolean> {
-  const master = await masterOf(deps, await volumePassword(deps, volume.accountId, volume.id), bytes);
+  const password = await volumePassword(deps, volume.accountId, volume.id);
+  const master = await masterOf(deps, volume.accountId, password, bytes);
   if (master === null) return false;
   const config = await readSmall(deps, volume.id, { kind: 'config' }, MAX_CONFIG_BYTES);
   return config === null || openObject(master, config) !== null;
 }
 
 /** Null where the file is none, takes too long to open, or opens with another password. */
-async function masterOf({ volumeKeys }: Deps, password: string, bytes: Buffer): Promise<ResticKey | null> {
+async function masterOf(
+  { volumeKeys }: Deps,
+  accountId: string,
+  password: string,
+  bytes: Buffer,
+): Promise<ResticKey | null> {
   const file = keyFile.safeParse(parse(bytes)).data;
   if (file === undefined) return null;
   const { N, r, p, salt, data } = file;
   const options = { N, r, p, maxmem: 256 * MAX_BLOCKS };
-  const derived = await volumeKeys.run(() => derive(password, salt, KEY_BYTES, options));
+  const derived = await volumeKeys.runFor(accountId, () =>
+    derive(password, salt, KEY_BYTES, options).catch(nullIfRefused),
+  );
+  if (derived === null) return null;
   const opened = openObject(keyOf(derived), data);
   const master = masterKey.safeParse(opened === null ? null : parse(opened)).data;
   if (master === undefined) return null;
   const { encrypt, mac } = master;
   const isWhole = encrypt.length === 32 && mac.k.length === 16 && mac.r.length === 16;
   return isWhole ? { encrypt, ...mac } : null;
+}
+
+/** scrypt has more rules for N, r and p than the schema of a key file. */
+function nullIfRefused(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
+  throw error;
 }
 
 async function keysOf({ volumeStore }: Deps, volumeId: string): Promise<string[]> {

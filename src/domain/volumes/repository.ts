@@ -16,7 +16,7 @@ import {
 import { noteDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
 import { checkIsSound, forgetIndex, noteIndex } from './indexes.js';
-import { checkKey, checkKeyRemains, MAX_KEY_BYTES } from './keys.js';
+import { checkKey, checkKeyIsThere, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
 import { removeDeadLocks } from './locks.js';
 import { dropSnapshots, noteSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
@@ -92,11 +92,13 @@ export async function* listObjects(
 export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
-  if (object.kind === 'keys') await checkKeyRemains(deps, access.volume, object);
   const { id } = access.volume;
+  if (object.kind === 'keys' && (await deps.volumeStore.size(id, object)) === null) return false;
+  const remaining = object.kind === 'keys' ? await keyThatRemains(deps, access.volume, object) : null;
   return writing(deps, async (transaction) => {
     await lockForWrite(transaction, access);
     await checkIsSound(deps, transaction, access, object);
+    if (remaining !== null) await checkKeyIsThere(deps, access.volume, remaining);
     const size = await deps.volumeStore.delete(id, object);
     if (size !== null) await noteDeletion(deps, transaction, access, object);
     if (object.kind === 'snapshots') await dropSnapshots(deps, transaction, id, [object.name]);

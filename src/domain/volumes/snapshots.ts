@@ -53,9 +53,9 @@ export async function dropSnapshots(
     [volumeId, ids, formatInstant(clock.now())],
   );
   await reader.query(
-    `delete from volume_snapshot old where volume_id = $1 and dropped_at is not null and exists (
-       select from volume_snapshot newer where newer.volume_id = old.volume_id and newer.lease is not distinct from old.lease
-         and newer.at > old.at)`,
+    `delete from volume_snapshot old using (
+       select coalesce(lease, 0) as lease, max(at) as at from volume_snapshot where volume_id = $1 group by 1) newest
+     where old.volume_id = $1 and dropped_at is not null and coalesce(old.lease, 0) = newest.lease and old.at < newest.at`,
     [volumeId],
   );
 }

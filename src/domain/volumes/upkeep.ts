@@ -33,6 +33,10 @@ const LONGEST_KEEP_MS = 1_800_000;
 const VERIFIED_TOGETHER = 8;
 /** As its check ends where it found something, and not where it could not do its work. */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
+/** As Go ends a program: an index can name a blob for which no memory is enough. */
+const CRASHED = 2;
+/** Of verifying one volume, which all others wait for; a check that began is finished. */
+const VERIFY_MS = 600_000;
 /** What arrives for so long was left by a gateway that died. */
 const ABANDONED_MS = 86_400_000;
 
@@ -111,7 +115,9 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
     const due = formatInstant(deps.clock.now() - KEEP_EVERY_SECONDS);
-    await eachOf(deps, DUE, [due], signal, options, (id) => keep(deps, id, { ...options, signal }));
+    await eachOf(deps, DUE, [due, String(deps.restic !== null)], signal, options, (id) =>
+      keep(deps, id, { ...options, signal }),
+    );
   });
 }
 
@@ -120,7 +126,7 @@ const COPIED = `select id from volume where copy_of is not null and copied_at is
   order by id`;
 /** What a host wrote is verified soon after its lease: until then its owner can't prune. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
-  and (kept_at is null or kept_at <= $1::timestamptz or (keep_failed_at is null and lease_instance_id is null
+  and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
@@ -177,7 +183,8 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
     else await noteLater(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    await noteKept(deps, id, againAt(deps), error as Error);
+    // What its owner must change is read again as rarely as all else.
+    await noteKept(deps, id, error instanceof RepositoryFault ? deps.clock.now() : againAt(deps), error as Error);
     throw error;
   }
 }
@@ -199,7 +206,7 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
   const isCopy = volume.copyOf !== null && volume.isFirst;
   const isDue = dropped.length > 0 || isCopy;
   if (deps.restic === null || (!isDue && !volume.isDoubted)) return true;
-  await verifyIndexes(deps, volume, options);
+  if (!(await verifyIndexes(deps, volume, options))) return false;
   if (!isDue) return true;
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
@@ -217,22 +224,36 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
 /**
  * Compares each index that was not compared before with the packs that it names, every byte of them: restic's own check, which
  * sees no other index and no snapshot. So each byte is read once after it was written, and not again. Rejects where an index
- * names something that its pack doesn't hold: its packs may not stand for those that others need.
+ * names something that its pack doesn't hold: its packs may not stand for those that others need. False where it took so long
+ * that the rest is verified later.
  */
-async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<void> {
+async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
+  const began = Date.now();
   const names = await unverifiedIndexes(deps, volume.id);
   const failed: string[] = [];
   const check = async (some: readonly string[]) => {
-    const { result } = await asUpkeep(deps, volume, options, some, (run) => run(['check', '--no-lock', '--read-data']));
-    if (result.code === 0) return settleIndexes(deps, volume.id, some, 'VERIFIED');
-    if (!IS_VERDICT.test(result.output)) throw new Error(`restic check: ${lastLine(result.output)}`);
+    const result = await asUpkeep(deps, volume, options, some, (run) =>
+      run(['check', '--no-lock', '--read-data']),
+    ).then(
+      (work) => work.result,
+      (error: Error) => {
+        if (some.length === 1 || options.signal.aborted || error.name !== 'AbortError') throw error;
+        return null;
+      },
+    );
+    if (result?.code === 0) return settleIndexes(deps, volume.id, some, 'VERIFIED');
+    if (result !== null && result.code !== CRASHED && !IS_VERDICT.test(result.output))
+      throw new Error(`restic check: ${lastLine(result.output)}`);
     if (some.length > 1) for (const name of some) await check([name]);
-    else failed.push(...some);
+    else {
+      failed.push(...some);
+      await settleIndexes(deps, volume.id, some, 'FAILED');
+    }
   };
-  for (let from = 0; from < names.length; from += VERIFIED_TOGETHER)
+  let from = 0;
+  for (; from < names.length && Date.now() - began < VERIFY_MS; from += VERIFIED_TOGETHER)
     await check(names.slice(from, from + VERIFIED_TOGETHER));
-  if (failed.length === 0) return;
-  await settleIndexes(deps, volume.id, failed, 'FAILED');
+  if (failed.length === 0) return from >= names.length;
   throw new RepositoryFault(
     `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshot is deleted until it is removed`,
   );
