@@ -1,5 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
 
 /** restic writes a lock anew every five minutes while it runs, and takes one of this age for left behind. */
 const STALE_MS = 1_800_000;
@@ -29,6 +30,22 @@ export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<voi
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [volumeId, name]);
     }
   });
+}
+
+/**
+ * Rejects with action_failed if no restic of the owner holds a lock. A lease removes the owner's locks: a prune that read the indexes
+ * before that lease would delete packs that the newer snapshots need.
+ */
+export async function checkHoldsLock(transaction: Transaction, volumeId: string): Promise<void> {
+  const { rowCount } = await transaction.query(
+    'select 1 from volume_lock where volume_id = $1 and lease is null and upkeep is null limit 1',
+    [volumeId],
+  );
+  if (rowCount === 0)
+    throw new DomainError(
+      'action_failed',
+      'no lock of yours is on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
+    );
 }
 
 /** Whether another client than the gateway itself works on the repository. */

@@ -108,8 +108,21 @@ describe('whoever may not', () => {
     expect((await put(secret!, 'data', bytes)).status).toBe(403);
     expect((await ask(gateway, secret, 'DELETE', `${id}/data/${name}`)).status).toBe(403);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
+    expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
     expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(200);
     expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
+  });
+
+  test('an owner, to delete packs by a restic whose lock a lease has removed', async () => {
+    await endLease(gateway, id);
+    expect((await put(renter.key, 'data', bytes)).status).toBe(200);
+    expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
+    const next = await takeLease(gateway, id);
+    expect(await (await ask(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
+    await endLease(gateway, id);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(409);
+    expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(200);
   });
 
   test('a lease, to take away or write over what is there', async () => {
