@@ -6,7 +6,7 @@ const SECRET_BYTES = 32;
 /** Its name among the secrets that all gateways share. */
 export const LEASE_SECRET = 'volume-leases';
 
-/** What tokens of leases are made with (rules/volume-lease.ts). */
+/** Returns the secret that tokens of leases are derived from (rules/volume-lease.ts). */
 export function leaseSecret(deps: Pick<Deps, 'db' | 'clock'>): Promise<string> {
   return gatewaySecret(deps, LEASE_SECRET, () => randomBytes(SECRET_BYTES).toString('hex'));
 }
