@@ -1,8 +1,8 @@
 const SIZES = [1, 2, 4, 8];
 
 /**
- * Counts the blocks of each size that these GPUs form. `models` are in the order of their places; blocks are aligned,
- * have 1, 2, 4 or 8 GPUs, and all of one model. The operator reads this; the gateway decides what is sold.
+ * Counts the blocks of each size that these GPUs form: aligned ones of 1, 2, 4 and 8 GPUs, and one of all GPUs of a
+ * model. `models` are in the order of their places. The operator reads this; the gateway decides what is sold.
  */
 export function blockCounts(models: readonly string[]): Map<number, number> {
   const runs = models.flatMap((model, place) => {

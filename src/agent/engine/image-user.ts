@@ -25,7 +25,7 @@ export async function userIdOf(container: Docker.Container, timeoutMs: number): 
 
 /**
  * Resolves an image's USER: a number, or a name in its /etc/passwd, optionally followed by a colon and a group. Returns
- * root where there is none, or where the name is unknown: the engine then refuses to start it.
+ * root for an image without a USER, or with an unknown name: the engine then refuses to start it.
  */
 export async function readUser(user: string, passwd: () => Promise<string>): Promise<number> {
   const [name = ''] = user.split(':');

@@ -144,7 +144,7 @@ export class RuntimeCommands {
     const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
     const processes = names.map((name) => readOr(join(this.#dir, name, PROCESS)).split(' '));
     await rm(this.#dir, { recursive: true, force: true });
-    // Done last, since callers hang them up immediately. After a restart of the host, a process may have the same id
+    // Checked last, right before the caller hangs them up. After a restart of the host, a process may have the same id
     // and start.
     const left = processes.filter(
       ([pid, start, engineId]) => engineId !== undefined && startOf(pid!) === start && isOf(engineId, pid!),
@@ -202,8 +202,8 @@ function isOf(engineId: string, pid: string): boolean {
 /**
  * Finds Docker's runtime folder. Docker's containerd names it to the parent of a container's first process, in the
  * parent's working directory. The id may have been reused, and its parent may be a renter's process that claims
- * anything. Only a parent that sees the same mounts as the agent is trusted, and only if it is the same before and
- * after.
+ * anything. Only a parent with the agent's view of mounts and processes is trusted, and only if it is the same before
+ * and after.
  */
 function dockers(engineId: string, pid: number): Runtime[] {
   try {

@@ -12,7 +12,7 @@ export interface ResticExit {
   output: string;
 }
 
-/** Runs the gateway's own restic; rejects where there is none, or when the signal is aborted. */
+/** Runs the gateway's own restic; rejects where restic is missing, or when the signal is aborted. */
 export type RunRestic = (
   repository: ResticRepository,
   args: readonly string[],

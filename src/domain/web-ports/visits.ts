@@ -85,7 +85,7 @@ export class Visits {
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
-  /** Port behind a site, for any visitor; null when there is none. */
+  /** Port behind a site, for any visitor; null for an instance without ports. */
   async portOf({ instanceId, port }: WebSite): Promise<number | null> {
     if (port !== null) return port;
     const facts = await this.#factsOf(instanceId);
