@@ -3,7 +3,7 @@ import type { EngineInfo } from './engine/engine.js';
 import { FileSystems, mounts } from './file-systems.js';
 import type { Hardware } from './protocol.js';
 
-/** How the size of an instance's disk is enforced, and where /workspace lies. */
+/** Enforces the size of an instance's disk, and decides where /workspace is. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
   /** Prepares the instance's disk; returns the host directory for /workspace, if any. */

@@ -60,7 +60,7 @@ export class Gateway {
     return answer;
   }
 
-  /** Null when no document other than `after` came within `waitSeconds`. */
+  /** Requests the desired state; null when no document other than `after` came within `waitSeconds`. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;

@@ -172,7 +172,7 @@ export class InstanceTask {
       this.#ends = 0;
       this.#startTries = 0;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
-      // The message of the previous start must not be reported for this one.
+      // This start must not report the message of the previous one.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
         this.#observe({ phase: 'WAITING', exitCode: null });
       }

@@ -12,7 +12,7 @@ export interface JoinOptions {
   url: string;
   code: string;
   name?: string;
-  /** Null: the real ones. */
+  /** Null: the real GPUs. */
   pretended: SimulatedGpus | null;
 }
 

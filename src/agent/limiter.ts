@@ -1,6 +1,6 @@
 /**
  * Runs at most `limit` jobs concurrently; the others wait in the order they came. A job that takes longer than `lentMs`
- * continues, and the next one begins next to it.
+ * continues, but gives its place to the next one.
  */
 export class Limiter {
   #free: number;

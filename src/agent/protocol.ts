@@ -218,7 +218,7 @@ const gpuSample = z.object({
     .int()
     .min(0)
     .max(MAX_GPUS - 1),
-  /** Share of the time in which a kernel ran. */
+  /** Share of the time in which a kernel ran; 0 to 100. */
   busyPercent: percent.nullable(),
   memoryUsedMb: count.nullable(),
   memoryTotalMb: count.nullable(),
@@ -243,7 +243,7 @@ const instanceSample = z.object({
    * than one slot from that of `age`, the slot of `age` counts.
    */
   slot: z.number().int().min(0).max(1_000_000_000_000).optional(),
-  /** Share of the time of its vCPUs. */
+  /** Share of the time of its vCPUs; 0 to 100. */
   cpuPercent: percent.nullable(),
   memoryUsedBytes: bytes.nullable(),
   /** Used bytes of the file system of /workspace. */
@@ -258,7 +258,7 @@ export type InstanceSample = z.infer<typeof instanceSample>;
 /** A heartbeat with the observed state of the machine. */
 export const report = z.object({
   protocol,
-  /** Different each time the agent starts. */
+  /** Different for each start of the agent. */
   session: z.string().min(1).max(64),
   /** Number of the report in its session: a late report is older than what is known. */
   sequence: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),

@@ -3,14 +3,13 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent sees it in the
+ * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent finds it in the
  * answer to its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket,
- * with its machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from
- * reading.
+ * with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports backpressure.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first one names the channel, 0 for the tunnel
- * itself and 1 for standard error. The gateway speaks first (`open`), the agent answers `opened` or `refused`. Either
- * side says `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
+ * Text frames are control messages in JSON. Binary frames are bytes: the first byte is the channel, 0 for the tunnel
+ * itself and 1 for standard error. The gateway begins with `open`, and the agent answers `opened` or `refused`. Either
+ * side sends `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
  */
 export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Maximum open tunnels of one instance. */

@@ -128,7 +128,7 @@ export interface LogsSpec {
 
 export interface Engine {
   readonly info: EngineInfo;
-  /** The containers of one machine, running or not. */
+  /** Containers of one machine, running or not. */
   list(machineId: string): Promise<Container[]>;
   inspect(instanceId: string): Promise<ContainerDetail | null>;
   /** Returns the id of the user that the container's command runs as; the container doesn't have to run yet. */

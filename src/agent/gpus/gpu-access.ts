@@ -77,7 +77,7 @@ interface GpuSource {
   node: RegExp;
 }
 
-/** `pretended` null: the real ones. */
+/** Opens access to the host's GPUs: the real ones if `pretended` is null. */
 export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Engine, log: Logger): Promise<GpuAccess> {
   const access = new HostGpus(pretended === null ? realGpus(engine, log) : pretendedGpus(pretended, engine));
   await access.look();

@@ -5,7 +5,7 @@ import { outputOrNull } from '../shell.js';
 import { readTopology, type Topology } from './topology.js';
 
 export interface GpuFindings {
-  /** By index. */
+  /** In the order of their indexes. */
   gpus: Hardware['gpus'];
   driver: string | null;
   cudaMax: string | null;

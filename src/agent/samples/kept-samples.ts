@@ -34,7 +34,7 @@ export class KeptSamples {
   untold(): { samples: InstanceSample[]; done(): void } {
     const now = this.clock.now();
     const ageOf = ({ at }: Kept) => Math.floor((now - at) / MS_PER_SECOND);
-    // After the clock was set back, the age of later samples is unknown.
+    // Samples with a time after the current one, from before the clock was set back, are dropped: their age is unknown.
     this.#keepOnly((kept) => ageOf(kept) >= 0 && ageOf(kept) <= MAX_SAMPLE_AGE_SECONDS);
     const told = [...this.#kept.values()]
       .flat()

@@ -60,7 +60,7 @@ export class Shells {
     tunnel.destroy();
   }
 
-  /** Hangs all of them up. */
+  /** Hangs up all shells. */
   end(): void {
     for (const { shell } of this.#entries.values()) shell?.hangUp();
   }

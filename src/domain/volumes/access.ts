@@ -17,7 +17,7 @@ export interface VolumeFacts {
   id: string;
   accountId: string;
   sizeGb: number;
-  /** Bytes. */
+  /** Bytes that its repository takes in the store. */
   storedBytes: bigint;
   /** Number of the newest lease. */
   lease: bigint;
@@ -43,7 +43,7 @@ export type RepositoryAccess = { volume: VolumeFacts } & (
 
 export interface Credentials {
   volumeId: string;
-  /** A lease's token or an API key; undefined where none was sent. */
+  /** A lease's token or an API key; undefined when the request has neither. */
   password: string | undefined;
   /** Source address of the request. */
   address: string;

@@ -13,7 +13,7 @@ const MAX_KEYS = 8;
 /** Maximum bytes of a key file; restic's have 450. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
-/** Maximum of scrypt's N times r, each of which takes 128 bytes of memory. */
+/** Bounds of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
 /** Maximum of r times p: the time of the first step, which runs before all others, depends on it. */

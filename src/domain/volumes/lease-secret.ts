@@ -3,7 +3,7 @@ import { gatewaySecret } from '../accounts/gateway-secret.js';
 import type { Deps } from '../deps.js';
 
 const SECRET_BYTES = 32;
-/** Its name among the secrets that all gateways share. */
+/** Name of the secret among those that all gateways share. */
 export const LEASE_SECRET = 'volume-leases';
 
 /** Returns the secret that tokens of leases are derived from (rules/volume-lease.ts). */

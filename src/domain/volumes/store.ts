@@ -12,7 +12,7 @@ export type ObjectName = { kind: ObjectKind; name: string } | { kind: 'config' }
 export interface ListedObject {
   /** 64 hexadecimal digits. */
   name: string;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
   /** On the clock of the store, in milliseconds since 1970. */
   modifiedAtMs: number;

@@ -26,7 +26,7 @@ export interface WebLinkInput {
   id: string;
   /** Null: the instance's first port. */
   port?: number | null | undefined;
-  /** The path that it opens. */
+  /** Path that the link opens. */
   path?: string | null | undefined;
 }
 
@@ -47,7 +47,7 @@ export async function createWebLink(
 
 export interface WebToken {
   token: string;
-  /** The header that carries it. */
+  /** Header that the program sends it in. */
   header: string;
   /** Address that it admits to. */
   url: string;

@@ -148,7 +148,7 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** The first event of each subject, if it is due: later events of that subject wait for it. */
+/** Reads the first event of each subject, if it is due: later events of that subject wait for it. */
 async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
@@ -285,7 +285,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Doesn't read the waiting events of a webhook that pauses after a failure or is leased. */
+/** Doesn't read the waiting events of a webhook that waits after a failure, or is leased. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))
