@@ -65,7 +65,7 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
   throw noOtherKey(volume);
 }
 
-/** As `keyThatRemains`, in the transaction that deletes: that key may have been deleted since. */
+/** Refuses as `keyThatRemains` if that key was deleted since; called in the transaction that deletes. */
 export async function checkKeyIsThere({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
@@ -105,7 +105,7 @@ async function masterOf(
   return isWhole ? { encrypt, ...mac } : null;
 }
 
-/** scrypt has more rules for N, r and p than the schema of a key file. */
+/** scrypt has more rules for N, r and p than the schema of a key file: returns null for parameters that it rejects. */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
   throw error;

@@ -183,7 +183,7 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
     else await noteLater(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    // What its owner must change is read again as rarely as all else.
+    // A fault that only the owner can fix is checked again as rarely as a sound volume.
     await noteKept(deps, id, error instanceof RepositoryFault ? deps.clock.now() : againAt(deps), error as Error);
     throw error;
   }
