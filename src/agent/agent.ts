@@ -19,19 +19,19 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Where samples are taken, reports go right after them: a heartbeat without one waits a little for it. */
+/** Additional wait of a heartbeat while samples are taken, since a report is sent right after each of them. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
 const ASK_EVERY_MS = 1_000;
 const LOOK_FOR_GPUS_MS = 300_000;
-/** After a driver that did not answer. */
+/** Pause after a driver that did not answer. */
 const LOOK_AGAIN_MS = 30_000;
 /** Tunnels requested within this time come in one answer. */
 const TUNNELS_TOGETHER_MS = 20;
-/** Time between two reports with only the bytes of a pull. */
+/** Minimum time between two reports that differ only in the bytes of a pull. */
 const PROGRESS_EVERY_MS = 1_000;
-/** Short, so that a restarted gateway is found again soon. */
+/** Short, so that a restarted gateway is reached again soon. */
 const MAX_AWAY_PAUSE_MS = 4_000;
-/** Longer, for a gateway that answers, but not as it should. */
+/** Longer: for a gateway that answers, but with a refusal or an invalid answer. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
 export interface AgentDeps {
@@ -40,7 +40,7 @@ export interface AgentDeps {
   disks: Disks;
   volumes: HostVolumes;
   gpus: GpuAccess;
-  /** The GPUs are simulated. */
+  /** Whether the GPUs are simulated. */
   pretended: boolean;
   registries: Registries;
   ownImages: ReadonlySet<string>;
@@ -51,13 +51,13 @@ export interface AgentDeps {
   pullLimits: PullLimits;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** After this time out of the gateway's reach, the agent stops what it runs. */
+  /** After this time without contact to the gateway, the agent stops the containers. */
   cutOffSeconds: number;
-  /** When the gateway was last reached, by this process or one before it. */
+  /** When this process or a previous one last reached the gateway. */
   lastContact: { read(): number | null; write(now: number): void };
 }
 
-/** Asks for the desired state, reports the observed one, and has the reconciler bring them together. */
+/** Requests the desired state, reports the observed state, and has the reconciler bring them together. */
 export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
@@ -69,9 +69,9 @@ export class Agent {
   #sequence = 0;
   /** Aborted when there is something to report. */
   #news = new AbortController();
-  /** Aborted when the gateway has another document than the one that is known. */
+  /** Aborted when the gateway has a newer document than the known one. */
   #staleness = new AbortController();
-  /** Ends a report that is under way. */
+  /** Ends a report in flight. */
   #call = new AbortController();
   #progressDue = false;
   #lastContact: number;
@@ -103,13 +103,13 @@ export class Agent {
   async run(): Promise<void> {
     const watching = this.#reconciler.run();
     this.#checkCutOff();
-    // Asks for the desired state first, so that the first report is about it.
+    // Requests the desired state first, so that the first report is about it.
     await this.#askOnce(0);
     const sampling = this.#sampler.run(this.#ending.signal);
     await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
   }
 
-  /** Leaves the containers as they are. */
+  /** Leaves the containers unchanged. */
   end(): void {
     this.#ending.abort();
     this.#news.abort();
@@ -131,19 +131,19 @@ export class Agent {
       faults = outcome instanceof Error ? faults + 1 : 0;
       if (outcome instanceof Error) await this.#pause(outcome, faults);
       else if (outcome === 'tunnels') await this.deps.clock.sleep(TUNNELS_TOGETHER_MS, this.#ending.signal);
-      // Against a gateway that doesn't wait, or sends one document again and again.
+      // For a gateway that doesn't wait, or that sends one document again and again.
       else if (outcome === 'nothing new') {
         await this.deps.clock.sleep(asked + ASK_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
       }
     }
   }
 
-  /** Neither a fault nor an empty answer changes anything. `stale`: ask again at once. */
+  /** Neither a fault nor an empty answer changes anything. `stale`: request again immediately. */
   async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
-    // Cut off, or without a document, it wants the whole of it whatever its number.
+    // When cut off, or without a document, the agent requests the whole document regardless of its number.
     const after = this.#reconciler.isCutOff ? 0 : this.#reconciler.generation;
     try {
       const document = await this.deps.gateway.desired(after, waitSeconds, stale);
@@ -198,7 +198,8 @@ export class Agent {
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
-        // Whatever it was that the gateway refused: the next heartbeat does not fail for a sample.
+        // The gateway may have refused anything in the report: without the samples, the next heartbeat can't fail
+        // because of one.
         if (error instanceof GatewayFault && error.kind === 'refused') done();
         this.#reportProblem(error as Error);
         faults += 1;
@@ -216,7 +217,7 @@ export class Agent {
     return found === null ? {} : { gpus: [...found] };
   }
 
-  /** One that has gone is reported as soon as it is missed. */
+  /** A missing GPU is reported as soon as it is noticed. */
   async #watchGpus(): Promise<void> {
     const { gpus, clock, log } = this.deps;
     let isKnown = gpus.found !== null;
@@ -231,7 +232,7 @@ export class Agent {
     }
   }
 
-  /** Told at once: whoever watches it sees what happens soon, and what is busy is not stopped as idle. */
+  /** Reports immediately: watchers see changes soon, and a busy instance is not stopped as idle. */
   #looked(looks: readonly Look[]): void {
     this.#loads.note(looks);
     if (looks.length > 0) this.#changed('phase');
@@ -270,7 +271,7 @@ export class Agent {
     this.deps.log.info('the gateway answers');
   }
 
-  /** Once for each kind of fault in a row: a gateway that is away for a day must not fill the log. */
+  /** Logs each kind of fault once in a row: a gateway that is down for a day must not fill the log. */
   #reportProblem(error: Error): void {
     const kind = error instanceof GatewayFault ? error.kind : 'failed';
     if (this.#reportedProblem === kind) return;
@@ -283,7 +284,7 @@ export class Agent {
   async #pause(fault: Error, faults: number): Promise<void> {
     const away = fault instanceof GatewayFault && fault.kind === 'away';
     const pause = pauseMs(faults - 1, away ? MAX_AWAY_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
-    // Apart by up to a half, so that a fleet doesn't come back in one second.
+    // Spreads the retries by up to a half, so that the agents of a fleet don't come back in the same second.
     await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
   }
 }

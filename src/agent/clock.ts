@@ -1,8 +1,8 @@
-/** The agent's only source of time, so that tests need not wait. */
+/** The agent's only source of time, so that tests don't have to wait. */
 export interface AgentClock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after `ms`, or at once when the signal is aborted. */
+  /** Resolves after `ms`, or immediately when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export const hostClock: AgentClock = {
     }),
 };
 
-/** Pauses between tries: doubles from one second up to `maxMs`. `tries` counts from 0. */
+/** Pause between tries: doubles from one second up to `maxMs`. `tries` counts from 0. */
 export function pauseMs(tries: number, maxMs: number): number {
   return Math.min(1_000 * 2 ** Math.min(tries, 20), maxMs);
 }

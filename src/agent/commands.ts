@@ -13,7 +13,7 @@ import { type AgentSettings, readSettings, UsageError } from './settings.js';
 import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
-/** 0 done, 1 refused or failed, 2 wrong use or no engine (nothing was changed), 3 no answer from the gateway. */
+/** 0: done. 1: refused or failed. 2: wrong usage or no engine (nothing was changed). 3: no answer from the gateway. */
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
 const MB_PER_GB = 1_024;
 
@@ -134,12 +134,12 @@ function exitCodeOf(error: unknown): number {
   return EXIT.failed;
 }
 
-/** One line, whatever was typed or answered. */
+/** Prints one line, regardless of line breaks in arguments or answers. */
 function complain(text: string): void {
   process.stderr.write(`gpu-agent: ${visible(text.trim().replace(/\s*\n\s*/g, ' '))}\n`);
 }
 
-/** Runs the command of the arguments; the exit code. */
+/** Runs the command named by the arguments; returns its exit code. */
 export function runCommand(): Promise<number> {
   return createProgram()
     .parseAsync()

@@ -1,24 +1,24 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** Of the kernel's figures for programs, on every architecture that the agent runs on. */
+/** Ticks in a second in the figures that the kernel shows to programs, on every architecture that the agent runs on. */
 const TICKS_PER_SECOND = 100;
 
 interface Process {
   parent: number;
   namespace: string | null;
-  /** Of its own, and of its children that ended and that it waited for. */
+  /** CPU time of the process itself, and of its children that ended and that it waited for. */
   ticks: number;
-  /** Ticks after the host's start: with its number this names it, which is used anew. */
+  /** Ticks after the host's start. Together with its id this identifies the process, since ids are reused. */
   begunAt: number;
 }
 
-/** All processes of the host, by number. */
+/** All processes of the host, by id. */
 export type Processes = ReadonlyMap<number, Process>;
 
 /**
- * Seconds of processors used so far by the container whose first process is `pid`: of everything in its namespace of
- * processes, and what that began. Null when it has ended, or /proc can't be read. Control groups say it with less work, but
- * not each host has the one that counts.
+ * Returns the CPU seconds used so far by the container whose first process is `pid`: by all processes in its PID
+ * namespace and their descendants. Null when it has ended, or /proc can't be read. Control groups give this with less
+ * work, but not every host has the one that counts it.
  */
 export function cpuSecondsOf(processes: Processes, pid: number): number | null {
   const first = processes.get(pid);
@@ -36,7 +36,7 @@ export async function readProcesses(): Promise<Processes> {
   const found = new Map<number, Process>();
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
-    // One that has ended meanwhile is left out.
+    // A process that has ended in the meantime is left out.
     const read = await readProcess(Number(pid));
     if (read === null) continue;
     const namespace = await readlink(`/proc/${pid}/ns/pid`).catch(() => null);
@@ -50,7 +50,7 @@ export async function readProcess(pid: number): Promise<Omit<Process, 'namespace
   return readStat(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
 }
 
-/** The name, which may hold anything, ends with the last bracket. */
+/** The name may hold any character; it ends at the last bracket. */
 export function readStat(stat: string): Omit<Process, 'namespace'> | null {
   const rest = stat.slice(stat.lastIndexOf(')') + 1).trim();
   const fields = rest.split(/\s+/);

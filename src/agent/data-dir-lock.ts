@@ -4,8 +4,8 @@ import { readOr, startOf } from './process-start.js';
 import { UsageError } from './settings.js';
 
 /**
- * One agent for each data folder: two would undo each other's work. The file names a process by its id and its start,
- * since ids are used again; of a process that is gone it means nothing.
+ * Allows one agent per data folder: two would undo each other's work. The file names a process by its id and its start,
+ * since ids are reused; it has no meaning once that process is gone.
  */
 export function lockDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -3,14 +3,17 @@ import type { EngineInfo } from './engine/engine.js';
 import { FileSystems, mounts } from './file-systems.js';
 import type { Hardware } from './protocol.js';
 
-/** How the size of an instance's disk is enforced, and where /workspace lies. */
+/** Enforces the size of an instance's disk, and decides where /workspace is. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
   /** Prepares the instance's disk; returns the host directory for /workspace, if any. */
   prepare(instanceId: string, diskGb: number): Promise<string | null>;
-  /** Resolves when nothing of the instance's disk is left. */
+  /** Resolves when nothing of the instance's disk remains. */
   erase(instanceId: string): Promise<void>;
-  /** How much of the instance's disk is used; null where it has no file system of its own. Rejects where it is not there. */
+  /**
+   * Used bytes of the instance's disk; null where it has no file system of its own. Rejects where the disk doesn't
+   * exist.
+   */
   usedBytes(instanceId: string): Promise<number | null>;
   /** Instances whose disk is separate from their container. */
   kept(): Promise<string[]>;
@@ -19,14 +22,17 @@ export interface Disks {
 const BYTES_PER_GB = 1_073_741_824;
 const INSTANCE = /^i-[a-f0-9]{8}$/;
 
-/** The first that the host can enforce: a quota of the storage driver, a file system of each instance's own, none. */
+/**
+ * Returns the first kind that the host can enforce: a quota of the storage driver, a dedicated file system for each
+ * instance, or none.
+ */
 export async function probeDisks(dataDir: string, engine: EngineInfo): Promise<Disks> {
   if (await hasQuota(engine)) return layerDisks('quota');
   const files = filesOf(dataDir);
   return (await files.fault()) === null ? volumeDisks(files) : layerDisks('none');
 }
 
-/** The kind found when the machine joined stays until it joins again, so that every disk is found again. */
+/** The kind found when the machine joined is used until it joins again, so that every disk is found again. */
 export function openDisks(dataDir: string, limit: Hardware['diskLimit']): Disks {
   return limit === 'volume' ? volumeDisks(filesOf(dataDir)) : layerDisks(limit);
 }
@@ -35,12 +41,12 @@ function filesOf(dataDir: string): FileSystems {
   return new FileSystems(join(dataDir, 'disks'));
 }
 
-/** The disk is the container's own layer: it comes and goes with it. */
+/** The disk is the container's own layer, and is created and erased with it. */
 function layerDisks(limit: 'quota' | 'none'): Disks {
   return { limit, prepare: async () => null, erase: async () => {}, usedBytes: async () => null, kept: async () => [] };
 }
 
-/** A file system for each instance. */
+/** The disk is a dedicated file system for each instance. */
 function volumeDisks(files: FileSystems): Disks {
   return {
     limit: 'volume',
@@ -51,7 +57,7 @@ function volumeDisks(files: FileSystems): Disks {
   };
 }
 
-/** overlay on XFS with project quotas is where Docker and Podman enforce a size. */
+/** Docker and Podman enforce a size on overlay over XFS with project quotas. */
 async function hasQuota({ storageDriver, rootDir }: EngineInfo): Promise<boolean> {
   if (!storageDriver.startsWith('overlay')) return false;
   const holder = (await mounts())

@@ -7,11 +7,14 @@ const PROBE = 'probe';
 const MOUNT_OPTIONS = 'loop,nodev,discard';
 const SUFFIX = '.ext4';
 
-/** File systems of a fixed size, by name: each a sparse ext4 file in one folder, mounted through a loop device. Needs root. */
+/**
+ * File systems of a fixed size, by name: each is a sparse ext4 file in one folder, mounted through a loop device. Needs
+ * root.
+ */
 export class FileSystems {
   constructor(private readonly dir: string) {}
 
-  /** Made where it is not there yet, or is smaller; returns where it is mounted. */
+  /** Creates it where it is missing, and grows it where it is smaller; returns the mount point. */
   async mount(name: string, sizeBytes: number): Promise<string> {
     const target = this.target(name);
     if (await isMounted(target)) return target;
@@ -20,12 +23,12 @@ export class FileSystems {
     if ((await sizeOf(image)) < sizeBytes) await grow(image, sizeBytes);
     await mkdir(target, { recursive: true, mode: 0o700 });
     await output('mount', '-o', MOUNT_OPTIONS, image, target);
-    // A new file system has it, and a renter who looks into it expects nothing there.
+    // Every new file system has this folder; a renter expects an empty one.
     await rmdir(join(target, 'lost+found')).catch(() => {});
     return target;
   }
 
-  /** Of its blocks; null while it is not mounted. */
+  /** Used bytes, by its blocks; null while it is not mounted. */
   async usedBytes(name: string): Promise<number | null> {
     const target = this.target(name);
     const [{ dev }, { dev: around }] = await Promise.all([stat(target), stat(this.dir)]);
@@ -34,7 +37,7 @@ export class FileSystems {
     return (blocks - bfree) * bsize;
   }
 
-  /** What was written is on the host's disk. */
+  /** Resolves when all writes are on the host's disk. */
   async sync(name: string): Promise<void> {
     await output('sync', '-f', this.target(name));
   }
@@ -44,24 +47,27 @@ export class FileSystems {
     if (await isMounted(target)) await output('umount', target);
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when nothing of it remains. */
   async erase(name: string): Promise<void> {
     await this.unmount(name);
     await rm(this.#image(name), { force: true });
     await rm(this.#unfinished(name), { force: true });
-    // Not recursive: were something mounted there still, it must not be emptied.
+    // Not recursive: if something is still mounted there, it must not be emptied.
     await rmdir(this.target(name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
   }
 
-  /** Of those that are there, mounted or not. */
+  /** Names of all existing ones, mounted or not. */
   async names(): Promise<string[]> {
     const files = await readdir(this.dir).catch(() => []);
     return files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   }
 
-  /** Tries it for real: loop devices, mkfs.ext4 and the right to mount may each be missing. Why not; null where it works. */
+  /**
+   * Tries it for real, since loop devices, mkfs.ext4 or the right to mount may be missing. Returns why it doesn't work;
+   * null where it does.
+   */
   async fault(): Promise<string | null> {
     try {
       await this.mount(PROBE, PROBE_BYTES);
@@ -77,14 +83,14 @@ export class FileSystems {
     return join(this.dir, name);
   }
 
-  /** Whole or not at all: a file system that was being made when the host died is made again. */
+  /** Creates all of it or nothing: a file system that was being made when the host crashed is made again. */
   async #format(name: string, sizeBytes: number): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 });
     if ((await this.names()).includes(name)) return;
     const unfinished = this.#unfinished(name);
     const file = await open(unfinished, 'w', 0o600);
     await file.truncate(sizeBytes).finally(() => file.close());
-    // No blocks are reserved for root, who is the renter; inode tables are written when they are used.
+    // Reserves no blocks for root, who is the renter; inode tables are written on first use.
     await output('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=1,nodiscard', unfinished);
     await rename(unfinished, this.#image(name));
   }
@@ -98,7 +104,7 @@ export class FileSystems {
   }
 }
 
-/** Bytes of an ext4 file system by its superblock: its file may be larger, where growing it was cut off. */
+/** Bytes of an ext4 file system by its superblock: its file may be larger, if growing it was interrupted. */
 async function sizeOf(image: string): Promise<number> {
   const superblock = Buffer.alloc(1_024);
   const file = await open(image);
@@ -112,10 +118,10 @@ async function sizeOf(image: string): Promise<number> {
   return blocks * 2 ** (10 + superblock.readUInt32LE(0x18));
 }
 
-/** While it is not mounted: growing one that is takes more rights than mounting. */
+/** Grows it while it is not mounted: growing a mounted one takes more rights than mounting. */
 async function grow(image: string, sizeBytes: number): Promise<void> {
   if ((await stat(image)).size < sizeBytes) await truncate(image, sizeBytes);
-  // Ends with 1 where it mended something.
+  // Exits with 1 where it fixed something.
   await output('sh', '-c', 'e2fsck -f -p "$1" || [ $? -eq 1 ]', 'sh', image);
   await output('resize2fs', image);
 }
@@ -130,7 +136,7 @@ export interface Mount {
   options: string;
 }
 
-/** Of this process' mount namespace; spaces and the like in paths are written as octal there. */
+/** Mounts of this process' mount namespace; paths there have spaces and the like in octal. */
 export async function mounts(): Promise<Mount[]> {
   const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   return text

@@ -21,8 +21,8 @@ const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_WORDS = 300;
 
 /**
- * `away`: no connection, or a fault of the gateway's that may pass. `revoked`: it doesn't know the token. `refused`:
- * it refuses the request. `nonsense`: an answer that isn't of the protocol.
+ * `away`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`: it
+ * refuses the request. `nonsense`: an answer that doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(
@@ -33,7 +33,7 @@ export class GatewayFault extends Error {
   }
 }
 
-/** The gateway's `/agent/v1`. Faults never hold the token or what was sent. */
+/** Client of the gateway's `/agent/v1`. Faults never hold the token or what was sent. */
 export class Gateway {
   readonly #base: string;
 
@@ -49,7 +49,7 @@ export class Gateway {
   /** Rejects while no gateway answers. */
   async isThere(): Promise<void> {
     await this.#ask('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
-      // A refusal is an answer too.
+      // A refusal also shows that a gateway answers.
       if (error instanceof GatewayFault && error.kind === 'away') throw error;
     });
   }
@@ -60,14 +60,14 @@ export class Gateway {
     return answer;
   }
 
-  /** Null when no document other than `after` came within `waitSeconds`. */
+  /** Requests the desired state; null when no document other than `after` came within `waitSeconds`. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
     return this.#ask('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
   }
 
-  /** The secrets of a start. */
+  /** Requests the secrets of a start. */
   async secrets(instanceId: string, start: number): Promise<StartSecrets> {
     const path = `/secrets?instance=${instanceId}&start=${start}`;
     const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, startSecrets);
@@ -75,7 +75,7 @@ export class Gateway {
     return answer;
   }
 
-  /** What opens the volumes whose leases the instance has in a start. */
+  /** Requests access to the volumes whose leases the instance holds in a start. */
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
@@ -116,7 +116,7 @@ export class Gateway {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // The token is for this address alone.
+        // The token is for this address only.
         redirect: 'error',
         signal,
       });

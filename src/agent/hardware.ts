@@ -8,7 +8,7 @@ import { findProcessors } from './processors.js';
 import type { Hardware } from './protocol.js';
 
 const BYTES_PER_GB = 1_073_741_824;
-/** Of the free disk: the rest is for images and the host itself. */
+/** Share of the free disk that instances get; the rest is for images and the host itself. */
 const DISK_SHARE_PERCENT = 80;
 
 /** Simulated GPUs, to try the service without real ones. */
@@ -16,11 +16,11 @@ export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
-  /** Their UUIDs where they are not GPU-pretended-0 and so on. */
+  /** Their UUIDs; left out: GPU-pretended-0 and so on. */
   uuids?: string[] | undefined;
 }
 
-/** The hardware that is reported to the gateway. `pretended` replaces what nvidia-smi finds. */
+/** Finds the hardware to report to the gateway. `pretended` replaces what nvidia-smi finds. */
 export async function findHardware(
   dataDir: string,
   engine: EngineInfo,
@@ -46,7 +46,7 @@ export async function findHardware(
   };
 }
 
-/** In the order of their places, each with its processors. */
+/** Returns the GPUs in the order of their places, each with its processors. */
 function placed(gpus: Hardware['gpus'], processors: readonly number[], topology: Topology): Hardware['gpus'] {
   const ordered = orderGpus(gpus, topology);
   const shares = shareProcessors(

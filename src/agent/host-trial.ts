@@ -5,12 +5,15 @@ import { leastProgram } from './engine/least-program.js';
 import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/gpu-access.js';
 import type { DesiredInstance } from './protocol.js';
 
-/** With a registry's name, so that no other image has it: whether a host is at fault hangs on what is run here. */
+/**
+ * Has a registry's name, so that no other image has the same one: the result of running it decides whether the host is
+ * at fault.
+ */
 const IMAGE = 'localhost/gpu-rental-probe';
-/** A host that was tried is trusted for so long, until an image does not start. */
+/** How long a host that passed is trusted, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
-/** What of an instance is tried. */
+/** The parts of an instance that a trial uses. */
 export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memoryMb'>;
 
 export interface HostTrialDeps {
@@ -21,16 +24,19 @@ export interface HostTrialDeps {
   machineId: string;
 }
 
-/** What passed: good for each part of these GPUs and processors too. */
+/** A trial that passed: it also covers any subset of these GPUs and processors. */
 interface Passed {
   at: number;
   uuids: readonly string[];
   cpus: readonly number[];
-  /** The engine kept the container on its processors. */
+  /** Whether the engine kept the container on its processors. */
   isPinned: boolean;
 }
 
-/** Tries a host without anything of a renter's: runs the agent's own program with GPUs, limits and network of a container. */
+/**
+ * Tries a host without using anything of a renter's: runs the agent's own program with the GPUs, limits and network of
+ * a container.
+ */
 export class HostTrial {
   #passed: Passed[] = [];
   #isUnpinnedLogged = false;
@@ -38,8 +44,8 @@ export class HostTrial {
   constructor(private readonly deps: HostTrialDeps) {}
 
   /**
-   * Whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's fault where the
-   * host fails. On a processor without a program nothing is tried.
+   * Returns whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's fault
+   * where the host fails. Tries nothing on a processor for which there is no program.
    */
   async pass(tried: Tried): Promise<boolean> {
     const now = this.deps.clock.now();
@@ -58,7 +64,10 @@ export class HostTrial {
     this.#passed = [];
   }
 
-  /** What fails on its processors and passes without is an engine that has no say over processors, as rootless ones may be. */
+  /**
+   * A trial that fails on its processors and passes without them means that the engine can't assign processors, as with
+   * some rootless engines.
+   */
   async #runPinned(program: Buffer, tried: Tried): Promise<boolean> {
     const { cpus = [] } = tried;
     try {
@@ -79,7 +88,7 @@ export class HostTrial {
     const { engine, machineId, gpus } = this.deps;
     const instanceId = `probe-${machineId}`;
     const imageId = (await engine.imageId(`${IMAGE}:latest`)) ?? (await engine.importProgram(IMAGE, program));
-    // One that an agent left which was killed.
+    // Left behind by an agent that was killed.
     await engine.remove(instanceId);
     const limits = { vcpus: tried.vcpus, memoryMb: tried.memoryMb, cpus };
     const spec = {

@@ -6,22 +6,24 @@ import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 
-/** What an image needs from its machine. */
+/** Provides what an image needs from its machine. */
 export interface ImageContext {
   engine: Engine;
   registries: Registries;
-  /** Images that this host offers as they are on it, beside those of the operator's templates. */
+  /** Images that this host offers in their local version, in addition to those of the operator's templates. */
   ownImages: ReadonlySet<string>;
   clock: AgentClock;
   pullLimits: PullLimits;
   pulls: SharedPulls;
 }
 
-/** The longest pause before what went wrong is tried again. */
+/** Maximum pause before another try. */
 export const MAX_RESTART_PAUSE_MS = 60_000;
 const PULL_LOOK_MS = 1_000;
 const PULL_TRIES = 6;
-/** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
+/**
+ * How long a registry that can't be connected to is tried again: it may be restarting. Podman's own tries take longer.
+ */
 const UNREACHABLE_MS = 5_000;
 
 /** The image is not tried again in this start. `words` are for the host's log, the message is for the renter. */
@@ -38,9 +40,9 @@ export class ImageFailed extends Error {
 export class InstanceImage {
   #tries = 0;
   #pace: PullPace | null = null;
-  /** As last seen, of any try. */
+  /** Bytes last reported, by any try. */
   #pulledBytes: number | null = null;
-  /** When the first of the pulls in a row began that reached no registry. */
+  /** When the first of the current series of pulls began that could not connect to the registry. */
   #unreachableSince: number | null = null;
   readonly #context: ImageContext;
   readonly #observe: (changes: Partial<ObservedInstance>) => void;
@@ -58,9 +60,9 @@ export class InstanceImage {
   }
 
   /**
-   * Its id. Null when this was interrupted, or is to be called again: the pause before that is over. What the host has is
-   * taken for the operator's own images alone: anything else may be there by another renter's login, or was never meant to
-   * be run here. Rejects with ImageFailed.
+   * Returns the image's id. Null when this was interrupted, or when the caller must call it again; the pause before
+   * that is over. Only the operator's own images are taken from the host: others may be there through another renter's
+   * login, or were never meant to run here. Rejects with ImageFailed.
    */
   async bring(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
     const { image, fromTemplate = false } = desired;
@@ -69,7 +71,7 @@ export class InstanceImage {
     return (await this.#context.engine.imageId(reference)) ?? this.#pull({ reference, registry: null }, login, signal);
   }
 
-  /** `registry` null: the operator's choice, which is not judged. */
+  /** `registry` null: the operator's choice, which is not checked. */
   async #pull(
     { registry, reference }: Omit<ImageName, 'registry'> & { registry: string | null },
     login: StartSecrets['registryLogin'],
@@ -94,7 +96,7 @@ export class InstanceImage {
     return pulled;
   }
 
-  /** The registry may be the renter's own, and the machine waits for it. */
+  /** Pulls within time limits: the registry may be the renter's own, and the machine waits for it. */
   async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
     const { pulls, clock, pullLimits } = this.#context;
     const late = new AbortController();
@@ -133,7 +135,7 @@ export class InstanceImage {
     }
   }
 
-  /** Rejects where it is not tried again. */
+  /** Rejects where there is no further try. */
   async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'away') throw error;

@@ -11,37 +11,42 @@ import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';
 
-/** What a task needs from its machine. */
+/** Provides what a task needs from its machine. */
 export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
   machineId: string;
-  /** Between SIGTERM and SIGKILL of a container, at most. */
+  /** Maximum seconds between SIGTERM and SIGKILL of a container. */
   stopSeconds: number;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** Asks the gateway for the secrets of a start. */
+  /** Requests the secrets of a start from the gateway. */
   secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
-  /** `changed` is told of each of them when that differs; `trouble` is for the host's log. */
+  /** Calls `changed` when the observed volumes differ; `trouble` is for the host's log. */
   volumesWith(
     changed: (volumes: ObservedVolume[] | undefined) => void,
     trouble: (message: string) => void,
   ): InstanceVolumes;
-  /** The container as last seen; null when the instance has none, or none was looked for yet. */
+  /** The container as last seen; null when the instance has none, or before the first look. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
-  /** True while the agent can't know whether the gateway has rented out the machine. */
+  /** Whether the agent can't know if the gateway has rented out the machine. */
   isCutOff(): boolean;
-  /** Why the instance may not start now; null when it may. Asks the engine, not its own memory. */
+  /**
+   * Returns why the instance may not start now; null when it may. Queries the engine instead of the task's own state.
+   */
   obstacle(desired: DesiredInstance): Promise<string | null>;
-  /** Runs the agent's own program with the GPUs of the instance: whether it stays on its processors. Rejects where the host can't. */
+  /**
+   * Runs the agent's own program with the GPUs of the instance; returns whether it stays on its processors. Rejects
+   * where the host can't run it.
+   */
   tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean>;
-  /** Of an image that did not start: the host is tried anew before the next. */
+  /** Called when an image did not start: the host is tried again before the next start. */
   distrustHost(): void;
-  /** One start at a time on a machine. Null when the signal was aborted before its turn. */
+  /** Runs one start at a time on a machine. Null when the signal was aborted before its turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
-  /** The phase changed; other tasks may be waiting for that. */
+  /** Called when the phase changed; other tasks may wait for that. */
   phaseChanged(): void;
   trouble(instanceId: string, message: string): void;
 }
@@ -49,66 +54,66 @@ export interface TaskContext extends ImageContext {
 /** `unknown`: no document names it. `undecided`: there is no document yet. */
 type Want = 'running' | 'stopped' | 'absent' | 'unknown' | 'undecided';
 
-/** A container that ran this long starts its pauses from the beginning. */
+/** After a run of this length, pauses start from the shortest again. */
 const STABLE_MS = 600_000;
-/** The engine is asked again soon: it may have been restarted. */
+/** Short, so that an engine that was restarted is found soon. */
 const MAX_AWAY_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
-/** An engine that is away for so long before anything of the renter's image was used fails the start. */
+/** An engine that is down for this long, before anything of the renter's image was used, fails the start. */
 const MAX_ENGINE_AWAY_MS = 600_000;
-/** What follows a pull, an engine that does not answer included. */
+/** Maximum time for the steps after a pull, including an engine that does not answer. */
 const MAX_CREATING_MS = 600_000;
-/** Before secrets are asked for again, of a gateway that was out of reach. */
+/** Pause before secrets are requested again from a gateway that was unreachable. */
 const SECRETS_PAUSE_MS = 2_000;
-/** A gateway that is out of reach for longer fails the start. */
+/** A gateway that is unreachable for longer fails the start. */
 const MAX_SECRETS_MS = 600_000;
 const START_TRIES = 3;
 const MAX_MESSAGE = 1_000;
 
-/** Who is at fault when a start fails for good: what the gateway gives back hangs on it. */
+/** The side at fault when a start fails permanently; the gateway's service credit depends on it. */
 type Fault = 'host' | 'image';
 
-/** What is known of a start that is being tried. */
+/** State of a start that is being tried. */
 interface Attempt {
   begunAt: number;
-  /** The host was tried by the agent's own program, before anything of the renter's image was used. */
+  /** Whether the host was tried with the agent's own program, before anything of the renter's image was used. */
   isHostTried: boolean;
-  /** Why the host could not run that; null when it could. */
+  /** Why the host could not run it; null when it could. */
   hostFault: string | null;
-  /** The engine keeps it on its processors. */
+  /** Whether the engine keeps it on its processors. */
   isPinned: boolean;
   image: InstanceImage;
-  /** When the image was there. */
+  /** When the pull finished. */
   pulledAt: number | null;
   hasRun: boolean;
-  /** Null while the gateway was not asked for them. */
+  /** Null until the gateway has answered. */
   secrets: StartSecrets | null;
-  /** When they were first asked for in vain. */
+  /** When the first request for them failed. */
   secretsSince: number | null;
 }
 
-/** Brings one instance to its desired state, one step after another, never two at once. */
+/** Brings one instance to its desired state, step by step; steps never overlap. */
 export class InstanceTask {
   #desired: DesiredInstance | null = null;
   #decided = false;
   #observed: ObservedInstance;
-  /** The start that failed for good: it isn't tried again. */
+  /** The start that failed permanently: it isn't tried again. */
   #failed: number | null = null;
   /** The start whose command ended and is not started again. */
   #exited: number | null = null;
-  /** When the container came up in this start; null when it didn't, or ought not. */
+  /** When the container came up in this start; null when it didn't, or must not. */
   #upSince: number | null = null;
   #attempt: Attempt;
-  /** How often it ended by itself in a row, for the pause. */
+  /** How often in a row it ended without being stopped; determines the pause. */
   #ends = 0;
-  /** Calls in a row that the engine didn't carry out. */
+  /** Number of steps in a row that failed. */
   #troubles = 0;
   #startTries = 0;
   #busy = false;
   #again = false;
   #ended = false;
   readonly #volumes: InstanceVolumes;
-  /** Ends what only matters for the state wanted so far: a pull, a pause. */
+  /** Ends work that matters only for the previous desired state, such as a pull or a pause. */
   #interrupt = new AbortController();
 
   constructor(
@@ -146,9 +151,9 @@ export class InstanceTask {
     return this.#desired.phase;
   }
 
-  /** Being erased, and nothing has gone wrong yet: a start of another instance waits for it. */
+  /** Whether it is being erased and nothing has failed yet: a start of another instance waits for it. */
   get clearing(): boolean {
-    // Its container is gone, and its disk: only its volumes are on their way to the store.
+    // While SAVING, its container and its disk are gone; only its volumes are still being stored.
     const { phase } = this.#observed;
     return this.want === 'absent' && phase !== 'ERASED' && phase !== 'SAVING' && this.#troubles === 0;
   }
@@ -167,7 +172,7 @@ export class InstanceTask {
       this.#ends = 0;
       this.#startTries = 0;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
-      // The message of the previous start must not be reported for this one.
+      // This start must not report the message of the previous one.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
         this.#observe({ phase: 'WAITING', exitCode: null });
       }
@@ -175,20 +180,20 @@ export class InstanceTask {
     this.wakeNow();
   }
 
-  /** Looks again, without cutting a pause short. */
+  /** Checks again, without cutting a pause short. */
   wake(): void {
     this.#again = true;
     if (!this.#busy && !this.#ended) void this.#work();
   }
 
-  /** Looks again at once: the desired state has changed, or the engine is back. */
+  /** Checks again immediately: the desired state has changed, or the engine is back. */
   wakeNow(): void {
     this.#interrupt.abort();
     this.#interrupt = new AbortController();
     this.wake();
   }
 
-  /** Leaves everything as it is. */
+  /** Stops the task's work; leaves container, disk and volumes unchanged. */
   end(): void {
     this.#ended = true;
     this.#volumes.end();
@@ -228,9 +233,9 @@ export class InstanceTask {
   }
 
   /**
-   * What keeps going wrong fails the start in the end, such as an engine that doesn't answer: its renter pays meanwhile. Before
-   * anything of the renter's image was used that is the host's fault; afterwards an image may have caused it. Volumes have bounds
-   * of their own.
+   * Fails a start when a fault persists for too long, such as an engine that doesn't answer: the renter pays in the
+   * meantime. Before anything of the renter's image was used, the fault is the host's; afterwards an image may have
+   * caused it. Volumes have their own bounds.
    */
   #isGivenUp(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
@@ -285,14 +290,14 @@ export class InstanceTask {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
-        // Not the end of its command: once the gateway is back, it is started again.
+        // This is not the end of its command: once the gateway is back, it is started again.
         if (this.context.isCutOff()) await this.context.records.erase(this.id);
         await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
         if (container?.running) throw new EngineFault('refused', 'the container goes on running');
       }
       await this.context.secretFiles.erase(this.id);
-      // Wanted again meanwhile: a renter would read STOPPED of an instance that is about to start.
+      // Started again in the meantime: a renter would read STOPPED for an instance that is about to start.
       if (this.want === 'running') return;
       if (saves !== null && !(await this.#saveVolumes(saves, signal))) return;
       this.#observe({ phase: 'STOPPED', exitCode: container?.exitCode ?? null });
@@ -300,7 +305,7 @@ export class InstanceTask {
     this.#observe({ message });
   }
 
-  /** False while something else is wanted by now. The GPUs are free meanwhile: nobody waits for it. */
+  /** Returns false if the desired state has changed. The GPUs are already free, so no other instance waits for this. */
   async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     if (!this.#volumes.owes(desired)) return true;
     this.#observe({ phase: 'SAVING' });
@@ -309,7 +314,7 @@ export class InstanceTask {
     return !signal.aborted;
   }
 
-  /** As the gateway says, of what the renter paid; a container that no document names has the agent's own. */
+  /** The gateway's value, which the renter paid for; the agent's own for a container that no document names. */
   #graceSeconds(): number {
     const { stopSeconds } = this.context;
     return Math.min(stopSeconds, this.#desired?.stopSeconds ?? stopSeconds);
@@ -345,9 +350,10 @@ export class InstanceTask {
   }
 
   /**
-   * Makes the disk, and runs the agent's own program with the GPUs: what fails here is the host's fault, since nothing of
-   * the renter's image was used yet. Only a host without its disk or its GPUs ends the start at once; what else went wrong
-   * is remembered, and says whose fault it is when the image does not start either. False when the start has failed.
+   * Prepares the disk, and runs the agent's own program with the GPUs. A failure here is the host's fault, since
+   * nothing of the renter's image was used yet. Only a host without the disk or the GPUs fails the start; other faults
+   * are remembered, and decide who is at fault if the image does not start either. Returns false when the start has
+   * failed.
    */
   async #tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     for (let tries = 1; ; tries += 1) {
@@ -367,7 +373,10 @@ export class InstanceTask {
     }
   }
 
-  /** Before the pull, whose deadlines begin after it. False when the start has failed, or is to be tried again. */
+  /**
+   * Runs before the pull, whose deadlines begin after it. Returns false when the start has failed, or is to be tried
+   * again.
+   */
   async #bringVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     const bytes = { pulledBytes: null, totalBytes: null };
     try {
@@ -388,7 +397,10 @@ export class InstanceTask {
     return !signal.aborted;
   }
 
-  /** `isFinal`: the host is without its disk or its GPUs. `told` is for the renter, if `why` names nothing of the host. */
+  /**
+   * `isFinal`: the host lacks its disk or its GPUs. `told` is the message for the renter, if `why` names nothing of the
+   * host.
+   */
   async #hostFault(
     desired: DesiredInstance,
     signal: AbortSignal,
@@ -408,7 +420,7 @@ export class InstanceTask {
     }
   }
 
-  /** False when it may not start now: the task is woken when that may have changed. */
+  /** Returns false when it may not start now: the task is woken when that may have changed. */
   async #start(desired: DesiredInstance, imageId: string | null, signal: AbortSignal): Promise<boolean> {
     const { engine, disks, machineId } = this.context;
     const obstacle = await this.context.obstacle(desired);
@@ -418,7 +430,7 @@ export class InstanceTask {
     }
     this.#observe({ phase: 'STARTING', message: null });
     const workspace = await disks.prepare(this.id, desired.diskGb);
-    // Of a container that is there already too: the host may have lost a GPU since it was made.
+    // Also for an existing container: the host may have lost a GPU since it was made.
     const gpus = await this.context.gpus.grant(desired);
     if (imageId !== null) {
       const { start, entrypoint = null, command, vcpus, memoryMb } = desired;
@@ -431,9 +443,9 @@ export class InstanceTask {
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
-    // Something else may be wanted by now: what was created is then found by its label.
+    // The desired state may have changed: the new container is then found by its label.
     if (signal.aborted) return false;
-    // Before its first process runs, which could hide or change what there is to see.
+    // Before its first process runs, which could hide or change what the check sees.
     await engine.prepare(this.id);
     const container = await this.#inspect();
     const wrong = container === null ? null : wrongGpus(this.context.gpus, desired, container);
@@ -458,20 +470,20 @@ export class InstanceTask {
       return this.#fail(desired, message, hostFault === null ? 'image' : 'host', error.message);
     }
     this.context.trouble(this.id, error.message);
-    // An engine that was killed while it made a container may not be able to start it ever. Nothing of the renter's is
-    // in one that never ran: it is made anew.
+    // An engine that was killed while it made a container may never be able to start it. A container that never ran
+    // holds nothing of the renter's, so it is made again.
     const container = await this.#inspect();
     const itsOwn = container?.machineId === this.context.machineId;
     const isUnrun = itsOwn && !container!.running && container!.exitCode === null;
-    // Podman may know nothing of it and still have its storage, under a name that it then refuses: removing frees that.
+    // Podman may not list it and still have its storage, under a name that it then refuses: removing frees that.
     if (container === null || isUnrun) await this.context.engine.remove(this.id);
     await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }
 
-  /** A process that runs is RUNNING, whatever it does: its GPUs were looked at before. */
+  /** A running process is RUNNING, regardless of what it does: its GPUs were checked before. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
-    // One that was started before this agent was.
+    // It was started before this agent was.
     const wrong = this.#upSince === null ? wrongGpus(this.context.gpus, desired, container) : null;
     if (wrong !== null) return this.#fail(desired, wrong, 'host');
     this.#attempt.hasRun = true;
@@ -481,7 +493,7 @@ export class InstanceTask {
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
   }
 
-  /** Whether the command has ended and is not to be started again; it may have ended while no agent was there. */
+  /** Whether the command has ended and is not to be started again; it may have ended while no agent was running. */
   async #hasExited(desired: DesiredInstance, container: ContainerDetail | null): Promise<boolean> {
     if (desired.restart === undefined || container === null) return false;
     if (this.#exited !== desired.start && !(await this.context.records.hasEnded(container, desired.start)))
@@ -500,8 +512,8 @@ export class InstanceTask {
   }
 
   /**
-   * Asks for the secrets of this start, once, and writes its files. A container that is started again within a start has
-   * them, unless the host was started anew. False when the start has failed, or is to be tried again.
+   * Requests the secrets of this start, once, and writes its files. A container that is restarted within a start has
+   * them already, unless the host was restarted. Returns false when the start has failed, or is to be tried again.
    */
   async #askSecrets(
     desired: DesiredInstance,
@@ -565,7 +577,7 @@ export class InstanceTask {
     this.#observe({ phase: 'FAILED', message, fault });
   }
 
-  /** A start that failed leaves nothing running; what it wrote stays until the instance is destroyed. */
+  /** Stops the container of a failed start; what it wrote stays until the instance is destroyed. */
   async #keepDown(): Promise<void> {
     this.#upSince = null;
     const container = await this.#inspect();

@@ -12,11 +12,11 @@ export interface JoinOptions {
   url: string;
   code: string;
   name?: string;
-  /** Null: the real ones. */
+  /** Null: the real GPUs. */
   pretended: SimulatedGpus | null;
 }
 
-/** Reports the hardware to the gateway, and stores the token it gets. This uses up the code. */
+/** Reports the hardware to the gateway, and stores the token that it returns. This uses up the code. */
 export async function join(
   settings: AgentSettings,
   engine: Engine,
@@ -41,7 +41,7 @@ export async function join(
   return { machine, hardware };
 }
 
-/** The token travels in every request: in clear only within this computer. */
+/** The token is part of every request: in plaintext only within this computer. */
 export function gatewayUrl(url: string): string {
   if (!URL.canParse(url)) throw new UsageError(`${url} is not an address such as https://gpu.example.com`);
   const { protocol, hostname } = new URL(url);
@@ -52,10 +52,12 @@ export function gatewayUrl(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** As the gateway's rule has it (MIN_OFFERED_DISK_GB in its rules/offer.ts), for the operator to know at once. */
+/**
+ * The same as the gateway's rule (MIN_OFFERED_DISK_GB in its rules/offer.ts), so that the operator sees it immediately.
+ */
 const OFFERED_FROM_GB = 50;
 
-/** What was found, for the operator to check. */
+/** Describes the hardware that was found, for the operator to check. */
 export function describe({
   cpu,
   vcpus,

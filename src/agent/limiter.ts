@@ -1,6 +1,6 @@
 /**
- * Lets at most `limit` jobs run at once; the others wait in the order they came. A job that takes longer than `lentMs` goes on,
- * and the next begins beside it.
+ * Runs at most `limit` jobs concurrently; the others wait in the order they came. A job that takes longer than `lentMs`
+ * continues, but gives its place to the next one.
  */
 export class Limiter {
   #free: number;

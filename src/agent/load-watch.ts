@@ -2,7 +2,7 @@ import type { GpuLoad } from './gpus/load.js';
 import type { ObservedInstance } from './protocol.js';
 import type { Look, UpInstance } from './samples/sampler.js';
 
-/** Of a GPU; where GPUs are simulated, of one processor. */
+/** Load above which a GPU is busy; where GPUs are simulated, one processor. */
 const BUSY_ABOVE_PERCENT = 5;
 const BUSY_ABOVE_PROCESSORS = BUSY_ABOVE_PERCENT / 100;
 
@@ -11,24 +11,24 @@ type Busy = boolean | null;
 
 interface Noted {
   start: number;
-  /** In the last look, and in those before that no report has told of. */
+  /** Combines the last look with earlier looks that are not reported yet. */
   busy: Busy;
   isTold: boolean;
 }
 
 export interface LoadWatchDeps {
-  /** The GPUs are simulated: processors stand for them. */
+  /** Whether the GPUs are simulated: processors then replace them. */
   pretended: boolean;
   up(): readonly UpInstance[];
 }
 
-/** Whether the instances are busy that are to be stopped when they are not. */
+/** Tracks whether instances are busy, for those that are stopped when idle. */
 export class LoadWatch {
   readonly #noted = new Map<string, Noted>();
 
   constructor(private readonly deps: LoadWatchDeps) {}
 
-  /** One look at each instance that is up. */
+  /** Takes one look at each instance that is up. */
   note(looks: readonly Look[]): void {
     const watched = looks.filter(({ instance }) => instance.isWatched);
     const known = new Set(watched.map(({ instance }) => instance.id));
@@ -36,7 +36,7 @@ export class LoadWatch {
     for (const look of watched) this.#note(look);
   }
 
-  /** What is observed, with what is known of its load; call `told` once it has arrived. */
+  /** Adds the known load to the observed instances; call `told` once the report has arrived. */
   withLoad(observed: readonly ObservedInstance[]): { instances: ObservedInstance[]; told(): void } {
     const watched = this.deps.up().filter(({ isWatched }) => isWatched);
     const starts = new Map(watched.map(({ id, start }) => [id, start]));
@@ -70,14 +70,14 @@ export class LoadWatch {
   }
 }
 
-/** Whether one of the GPUs is busy; null where that is not known of each, and none is known to be. */
+/** Whether one of the GPUs is busy; null when none is known to be busy and some are unknown. */
 export function busyOf(gpus: readonly (Pick<GpuLoad, 'busyPercent'> | null)[]): Busy {
   if (gpus.length === 0) return null;
   const percents = gpus.map((gpu) => gpu?.busyPercent ?? null);
   return percents.map((percent) => (percent === null ? null : percent > BUSY_ABOVE_PERCENT)).reduce(either);
 }
 
-/** Busy if one is, not busy if both are not. */
+/** True if one is busy, false if both are idle. */
 function either(one: Busy, other: Busy): Busy {
   if (one === true || other === true) return true;
   return one === null || other === null ? null : false;

@@ -12,7 +12,9 @@ import {
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** What joining left in the data folder: which machine this host is, and its token. Only its owner can read it. */
+/**
+ * Result of joining, kept in the data folder: the machine that this host is, and its token. Only its owner can read it.
+ */
 const joinedMachine = z.object({
   gateway: z.string(),
   machineId: z.string(),
@@ -30,7 +32,10 @@ const joinedMachine = z.object({
 });
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
-/** Times are written so that 15 minutes of silence are 15 minutes, however often the agent is started meanwhile. */
+/**
+ * How often the time of the last contact is written, so that 15 minutes of silence count as 15 minutes, even if the
+ * agent is restarted often.
+ */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;
 
 export class MachineFile {
@@ -49,13 +54,13 @@ export class MachineFile {
     return text === null ? null : joinedMachine.parse(JSON.parse(text));
   }
 
-  /** Fails where `write` would: a token that can't be kept must not be requested. */
+  /** Fails where `write` would: the token is requested only if it can be stored. */
   prepare(): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     closeSync(openSync(`${this.path}.new`, 'w', 0o600));
   }
 
-  /** Written whole or not at all: the token is sent only once. */
+  /** Writes all of it or nothing: the token is sent only once. */
   write(machine: JoinedMachine): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     const unfinished = `${this.path}.new`;
@@ -69,7 +74,7 @@ export class MachineFile {
     renameSync(unfinished, this.path);
   }
 
-  /** When the gateway was last reached, as the time of an empty file. */
+  /** When the gateway was last reached, stored as the modification time of an empty file. */
   get lastContact() {
     return {
       read: (): number | null => {

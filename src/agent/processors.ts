@@ -3,10 +3,13 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 const SYSTEM_DIR = '/sys/devices/system/cpu';
-/** The protocol has no greater number. */
+/** Highest number in the protocol. */
 const MAX_PROCESSOR = 4_095;
 
-/** Numbers of the processors that are online. Those of one core stand side by side: a share of the list has whole cores. */
+/**
+ * Numbers of the processors that are online. Those of one core are next to each other, so that a share of the list has
+ * whole cores.
+ */
 export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
   const online = readCpuList(await readFile(join(dir, 'online'), 'utf8').catch(() => ''));
   const processors = online.length > 0 ? online : cpus().map((_, index) => index);
@@ -15,14 +18,17 @@ export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
   return processors.sort((one, other) => core.get(one)! - core.get(other)! || one - other);
 }
 
-/** The least of the processors of its core. */
+/** Lowest number among the processors of its core. */
 async function coreOf(dir: string, processor: number): Promise<number> {
   const file = join(dir, `cpu${processor}`, 'topology/thread_siblings_list');
   const [first = processor] = readCpuList(await readFile(file, 'utf8').catch(() => ''));
   return first;
 }
 
-/** A list such as `0-47,96-143` as the kernel and the driver write it, ascending; empty for anything else. */
+/**
+ * Parses a list such as `0-47,96-143`, as the kernel and the driver write it, in ascending order; empty for anything
+ * else.
+ */
 export function readCpuList(text: string): number[] {
   const ranges = text.trim().split(',');
   const numbers = ranges.flatMap((range) => {

@@ -1,18 +1,18 @@
 import type { PullProgress } from './engine/engine.js';
 
-/** Over which the speed of a pull is looked at. */
+/** Period over which the speed of a pull is measured. */
 const WINDOW_MS = 60_000;
 const BYTES_PER_KB = 1_000;
 
-/** How long a start's pulls may take in all, and how slow they may be: the registry is the renter's, the machine waits. */
+/** Maximum duration and minimum speed of a start's pulls: the registry is the renter's, and the machine waits. */
 export interface PullLimits {
-  /** Seconds of all tries of a start together. */
+  /** Seconds of all tries of a start in total. */
   seconds: number;
-  /** Over any minute in which something is still to come; 0 for none. */
+  /** Minimum speed over any minute in which bytes are still missing; 0 for none. */
   kbPerSecond: number;
 }
 
-/** Of the pulls of one start. Times are in milliseconds. */
+/** Measures the pulls of one start. Times are in milliseconds. */
 export class PullPace {
   readonly #limits: PullLimits;
   readonly #begunAt: number;
@@ -30,19 +30,19 @@ export class PullPace {
     this.#last = progress;
   }
 
-  /** A new try counts its bytes from nothing. */
+  /** Begins a new try, which counts its bytes from 0. */
   again(now: number): void {
     this.#last = { pulledBytes: 0, totalBytes: 0 };
     this.#windowBytes = 0;
     this.#windowAt = now;
   }
 
-  /** What is wrong with it; null while nothing is. */
+  /** Returns which limit it exceeds; null while it exceeds none. */
   fault(now: number): string | null {
     const { seconds, kbPerSecond } = this.#limits;
     if (now - this.#begunAt >= seconds * 1_000) return `the image was not pulled within ${seconds} s`;
     const { pulledBytes, totalBytes } = this.#last;
-    // All is there, and is being unpacked: that is the host's work.
+    // Everything is downloaded and is being unpacked: that is the host's work.
     if (totalBytes > 0 && pulledBytes >= totalBytes) this.#begin(now);
     if (now - this.#windowAt < WINDOW_MS) return null;
     const kb = (pulledBytes - this.#windowBytes) / BYTES_PER_KB;

@@ -26,9 +26,9 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 const PULLS_AT_ONCE = 2;
 const WATCH_AGAIN_MS = 500;
 const MAX_WATCH_AGAIN_MS = 4_000;
-/** Events of the engine that come together are answered by one look. */
+/** Events of the engine within this time are answered by one look. */
 const EVENTS_TOGETHER_MS = 50;
-/** A look at everything, should an event have been lost. */
+/** Time between complete looks, in case an event was lost. */
 const LOOK_EVERY_MS = 10_000;
 const LOOK_FOR_ENGINE_MS = 1_000;
 
@@ -52,8 +52,8 @@ export interface ReconcilerDeps {
 }
 
 /**
- * Compares the newest document with the engine's containers, and has a task for each instance that either names.
- * Everything is level-triggered: the same document twice, a late one or an older one leads to the same containers.
+ * Compares the newest document with the engine's containers, and has a task for each instance that is in either of
+ * them. Everything is level-triggered: a repeated, late or older document leads to the same containers.
  */
 export class Reconciler {
   readonly #tasks = new Map<string, InstanceTask>();
@@ -78,7 +78,7 @@ export class Reconciler {
     return this.#document?.generation ?? 0;
   }
 
-  /** As last seen; null for a container that the machine does not have. */
+  /** The container as last seen; null when the machine does not have it. */
   seen(instanceId: string): { running: boolean } | null {
     return this.#containers.get(instanceId) ?? null;
   }
@@ -95,7 +95,7 @@ export class Reconciler {
     };
   }
 
-  /** Those that ought to run, and whose container is up or has ended for good. */
+  /** Instances that should run, and whose container is up or has ended permanently. */
   get up(): UpInstance[] {
     return [...this.#tasks.values()].flatMap(({ id, want, desired, observed }) => {
       const hasExited = observed.phase === 'EXITED';
@@ -109,7 +109,7 @@ export class Reconciler {
     });
   }
 
-  /** Takes a document as the truth, whether it is newer or older than the last. */
+  /** Takes a document as the truth, even if it is older than the last one. */
   async apply(document: DesiredState): Promise<void> {
     // Looks first: containers that the document doesn't name are stopped before anything else starts.
     if (this.#document === null) await this.#look();
@@ -117,7 +117,7 @@ export class Reconciler {
     const wasCutOff = this.#cutOff;
     this.#cutOff = false;
     const named = new Map(document.instances.map((instance) => [instance.id, instance]));
-    // Stops and removals first; starts wait for them in any case.
+    // Stops and removals come first; starts wait for them in any case.
     const ordered = [...named.values()].sort((a, b) => Number(a.phase === 'running') - Number(b.phase === 'running'));
     for (const task of this.#tasks.values()) if (!named.has(task.id)) task.decide(null);
     for (const instance of ordered) this.#task(instance.id).decide(instance);
@@ -126,7 +126,7 @@ export class Reconciler {
     await this.#look();
   }
 
-  /** Stops everything, since nobody knows what ought to run here. The next document ends it. */
+  /** Stops everything, since the agent can't know what should run here. Ends with the next document. */
   cutOff(): void {
     if (this.#cutOff) return;
     this.#cutOff = true;
@@ -137,7 +137,7 @@ export class Reconciler {
     return this.#cutOff;
   }
 
-  /** Watches the engine until `end`, through its deaths. */
+  /** Watches the engine until `end`, across restarts of the engine. */
   async run(): Promise<void> {
     const { engine, clock, machineId } = this.deps;
     const { signal } = this.#ending;
@@ -158,14 +158,15 @@ export class Reconciler {
       } catch (error) {
         if (signal.aborted) return;
         this.#setEngine('away', (error as Error).message);
-        // The regular look finds the engine too; without its events it would be slow to see a container end.
+        // The regular look also finds the engine; but without its events the agent would notice late that a container
+        // ended.
         await clock.sleep(pause, signal);
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
       }
     }
   }
 
-  /** So that the first start of each part need not wait for a trial of its own. */
+  /** Tries the whole host, so that the first start of each part doesn't have to wait for its own trial. */
   async #tryWhole(): Promise<void> {
     const pass = async () => {
       const gpuUuids = [...(this.deps.gpus.found ?? [])];
@@ -175,7 +176,7 @@ export class Reconciler {
     await this.#starts.run(pass).catch(() => {});
   }
 
-  /** Leaves the containers as they are. */
+  /** Leaves the containers unchanged. */
   end(): void {
     this.#ending.abort();
     for (const task of this.#tasks.values()) task.end();
@@ -209,7 +210,7 @@ export class Reconciler {
     });
   }
 
-  /** One look at the engine after the other; who asks during one waits for the next, which begins after the asking. */
+  /** Looks at the engine, one look at a time; a caller during a look gets the next one, which begins after the call. */
   async #look(): Promise<void> {
     const before = this.#looking;
     const next = (async () => {
@@ -247,7 +248,7 @@ export class Reconciler {
     return container?.running ?? false;
   }
 
-  /** An instance that no document names and the host doesn't have needs no task. */
+  /** Drops tasks of instances that no document names and the host doesn't have. */
   #forgetGone(): void {
     for (const task of this.#tasks.values()) {
       if (task.desired !== null || this.#containers.has(task.id) || this.#kept.has(task.id)) continue;
@@ -292,7 +293,7 @@ export class Reconciler {
     }
   }
 
-  /** Instances on other GPUs are none: what runs there, ends there or is erased there is not waited for. */
+  /** Instances on other GPUs are no obstacle: their runs, ends and removals are not waited for. */
   async #obstacle(desired: DesiredInstance): Promise<string | null> {
     const found = await this.deps.engine.list(this.deps.machineId);
     for (const { instanceId, running } of found) {
@@ -308,7 +309,7 @@ export class Reconciler {
     return clearing ? 'waits until another instance is erased' : null;
   }
 
-  /** The GPUs of a container: those that the engine gave it, and those that it ought to have; undefined for all. */
+  /** GPUs of a container: those that the engine gave it, and those that it should have; undefined for all. */
   async #held(instanceId: string): Promise<readonly string[] | undefined> {
     const desired = this.#tasks.get(instanceId)?.desired ?? null;
     if (desired !== null && desired.gpuUuids === undefined) return undefined;
@@ -317,7 +318,7 @@ export class Reconciler {
   }
 }
 
-/** Undefined stands for all GPUs of the host. */
+/** Whether they share a GPU; undefined means all GPUs of the host. */
 function overlap(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
   return one === undefined || other === undefined || one.some((uuid) => other.includes(uuid));
 }

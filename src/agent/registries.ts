@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { PullFault } from './engine/engine.js';
 import { DEFAULT_REGISTRY, type ImageName } from './engine/image-name.js';
 
-/** Addresses that no stranger's registry has: this host, its networks, and those that lead into them. */
+/** Addresses that no public registry has: this host, its networks, and those that lead to them. */
 const INSIDE: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -17,7 +17,7 @@ const INSIDE: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'
   ['198.18.0.0', 15, 'ipv4'],
   ['224.0.0.0', 3, 'ipv4'],
   ['::', 127, 'ipv6'],
-  // Behind these two a gateway may reach any IPv4 address.
+  // Through these two, a gateway may reach any IPv4 address.
   ['64:ff9b::', 32, 'ipv6'],
   ['2002::', 16, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
@@ -32,20 +32,20 @@ for (const [network, prefix, family] of INSIDE) inside.addSubnet(network, prefix
 export type Resolve = (host: string) => Promise<string[]>;
 
 /**
- * Where images may come from. The engine pulls with the host's own reach: a renter who names a registry inside of it
- * would have it ask what only the host may ask.
+ * Decides where images may come from. The engine pulls with the host's own network access: by naming a registry inside
+ * of it, a renter could send requests that only the host may send.
  */
 export class Registries {
   readonly #listed: ReadonlySet<string>;
   readonly #resolve: Resolve;
 
-  /** `listed`: those of the operator's, as image names have them (`registry.internal:5000`), wherever they are. */
+  /** `listed`: the operator's registries, as image names have them (`registry.internal:5000`), at any address. */
   constructor(listed: readonly string[], resolve: Resolve = addressesOf) {
     this.#listed = new Set([DEFAULT_REGISTRY, ...listed].map((registry) => registry.toLowerCase()));
     this.#resolve = resolve;
   }
 
-  /** Refuses, with a PullFault, a registry of which any address is not public, and one that has none. */
+  /** Rejects with a PullFault if any address of the registry is not public, or if it has none. */
   async check({ registry }: ImageName): Promise<void> {
     if (this.#listed.has(registry)) return;
     const host = registry.replace(/:\d+$/, '');
@@ -71,7 +71,7 @@ export class Registries {
   }
 }
 
-/** Not public: of this host itself, its networks, or none that a registry can have. */
+/** Whether an address is not public: of this host itself, of its networks, or none that a registry can have. */
 export function isInside(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   const family = isIP(bare);
@@ -80,7 +80,7 @@ export function isInside(address: string): boolean {
   return own || inside.check(bare, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** By the system's resolver, as the engine asks it: the hosts file counts too. */
+/** Uses the system's resolver, like the engine, so that the hosts file counts too. */
 async function addressesOf(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true });
   return found.map(({ address }) => address);

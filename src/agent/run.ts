@@ -20,16 +20,17 @@ import { StartRecords } from './start-records.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
- * The bytes of tunnels are read into buffers that V8 counts against the heap: by default a heap as small as this
- * one's, 17 MB, is collected every 5 MB, which took three quarters of the agent's time. Now it may grow to 85 MB.
+ * The bytes of tunnels are read into buffers that V8 counts against the heap. By default, a heap as small as this one
+ * (17 MB) is collected every 5 MB, which took three quarters of the agent's time. With this option it may grow to 85
+ * MB.
  */
 const HEAP_GROWTH = '--heap-growing-percent=400';
 /** The engine may be started after the agent. */
 const MAX_ENGINE_PAUSE_MS = 4_000;
-/** How long the last lines of the log may wait for their reader. */
+/** Maximum time for writing the last lines of the log at exit. */
 const LOGGED_WITHIN_MS = 1_000;
 
-/** Stays until SIGTERM or SIGINT, which leave the containers running. `ownImages` are run as they are on this host. */
+/** Runs until SIGTERM or SIGINT, which leave the containers running. `ownImages` run in this host's local version. */
 export async function run(settings: AgentSettings, ownImages: readonly string[] = []): Promise<void> {
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
@@ -79,7 +80,9 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   await output.written(LOGGED_WITHIN_MS);
 }
 
-/** A host that has joined has an engine: one that doesn't answer is waited for. SIGTERM ends the process meanwhile. */
+/**
+ * Waits for an engine that doesn't answer: a host that has joined has one. SIGTERM ends the process in the meantime.
+ */
 async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSettings, log: Logger): Promise<Engine> {
   const commands = new RuntimeCommands(join(dataDir, 'commands'));
   for (let tries = 0; ; tries += 1) {
@@ -93,10 +96,10 @@ async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSetting
   }
 }
 
-/** To stderr; no line holds a token or the value of a variable of a renter's. */
+/** Opens the log on stderr; no line holds a token or the value of a renter's variable. */
 function openLog({ logLevel }: AgentSettings): { log: Logger; output: LogOutput } {
   const output = new LogOutput(process.stderr);
-  // What engines and registries say stands in it.
+  // It includes texts of engines and registries.
   const log = pino({ level: logLevel, hooks: { streamWrite: visibleJson } }, output);
   output.onDropped = (lines) => log.warn({ lines }, 'lines of the log were dropped, since nobody read them');
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));

@@ -6,7 +6,10 @@ import { output } from './shell.js';
 
 const MAX_MB = 4;
 
-/** Secrets as files: each instance that has some gets a small file system in memory, which becomes its /run/secrets. */
+/**
+ * Secrets as files: each instance with secrets gets a small file system in memory, which is mounted at its
+ * /run/secrets.
+ */
 export class SecretFiles {
   readonly #dir: string;
 
@@ -14,7 +17,7 @@ export class SecretFiles {
     this.#dir = join(dataDir, 'secrets');
   }
 
-  /** False after a stop, and after the host was started again. */
+  /** Whether the instance has its files; false after a stop, and after a restart of the host. */
   has(instanceId: string): Promise<boolean> {
     return isMounted(this.path(instanceId));
   }
@@ -23,7 +26,7 @@ export class SecretFiles {
     return join(this.#dir, instanceId);
   }
 
-  /** Needs the right to mount. */
+  /** Writes the files. Needs the right to mount. */
   async write(instanceId: string, files: Readonly<Record<string, string>>): Promise<void> {
     const path = this.path(instanceId);
     await this.erase(instanceId);
@@ -37,7 +40,7 @@ export class SecretFiles {
       await writeFile(join(path, name), value, { mode: 0o400, flag: 'wx' });
   }
 
-  /** Gives the files to the user that the image runs as: nobody else may read them. */
+  /** Gives the files to the user that the image runs as; no other user may read them. */
   async own(instanceId: string, userId: number): Promise<void> {
     const path = this.path(instanceId);
     for (const name of await readdir(path)) await chown(join(path, name), userId, 0);
@@ -51,7 +54,7 @@ export class SecretFiles {
     });
   }
 
-  /** Instances that have some, perhaps left by an agent that was killed. */
+  /** Instances that have secret files, perhaps left by an agent that was killed. */
   async kept(): Promise<string[]> {
     return readdir(this.#dir).catch(() => []);
   }

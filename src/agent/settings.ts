@@ -3,14 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Everything the environment decides for the agent; read nowhere else. */
+/** All settings that the agent takes from the environment; no other code reads it. */
 export interface AgentSettings {
   dataDir: string;
   /** Null: the usual sockets are tried. */
   engineSocket: string | null;
   /** Where a user's own engine has its socket. */
   runtimeDir: string | null;
-  /** Registries of the operator's that may have addresses that are not public. */
+  /** The operator's registries, which may have addresses that are not public. */
   registries: string[];
   stopSeconds: number;
   pullSeconds: number;
@@ -19,10 +19,10 @@ export interface AgentSettings {
   logLevel: string;
 }
 
-/** A wrong setting or use; the message is for the operator. */
+/** A wrong setting or wrong usage; the message is for the operator. */
 export class UsageError extends Error {}
 
-/** As an image's name begins. */
+/** Matches a registry as at the beginning of an image's name. */
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
 const environment = z.object({

@@ -4,13 +4,13 @@ import { Limiter } from './limiter.js';
 export interface WantedPull {
   reference: string;
   login: RegistryLogin | null;
-  /** Asked for leave before the registry is. Null: the operator's choice, which is not judged. */
+  /** Runs before the registry is contacted, and may refuse. Null: the operator's choice, which is not checked. */
   check: (() => Promise<void>) | null;
 }
 
-/** Who waits for a pull. */
+/** A caller that waits for a pull. */
 interface Follower {
-  /** The engine begins, or has begun. */
+  /** Called when the engine begins, or immediately if it has begun. */
   begun(): void;
   progress(progress: PullProgress): void;
 }
@@ -23,7 +23,7 @@ interface Pull {
   done: Promise<unknown>;
 }
 
-/** Pulls an image once for all that want it at the same time with the same login. */
+/** Pulls an image once for all callers that want it at the same time with the same login. */
 export class SharedPulls {
   readonly #limiter: Limiter;
   readonly #pulls = new Map<string, Pull>();
@@ -35,7 +35,7 @@ export class SharedPulls {
     this.#limiter = new Limiter(atOnce);
   }
 
-  /** Rejects as the engine does, or when the signal is aborted: the pull itself ends with the last that waits for it. */
+  /** Rejects as the engine does, or when the signal is aborted. The pull itself ends when its last caller leaves. */
   pull(wanted: WantedPull, follower: Follower, signal: AbortSignal): Promise<void> {
     const key = JSON.stringify([wanted.reference, wanted.check !== null, wanted.login]);
     const pull = this.#pulls.get(key) ?? this.#begin(key, wanted);
@@ -72,7 +72,7 @@ export class SharedPulls {
       await this.engine.pull(reference, login, progress, stop.signal);
     };
     this.#pulls.set(key, pull);
-    // After this call, so that whoever wants it first is told of its beginning.
+    // Begins after this call, so that the first caller is also notified of its beginning.
     pull.done = Promise.resolve()
       .then(() => this.#limiter.run(run, stop.signal))
       .finally(() => this.#end(key, pull));

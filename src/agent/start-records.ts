@@ -6,36 +6,36 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 interface StartRecord {
   start: number;
-  /** The run of the container before this start; null when it had none. */
+  /** The container's run before this start; null when it had none. */
   runBefore: string | null;
-  /** Of the host's run in which the container was started. */
+  /** Id of the host's boot in which the container was started. */
   boot: string;
-  /** It was seen to end by itself. */
+  /** Whether it was seen to end without being stopped. */
   hasEnded?: boolean;
 }
 
 /**
- * Which start a container was last started for, on disk, so that an agent that was not there knows in which start a
- * command ended. Written before the container is started, so that no command runs twice.
+ * Records on disk which start a container was last started for, so that an agent that was not running in the meantime
+ * knows in which start a command ended. Written before the container is started, so that no command runs twice.
  */
 export class StartRecords {
   readonly #dir: string;
   readonly #bootId: () => Promise<string>;
 
-  /** `bootId`: different each time the host is started. */
+  /** `bootId` is different after each start of the host. */
   constructor(dataDir: string, bootId = () => readFile(BOOT_ID, 'utf8')) {
     this.#dir = join(dataDir, 'starts');
     this.#bootId = bootId;
   }
 
-  /** Before a container is started. */
+  /** Called before a container is started. */
   async begin(instanceId: string, { start, runBefore }: Pick<StartRecord, 'start' | 'runBefore'>): Promise<void> {
     await this.#write(instanceId, { start, runBefore, boot: await this.#bootId() });
   }
 
   /**
-   * Whether the command of the container, which does not run, ended by itself in this start. One that ended with its host,
-   * or by this agent (`erase`), did not.
+   * Whether the command of the container, which does not run, ended on its own in this start. False if it ended with
+   * its host, or was stopped by this agent (`erase`).
    */
   async hasEnded({ instanceId, exitCode, startedAt }: ContainerDetail, start: number): Promise<boolean> {
     const record = await this.#read(instanceId);

@@ -4,21 +4,24 @@ import type { Engine } from './engine/engine.js';
 import { withTag } from './engine/image-name.js';
 import { UsageError } from './settings.js';
 
-/** It serves a page and goes on; that of the default template has some gigabytes. */
+/** Serves a page and keeps running; the default template's image has some gigabytes. */
 const SMALL_IMAGE = 'nginx';
 const HUB = { host: 'registry-1.docker.io', port: 443 };
 const HUB_WITHIN_MS = 5_000;
 
-/** What somebody who tries the service is told to deploy. */
+/** The image that a user who tries the service should deploy. */
 export interface OfferedImage {
   name: string;
-  /** It is run as it is on this host; else it is pulled. */
+  /** Whether the host's local version is run; otherwise it is pulled. */
   isHere: boolean;
-  /** Why it is this one; null for the usual one. */
+  /** Why this image was chosen; null for the usual one. */
   because: string | null;
 }
 
-/** `wanted` has to be on the host. Without it, a small public image, or where there is no network one that is here. */
+/**
+ * Returns `wanted`, which must be on the host. Without it, returns a small public image, or an image of the host where
+ * there is no network.
+ */
 export async function chooseImage(
   engine: Engine,
   wanted: string | null,

@@ -18,10 +18,10 @@ import { chooseImage, type OfferedImage } from './try-image.js';
 
 const ASKS_WITHIN_MS = 60_000;
 const ADMIN_WITHIN_MS = 60_000;
-/** Of the last lines of a command that failed. */
+/** Maximum lines shown of a failed command, the last ones. */
 const SHOWN_LINES = 3;
 const MAX_SHOWN = 600;
-/** The operator commands, where the agent is part of the gateway's package. */
+/** Path of the operator commands, if the agent is part of the gateway's package. */
 const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
@@ -51,15 +51,15 @@ async function stillJoined(
     await withRetries(asking, isAway);
     return machine;
   } catch (error) {
-    // Another database than the last time: its machines are others.
+    // The database is not the one of the last run, so it has other machines.
     if (error instanceof GatewayFault && error.kind === 'revoked') return null;
     throw error;
   }
 }
 
 /**
- * Joins as a new machine. An answer of the gateway that was lost may have made one: then this joins as that machine, and retires it where
- * it can't.
+ * Joins as a new machine. If the gateway's answer is lost, the machine may exist already: then this joins as that
+ * machine, and retires it if that fails.
  */
 async function joinAgain(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
   await withRetries(() => new Gateway(url, null).isThere(), isAway);
@@ -67,7 +67,7 @@ async function joinAgain(settings: AgentSettings, engine: Engine, url: string, p
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   rmSync(file.path, { force: true });
-  // With other GPUs than before this computer is another machine.
+  // A computer with other GPUs than before is another machine.
   if (before?.gateway === url) await admin(['machine', 'retire', before.machineId]).catch(() => {});
   try {
     const { machine } = await withRetries(async (tried) => {
@@ -93,7 +93,9 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
   );
 }
 
-/** Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns what it prints. */
+/**
+ * Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns its output.
+ */
 async function admin(args: readonly string[]): Promise<string> {
   if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
   try {
@@ -111,10 +113,10 @@ async function admin(args: readonly string[]): Promise<string> {
   }
 }
 
-/** A busy computer may be faster the next time. */
+/** The next try may be faster on a busy computer. */
 class TookTooLong extends UsageError {}
 
-/** The console's form for renting the machine with the image. */
+/** Link to the console's form for renting the machine with the image. */
 export function deployLink(gateway: string, machineId: string, image: string): string {
   const asked = new URLSearchParams({ machine: machineId, template: image, 'deploy-disk': '5' });
   return `${gateway}/deploy?${asked}`;

@@ -3,82 +3,87 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent sees it in the
+ * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent finds it in the
  * answer to its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket,
- * with its machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from
- * reading.
+ * with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports backpressure.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first one names the channel, 0 for the tunnel
- * itself and 1 for standard error. The gateway speaks first (`open`), the agent answers `opened` or `refused`. Either
- * side says `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
+ * Text frames are control messages in JSON. Binary frames are bytes: the first byte is the channel, 0 for the tunnel
+ * itself and 1 for standard error. The gateway begins with `open`, and the agent answers `opened` or `refused`. Either
+ * side sends `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
  */
 export const TUNNELS_PATH = '/agent/v1/streams/';
-/** Tunnels of one instance, and of one machine, that may be open at once. */
+/** Maximum open tunnels of one instance. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
-/** A gateway opens fewer; the rest is room for tunnels that it has given up and the agent still holds. */
+/**
+ * Maximum open tunnels of one machine. A gateway opens fewer; the rest is room for tunnels that it has abandoned and
+ * the agent still holds.
+ */
 export const MAX_TUNNELS_PER_HOST = 1_024;
-/** A tunnel that is not dialled within this time is given up. */
+/** A tunnel that is not dialled within this time is abandoned. */
 export const WANT_SECONDS = 10;
-/** Of one frame. */
+/** Maximum size of one frame. */
 export const MAX_FRAME_BYTES = 1_048_576;
-/** Bytes that arrived meanwhile are sent together, in frames up to this size: larger ones cost more than they save. */
+/**
+ * Bytes that arrived in the meantime are sent together, in frames up to this size: larger ones cost more than they
+ * save.
+ */
 const SENT_TOGETHER_BYTES = 131_072;
-/** Bytes that wait on one side for a reader, besides those in the connection's own buffers. */
+/** Bytes that wait on one side for a reader, in addition to those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** After this time without a message, while reading, the other side counts as gone. */
+/** The other side counts as gone after this time without a message, while messages are read. */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
-/** Of a shell's output, the newest bytes that are kept to be shown again. */
+/** Newest bytes of a shell's output that are kept to be shown again. */
 export const KEPT_OUTPUT_BYTES = 262_144;
-/** How long a shell is kept that nobody is connected to. */
+/** How long a shell without a connected client is kept. */
 export const KEPT_SHELL_SECONDS = 300;
-/** What names a shell. */
+/** Form of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;
-/** Shells of one instance that are kept or used at once. */
+/** Maximum shells of one instance that are kept or in use. */
 export const MAX_SHELLS_PER_INSTANCE = 8;
 
 const size = z.number().int().min(1).max(10_000);
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096));
 
-/** What runs in a shell: the user's own, else bash, else sh. */
+/** Command that runs in a shell: the user's own, else bash, else sh. */
 const execTarget = z.object({
   kind: z.literal('exec'),
-  /** A command line for the shell, or null for the shell itself; `argv` is run as it is, without a shell. */
+  /** A command line for the shell, or null for the shell itself; `argv` is run unchanged, without a shell. */
   command: z.string().max(MAX_ARGUMENT).nullable(),
   argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
   env: variables,
-  /** Null: no terminal, and standard error is a stream of its own. */
+  /** Null: no terminal, and standard error is a separate stream. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
 });
 /**
- * A shell with a terminal, which the agent keeps when its line is lost: named by whoever wants it, and known within its
- * instance alone. One that is there already goes on, and whoever had it before is told `taken`.
+ * A shell with a terminal, which the agent keeps when its connection is lost. Its client chooses its id, which is valid
+ * within the instance only. An existing shell continues, and its previous client receives `taken`.
  */
 const shellTarget = z.object({
   kind: z.literal('shell'),
   shell: z.string().regex(SHELL_ID),
   env: variables,
   terminal: z.object({ columns: size, rows: size }),
-  /** Bytes of its output that are shown already: what comes after them is sent first, as far as it is kept. */
+  /** Bytes of its output that the client has shown already: the bytes after them are sent first, if they are kept. */
   seen: z.number().int().min(0),
 });
-/** A TCP connection to a port inside: of its loopback, else of its own address. */
+/** A TCP connection to a port inside the container: on its loopback, else on its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
-/** What log lines begin with: of standard output and of standard error. */
+/** First character of log lines, for standard output and standard error. */
 export const LOG_MARKS = {
   stdout: { whole: 'o', unfinished: 'O' },
   stderr: { whole: 'e', unfinished: 'E' },
 } as const;
 /**
- * What the container wrote: lines, each beginning with its mark, then its time (RFC 3339) and a space. The order of lines
- * is the engine's. A line without an end is replaced by a later one of the same output and time.
+ * Output of the container as lines, each with its mark, its time (RFC 3339) and a space in front. Lines are in the
+ * engine's order. A line without an end is replaced by a later one of the same output and time.
  */
 const logsTarget = z.object({
   kind: z.literal('logs'),
-  /** Lines from the end; null for all that is kept. */
+  /** Number of lines from the end; null for all that are kept. */
   tail: z.number().int().min(0).max(100_000).nullable(),
   /** Seconds since 1970; null for no bound. */
   since: z.number().int().min(0).nullable(),
@@ -88,7 +93,10 @@ const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsT
 export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type ShellTarget = z.infer<typeof shellTarget>;
-/** An agent names those it knows when it dials, with commas between; one that names none knows the first three. */
+/**
+ * Kinds of tunnels. An agent names those it supports when it dials, separated by commas; one that names none supports
+ * the first three.
+ */
 export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
 export const TUNNEL_KINDS_HEADER = 'gpu-tunnel-kinds';
 export type LogsTarget = z.infer<typeof logsTarget>;
@@ -98,7 +106,7 @@ export type TunnelSignal = (typeof SIGNALS)[number];
 
 const instance = z.string().regex(/^i-[a-f0-9]{8}$/);
 
-/** What the gateway says. */
+/** Control messages of the gateway. */
 export const gatewayControl = z.discriminatedUnion('type', [
   z.object({ type: z.literal('open'), instance, target: tunnelTarget }),
   z.object({ type: z.literal('resize'), columns: size, rows: size }),
@@ -107,31 +115,32 @@ export const gatewayControl = z.discriminatedUnion('type', [
 ]);
 export type GatewayControl = z.infer<typeof gatewayControl>;
 
-/** `no_listener`: nothing listens on that port. `failed`: in the engine's words. */
+/** `no_listener`: nothing listens on that port. `failed`: the start failed, with a message. */
 const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
 
 /**
- * Of a shell, counted in bytes of all of its output: what is sent begins at `from`, and was written before this line until
- * `to`. Another `from` than what was seen: some of it is not kept any more, or the shell is a new one.
+ * Part of a shell's output, counted in bytes of all of its output: the bytes that follow begin at `from`, and those
+ * before `to` were written before this message. If `from` differs from the client's `seen`, some output is not kept any
+ * more, or the shell is a new one.
  */
 const replay = z.object({ from: z.number().int().min(0), to: z.number().int().min(0) });
 export type Replay = z.infer<typeof replay>;
 
-/** What the agent says. */
+/** Control messages of the agent. */
 export const agentControl = z.discriminatedUnion('type', [
   z.object({ type: z.literal('opened'), shell: replay.optional() }),
   z.object({ type: z.literal('refused'), reason: z.enum(REFUSALS), message: z.string().max(MAX_MESSAGE) }),
-  /** The code of a command that ended; null when it is not known. */
+  /** Exit code of a command; null when it is not known. */
   z.object({ type: z.literal('exit'), code: z.number().int().min(0).max(255).nullable() }),
-  /** Somebody else is connected to the shell from now on. */
+  /** Another client is connected to the shell now. */
   z.object({ type: z.literal('taken') }),
   z.object({ type: z.literal('end') }),
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
 
 /**
- * Frames that were sent and can be filled again, of all tunnels of the process: allocating new ones would make V8
- * collect garbage often.
+ * Frames that were sent and can be filled again, shared by all tunnels of the process: allocating new ones would make
+ * V8 collect garbage often.
  */
 const spareFrames: Buffer[] = [];
 const MAX_SPARE_FRAMES = 32;
@@ -146,13 +155,13 @@ interface ControlBounds {
 }
 
 /**
- * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the
- * agent writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the
- * writer. Emits `control` for each message but `end`.
+ * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
+ * writes it). A slow reader slows down the other side's writer: a full buffer pauses the connection, and that blocks
+ * the writer. Emits `control` for each message except `end`.
  */
 export class TunnelSocket<Received extends Control, Sent extends Control> extends Duplex {
   readonly stderr: Duplex;
-  /** Resolves when the other side is gone: before `close` while nobody reads what came before. */
+  /** Resolves when the other side is gone: earlier than `close` if there are unread bytes. */
   readonly gone: Promise<void>;
   bytesIn = 0;
   bytesOut = 0;
@@ -187,10 +196,10 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
-  /** Resolves when the connection has taken what was written to both channels, or is closed. */
+  /** Resolves when the connection has taken everything written to both channels, or is closed. */
   async taken(): Promise<void> {
     const channels = [this, this.stderr];
-    // Their turn comes behind what waits.
+    // Empty writes come after all waiting ones.
     await Promise.all(channels.map((channel) => new Promise<void>((resolve) => channel.write('', () => resolve()))));
   }
 
@@ -207,7 +216,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#send(0, [chunk], done);
   }
 
-  /** Engines hand out 8 kB at a time: what came meanwhile is sent together. */
+  /** Engines hand out 8 kB at a time: chunks that arrived in the meantime are sent together. */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     const bytes = chunks.map(({ chunk }) => chunk);
     this.#send(0, bytes, done);
@@ -220,20 +229,20 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearInterval(this.#pinging);
-    // Readers see that nothing follows.
+    // Ends the second channel for its readers.
     if (!this.stderr.readableEnded) this.stderr.push(null);
     if (this.#isGentle || (error === null && this.readableEnded)) this.#ws.close(1_000);
     else this.#ws.terminate();
     done(error);
   }
 
-  /** When it is destroyed, what was sent before still arrives. */
+  /** Lets bytes sent earlier still arrive when the tunnel is destroyed. */
   closeGently(): void {
     this.#isGentle = true;
   }
   #isGentle = false;
 
-  /** No more is to be read: a command has ended, or the other side said so. */
+  /** Ends reading: a command has ended, or the other side sent `end`. */
   finishReading(): void {
     if (!this.#hasEnded) {
       this.#hasEnded = true;
@@ -267,7 +276,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       const isLast = left === 0;
       this.#ws.send(frame, (error) => {
         if (!error && spareFrames.length < MAX_SPARE_FRAMES) spareFrames.push(whole);
-        // Now the connection has taken it: that is what slows a writer down.
+        // The connection has taken the last frame only now: this slows the writer down.
         if (isLast) done(error);
       });
     }
@@ -298,7 +307,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       return;
     }
     const read = this.#shape.safeParse(parse(data.toString('utf8')));
-    // Either side may be newer than the other.
+    // Unknown messages are ignored: either side may be newer than the other.
     if (!read.success) return;
     if (read.data.type === 'end') this.finishReading();
     else this.emit('control', read.data);
@@ -313,7 +322,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     else this.destroy(new Error('the tunnel was cut off'));
   }
 
-  /** What was received is still read. */
+  /** Destroys the tunnel once the received bytes are read. */
   #endSoon(): void {
     if (this.readableEnded) this.destroy();
     else this.once('end', () => this.destroy());
@@ -324,7 +333,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   }
 
   #ping(): void {
-    // Nothing is received while nobody reads; writing still tells of a connection that is no more.
+    // Pongs are not received while the reader is behind; a lost connection then shows when writing.
     if (this.#full.size > 0) this.#receive();
     if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);

@@ -16,16 +16,16 @@ import {
 
 const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** A piece of an object that is read at once. */
+/** Maximum bytes of an object that are read at a time. */
 const READ_BYTES = 256 * 1_024;
 const STATS_AT_ONCE = 32;
-/** What has begun to arrive; `restic` knows no such folder. */
+/** Folder for unfinished uploads; `restic` ignores it. */
 const ARRIVING = 'arriving';
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
 /**
- * Volumes in a folder, one folder for each, laid out as restic's own local repositories are: `restic -r FOLDER/v-…` reads
- * them too.
+ * Stores volumes in one folder each, with the layout of restic's own local repositories: `restic -r FOLDER/v-…` can
+ * also read them.
  */
 export class FolderStore implements VolumeStore {
   readonly #root: string;
@@ -148,14 +148,14 @@ export class FolderStore implements VolumeStore {
     return { outcome: 'created' as const };
   }
 
-  /** A link: the bytes are stored once, and go with the last of them. */
+  /** Copies by a hard link: the bytes are stored once, and are freed with the last link. */
   async #copyOne(from: string, to: string, object: ObjectName): Promise<number> {
     const path = this.#path(to, object);
     await this.#make(join(path, '..'));
     try {
       await link(this.#path(from, object), path);
     } catch (error) {
-      // There already, or deleted since it was listed.
+      // It exists already, or was deleted since it was listed.
       if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
       throw asFault(error);
     }
@@ -163,7 +163,7 @@ export class FolderStore implements VolumeStore {
     return 1;
   }
 
-  /** Each new folder is durable in the one above it. */
+  /** Makes each new folder durable in its parent. */
   async #make(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
     if (first === undefined) return;
@@ -205,7 +205,7 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** What the operating system says of the folder; anything else is what it was. */
+/** Turns errors of the operating system into faults of the store; returns any other error unchanged. */
 function asFault(error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || code === 'ECONNRESET') return error;

@@ -5,9 +5,12 @@ import { delimiter, join } from 'node:path';
 import type { RunRestic } from '../domain/volumes/restic.js';
 
 const MAX_OUTPUT = 20_000;
-/** Of its memory, in kB: a renter makes what it reads, such as an index that grows without end as it is unpacked. */
+/**
+ * Maximum memory in kB: a renter controls the data that restic reads, such as an index that grows without end when it
+ * is unpacked.
+ */
 const MAX_DATA_KB = 2_097_152;
-/** Passed on: where the store is S3, restic reads it by itself. */
+/** Variables passed on to restic, which accesses an S3 store itself. */
 const PASSED_ON = /^(PATH|AWS_\w+|HTTPS?_PROXY|NO_PROXY|SSL_CERT_\w+)$/;
 
 /** Whether this machine has restic. */
@@ -19,7 +22,7 @@ export async function hasRestic(path = process.env.PATH ?? ''): Promise<boolean>
   );
 }
 
-/** restic of the PATH. What it must not show goes by its environment, which its own user alone may read. */
+/** Runs the restic found in PATH. The password is in its environment, which only its own user may read. */
 export const runRestic: RunRestic = ({ url, password }, args, signal) =>
   new Promise((resolve, reject) => {
     const passed = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));

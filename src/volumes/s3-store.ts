@@ -27,9 +27,9 @@ import {
   type VolumeStore,
 } from '../domain/volumes/store.js';
 
-/** S3 takes no smaller parts, but the last; so much of each upload is in memory. */
+/** Minimum size of a part in S3, except for the last one; this many bytes of each upload are in memory. */
 const PART_BYTES = 5 * 1_024 * 1_024;
-/** The transaction that publishes an object waits for it. */
+/** Time limit of the calls that the transaction that publishes an object waits for. */
 const PUBLISH_MS = 10_000;
 const CALL_MS = 60_000;
 const NO_ANSWER = [
@@ -46,16 +46,19 @@ const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
 
 export interface S3Place {
   bucket: string;
-  /** Of every key: nothing, or it ends with a slash. */
+  /** Prefix of every key: empty, or ends with a slash. */
   prefix: string;
-  /** Null: that of the environment, or Amazon's. */
+  /** Null: the endpoint of the environment, or Amazon's. */
   endpoint: string | null;
   region: string | null;
 }
 
 type Published = Awaited<ReturnType<Received['publish']>>;
 
-/** Volumes in a bucket of S3 or whatever speaks its protocol; the environment has the credentials, as the AWS SDK reads them. */
+/**
+ * Stores volumes in a bucket of S3 or any service with its protocol. The environment has the credentials, as the AWS
+ * SDK reads them.
+ */
 export class S3Store implements VolumeStore {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -67,7 +70,7 @@ export class S3Store implements VolumeStore {
     this.#prefix = prefix;
     this.#endpoint = endpoint ?? 's3.amazonaws.com';
     this.#client = new S3Client({
-      // Servers of one's own seldom answer to a host name for each bucket, and may not know the newer checksums.
+      // Self-hosted servers seldom support a host name per bucket, and may not know the newer checksums.
       ...(endpoint !== null && { endpoint, forcePathStyle: true }),
       ...(region !== null && { region }),
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -145,7 +148,7 @@ export class S3Store implements VolumeStore {
       if (there.has(target) || (only !== undefined && !target.endsWith(`/${only}`))) continue;
       const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
       const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
-      // Deleted since it was listed.
+      // Null if it was deleted since it was listed.
       if ((await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing)) !== null) added += 1;
     }
     return added;
@@ -154,7 +157,7 @@ export class S3Store implements VolumeStore {
   async forgetArriving(volume: string, beforeMs: number): Promise<void> {
     const Prefix = `${this.#prefix}${volume}/`;
     const list = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix });
-    // Not every server knows the listing: then it forgets them by itself, or by a rule of the bucket.
+    // Not every server supports this listing: such a server drops uploads automatically, or by a rule of the bucket.
     const { Uploads = [] } = await this.#client.send(list, within(CALL_MS)).catch(() => ({ Uploads: [] }));
     for (const { Key, UploadId, Initiated } of Uploads) {
       if (!Key?.startsWith(Prefix) || Number(Initiated ?? 0) >= beforeMs) continue;
@@ -167,7 +170,7 @@ export class S3Store implements VolumeStore {
     return `s3:${this.#endpoint}/${this.#bucket}/${this.#prefix}${volume}`;
   }
 
-  /** Past each volume's objects to the next one's: not every server lists by delimiters as Amazon's does. */
+  /** Skips from each volume's objects to the next volume: not every server lists by delimiters as Amazon does. */
   async *volumes(): AsyncIterable<string> {
     for (let Marker: string | undefined; ; ) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1, Marker });
@@ -191,7 +194,7 @@ export class S3Store implements VolumeStore {
     return `${this.#prefix}${volume}/${kind}/${kind === 'data' ? `${name.slice(0, 2)}/` : ''}${name}`;
   }
 
-  /** By the older listing, whose pages begin after a key: every server of this protocol has it. */
+  /** Uses the older listing, whose pages begin after a key: every server of this protocol supports it. */
   async *#objects(prefix: string) {
     for (let Marker: string | undefined; ; ) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}`, Marker });
@@ -203,7 +206,7 @@ export class S3Store implements VolumeStore {
   }
 }
 
-/** A small object waits in memory and is put when it is published; of a larger one the parts are there already. */
+/** A small object is kept in memory and put when it is published; a larger one is uploaded in parts as it arrives. */
 class Upload {
   readonly #client: S3Client;
   readonly #target: { Bucket: string; Key: string };
@@ -248,7 +251,7 @@ class Upload {
     this.#uploadId = null;
   }
 
-  /** What can't be given up now is given up later, by `forgetArriving`. */
+  /** If the abort fails, `forgetArriving` removes the upload later. */
   async abort(): Promise<void> {
     this.#first = null;
     if (this.#uploadId === null) return;
@@ -273,7 +276,7 @@ class Upload {
   }
 }
 
-/** Parts of one length, but the last. */
+/** Parts of equal length, except for the last one. */
 async function* partsOf(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let waiting: Buffer[] = [];
   let length = 0;
@@ -303,7 +306,10 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** What the SDK says: a refusal of the server, or that it can't be reached. Anything else is what it was. */
+/**
+ * Turns errors of the SDK (a refusal of the server, or no connection) into faults of the store; returns any other error
+ * unchanged.
+ */
 function asFault(error: unknown): unknown {
   const { name, message, $metadata, code, syscall } = error as S3ServiceException & NodeJS.ErrnoException;
   const isUnreachable = NO_ANSWER.includes(name) || syscall !== undefined || NO_ANSWER.includes(code ?? '');

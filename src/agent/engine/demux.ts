@@ -1,20 +1,20 @@
 import { Writable } from 'node:stream';
 
-/** The head of each piece: its stream, three zero bytes, its length in four bytes. */
+/** Header of each frame: its stream, three zero bytes, its length in four bytes. */
 const HEAD_BYTES = 8;
 const STDERR = 2;
 const NEWLINE = 10;
 const SPACE = 32;
 
 /**
- * Splits what an engine sends of a command without a terminal into its two streams. Waits for whichever of the two is
- * slow.
+ * Splits the output of a command without a terminal, as an engine sends it, into its two streams. Waits for the slower
+ * of the two.
  */
 export class Demux extends Writable {
   readonly #stdout: Writable;
   readonly #stderr: Writable;
   #head = Buffer.alloc(0);
-  /** Bytes that the present piece still has. */
+  /** Remaining bytes of the current frame. */
   #left = 0;
   #target: Writable;
 
@@ -50,21 +50,21 @@ export class Demux extends Writable {
     else void Promise.all([...slow].map(drained)).then(() => done());
   }
 
-  /** A piece for this stream begins. */
+  /** Called when a frame for this stream begins. */
   protected begins(_target: Writable): void {}
 
-  /** Of a part of the current piece, what is passed on. */
+  /** Returns the bytes to pass on from a part of the current frame. */
   protected passes(_target: Writable, part: Buffer): Buffer {
     return part;
   }
 }
 
 /**
- * The same for a log with times. Engines put a time before each piece, also where the piece before it in its stream had no
- * end of line: such a time is left out, so that the pieces of a line are one line.
+ * Splits a log with times. Engines put a time before each frame, even if the previous frame of its stream had no end of
+ * line. Such a time is left out, so that the frames of a line form one line.
  */
 export class LogDemux extends Demux {
-  /** Streams whose line has not ended. */
+  /** Streams whose last line has not ended. */
   readonly #unfinished = new Set<Writable>();
   #isInTime = false;
 
@@ -86,7 +86,7 @@ export class LogDemux extends Demux {
   }
 }
 
-/** Or closed: then nothing is written any more. */
+/** Resolves also when the target is closed: then nothing more is written. */
 function drained(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     if (target.destroyed) return resolve();

@@ -31,22 +31,26 @@ import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
 import { isSuited, type RuntimeCommands } from './runtime.js';
 
-/** The longest that a call may take before the engine counts as away. */
+/** Maximum time of a call before the engine counts as down. */
 const CALL_MS = 30_000;
-/** Creating and starting run hooks of the GPU driver; erasing deletes the whole writable layer. */
+/**
+ * For calls that may be slow: creating and starting run hooks of the GPU driver, and erasing deletes the whole writable
+ * layer.
+ */
 const LONG_CALL_MS = 180_000;
 /** A pull without progress for this long has failed. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
-/** Of the calls that come once for each instance. */
+/** Maximum concurrent calls of the kinds that are made once per instance. */
 const CALLS_AT_ONCE = 8;
-/** Engines remember those that ended too, for some minutes. */
+/** Maximum commands of an instance that are read. Engines also list commands that ended some minutes ago. */
 const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
 
 /**
- * Renters are root inside. These are Docker's own capabilities less three that they don't need and that would reach
- * beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP. apt, useradd and sshd work.
+ * Renters are root inside the container. These are Docker's own capabilities except three that renters don't need and
+ * that would reach beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP. apt, useradd
+ * and sshd work.
  */
 export const CAPABILITIES = [
   'AUDIT_WRITE',
@@ -61,22 +65,22 @@ export const CAPABILITIES = [
   'SETUID',
   'SYS_CHROOT',
 ];
-/** Processes and threads of one instance: against fork bombs, with room for data loaders. */
+/** Maximum processes and threads of one instance: stops fork bombs, and leaves room for data loaders. */
 export const MAX_PIDS = 16_384;
-/** How much of a container's output the engine keeps on the host's disk. */
+/** Maximum output of a container that the engine keeps on the host's disk. */
 export const MAX_LOG_BYTES = 10_485_760;
 const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
 const BYTES_PER_MB = 1_048_576;
 
-/** Docker's API, which Podman speaks as well. */
+/** Speaks Docker's API, which Podman serves as well. */
 export class DockerEngine implements Engine {
   readonly info: EngineInfo;
   protected readonly docker: Docker;
   readonly #calls = new Limiter(CALLS_AT_ONCE);
   readonly #runtimeCommands: RuntimeCommands | null;
 
-  /** Without `runtimeCommands` all commands go by the engine. */
+  /** Without `runtimeCommands`, all commands go through the engine. */
   constructor(socketPath: string, info: EngineInfo, runtimeCommands: RuntimeCommands | null) {
     this.#runtimeCommands = runtimeCommands;
     this.docker = new Docker({ socketPath });
@@ -201,7 +205,7 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Docker's configuration names the devices from the beginning. */
+  /** Docker's configuration names the devices from the start. */
   async prepare(_instanceId: string): Promise<void> {}
 
   async importProgram(name: string, program: Buffer): Promise<string> {
@@ -233,7 +237,7 @@ export class DockerEngine implements Engine {
   async remove(instanceId: string): Promise<void> {
     const container = this.docker.getContainer(containerName(instanceId));
     await this.#calls.run(async () => {
-      // Podman's removal by force would wait for the container to obey SIGTERM.
+      // Podman's forced removal would wait for the container to obey SIGTERM.
       await answered(container.kill({ abortSignal: AbortSignal.timeout(CALL_MS) }), 404, 409, 500);
       const abortSignal = AbortSignal.timeout(LONG_CALL_MS);
       await answered(container.remove({ force: true, v: true, abortSignal }), 404);
@@ -243,14 +247,14 @@ export class DockerEngine implements Engine {
   async watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void> {
     const filters = { type: ['container'], label: [`${LABELS.machine}=${machineId}`] };
     const events = this.docker.getEvents({ filters, abortSignal: signal } as Docker.GetEventsOptions);
-    // Podman sends the head of its answer with the first event: the stream is opened by asking for something else.
+    // Podman sends the response header with the first event: another request makes it open the stream.
     const stream = events as Promise<Readable>;
     stream.catch(() => {});
     await this.dial('GET', '/_ping', CALL_MS);
     opened();
     await readLines(await answered(stream), (line) => {
       const { Action: action = '' } = line as { Action?: string };
-      // Health checks of images and what looks into a container change nothing.
+      // Health checks of images and commands that inspect a container change nothing.
       if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
     });
     throw new EngineFault('away', 'the engine ended its stream of events');
@@ -263,7 +267,7 @@ export class DockerEngine implements Engine {
   async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
     if (this.#runtimeCommands === null || !isSuited(spec)) return null;
     const container = this.docker.getContainer(containerName(instanceId));
-    // Not one of the calls that wait for each other: a renter can hold this one up.
+    // Not one of the calls that queue behind each other: a renter can delay this one.
     const find = async () => {
       const found = await unlessMissing(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
       return found?.State.Pid ? { engineId: found.Id, pid: found.State.Pid } : null;
@@ -285,7 +289,7 @@ export class DockerEngine implements Engine {
         abortSignal: AbortSignal.timeout(CALL_MS),
       }),
     );
-    // As Docker since 23 and Podman name it; older ones pass over it.
+    // The option's name in Docker since 23 and in Podman; older versions ignore it.
     const size =
       terminal === null
         ? {}
@@ -341,7 +345,7 @@ export class DockerEngine implements Engine {
     };
     const stream = this.#stream(`/containers/${containerName(instanceId)}/logs?`, query, signal);
     stream.catch(() => {});
-    // Podman sends the head of its answer with the first line, which may be hours away: a refusal comes at once.
+    // Podman sends the response header with the first line, which may come hours later; a refusal comes immediately.
     await Promise.race([answered(stream), ...(follow ? [this.dial('GET', '/_ping', CALL_MS)] : [])]);
     return { output: async (stdout, stderr) => outputOf(await answered(stream), new LogDemux(stdout, stderr)) };
   }
@@ -355,8 +359,8 @@ export class DockerEngine implements Engine {
   }
 
   /**
-   * The library's own call for logs is not given back as a stream unless they are followed. The path ends with `?`, and
-   * the query is given as options: of a path that already has a query the library cuts the last character.
+   * The library returns logs as a stream only when they are followed. The path ends with `?`, and the query is passed
+   * as options: the library cuts the last character of a path that already has a query.
    */
   #stream(path: string, options: object, abortSignal: AbortSignal): Promise<Readable> {
     return new Promise((resolve, reject) => {
@@ -365,7 +369,7 @@ export class DockerEngine implements Engine {
     });
   }
 
-  /** For calls that the library doesn't have, or can't end in time. */
+  /** Makes calls that the library doesn't have, or can't end in time. */
   protected dial<T>(
     method: string,
     path: string,
@@ -384,7 +388,7 @@ export class DockerEngine implements Engine {
   }
 }
 
-/** By what the engine was told to give, which no process in the container can change. */
+/** Reads what the engine was configured to give; no process in the container can change that. */
 function devicesOf({ Devices, DeviceRequests }: Docker.HostConfig): ContainerDetail['devices'] {
   const requests = (DeviceRequests ?? []) as { DeviceIDs?: string[] | null }[];
   return {
@@ -403,7 +407,7 @@ function tcpPorts(exposed: object | null | undefined): number[] {
     .slice(0, MAX_PORTS);
 }
 
-/** With a terminal the engine sends bytes as they are; without one it says of each piece which of the two it is. */
+/** With a terminal the engine sends raw bytes; without one it marks each frame with its stream. */
 async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
     await pipeline(stream, target, { end: target instanceof Demux });
@@ -432,21 +436,23 @@ export function labels(spec: ContainerSpec): Record<string, string> {
 }
 
 /**
- * Where NVIDIA's hooks are installed they give a container the GPUs that this variable names, whoever set it: the renter
- * may not. By CDI and without GPUs the hooks have nothing to give.
+ * NVIDIA's hooks, where installed, give a container the GPUs that this variable names, regardless of who set it; the
+ * renter must not be able to. With CDI and without GPUs, the hooks have nothing to give.
  */
 export function environment({ env, gpus }: ContainerSpec): Record<string, string> {
   return { ...env, NVIDIA_VISIBLE_DEVICES: gpus?.kind === 'nvidia' ? gpus.uuids.join() : 'void' };
 }
 
-/** Half of the memory, which it counts against: the engines' 64 MB are too few for data loaders of PyTorch. */
+/**
+ * Half of the memory, and counted against it: the engines' default of 64 MB is too little for data loaders of PyTorch.
+ */
 export function sharedMemory(spec: ContainerSpec): number {
   return Math.floor((spec.memoryMb * BYTES_PER_MB) / 2);
 }
 
 /**
- * Open files and processes. Engines without CAP_SYS_RESOURCE can't give more than they may have themselves: so no more
- * than the agent may have, and no more processes than the container's own limit lets be.
+ * Limits of open files and processes. Engines without CAP_SYS_RESOURCE can't give more than they have themselves: so at
+ * most the agent's own limits, and at most as many processes as the container's own limit allows.
  */
 export function ulimits(): [files: number, processes: number] {
   const text = readFileSync('/proc/self/limits', 'utf8');
@@ -472,7 +478,7 @@ function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
   return { DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
 }
 
-/** Turns every fault of a call into an EngineFault; the statuses of `done` count as success. */
+/** Turns every fault of a call into an EngineFault; the statuses in `done` count as success. */
 async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;
@@ -497,7 +503,7 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Resolves at the end of the stream; a line that is not JSON is passed over. */
+/** Resolves at the end of the stream; skips lines that are not JSON. */
 async function readLines(stream: Readable, onLine: (line: unknown) => void): Promise<void> {
   const lines = new LineSplitter(MAX_LINE);
   try {

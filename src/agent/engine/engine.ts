@@ -1,14 +1,14 @@
 import type { Writable } from 'node:stream';
 
-/** The container engine of the host, as the agent uses it: Docker and Podman stand behind this. */
+/** The host's container engine as the agent uses it; implemented for Docker and Podman. */
 
-/** Labels on the containers hold all that the agent knows, so that it survives the agent. */
+/** Labels on the containers hold all of the agent's state about them, so that it survives the agent. */
 export const LABELS = {
   instance: 'gpu-rental.instance',
   machine: 'gpu-rental.machine',
   /** The start that the container was created for; later starts use the same container. */
   start: 'gpu-rental.start',
-  /** On a container that only tries the host, instead of the others: the machine. */
+  /** On a container that only tries the host, instead of the other labels: the machine. */
   probe: 'gpu-rental.probe',
 } as const;
 
@@ -18,22 +18,22 @@ export interface Container {
 }
 
 export interface ContainerDetail extends Container {
-  /** By which the engine itself knows it; its control groups are named by it. */
+  /** The engine's own id, which also names the container's control groups. */
   engineId: string;
   machineId: string;
-  /** Of its first process, on this host; null when it doesn't run. */
+  /** Id of its first process on this host; null when it doesn't run. */
   pid: number | null;
-  /** Of its last end; null when it never ran. */
+  /** Exit code of the last run; null if it never ran. */
   exitCode: number | null;
-  /** Different for each time that it was started. */
+  /** Different for each start. */
   startedAt: string;
-  /** TCP ports that its image names, ascending. */
+  /** TCP ports that its image exposes, ascending. */
   imagePorts: number[];
-  /** Device nodes that its configuration gives it, by their paths inside, and names of devices asked of a driver. */
+  /** Device nodes in its configuration, by their paths inside, and names of devices requested from a driver. */
   devices: { nodes: string[]; requested: string[] };
 }
 
-/** How a container is given its GPUs. */
+/** Describes how a container is given its GPUs. */
 export type GpuGrant =
   | { kind: 'cdi'; names: string[] }
   | { kind: 'nvidia'; uuids: string[] }
@@ -42,27 +42,27 @@ export type GpuGrant =
 export interface ContainerSpec {
   instanceId: string;
   machineId: string;
-  /** Null: it only tries the host, and is none of the machine's instances. */
+  /** Null for a container that only tries the host and is not one of the machine's instances. */
   start: number | null;
-  /** As the engine names it: the id, so that a tag that moved changes nothing. */
+  /** Id of the image, as the engine names it, so that moving a tag changes nothing. */
   imageId: string;
-  /** Null: the image's own. */
+  /** Null: the image's own entrypoint. */
   entrypoint: string[] | null;
-  /** Null: the image's own, unless it has another entrypoint. */
+  /** Null: the image's own command, unless `entrypoint` is set. */
   command: string[] | null;
   env: Record<string, string>;
   vcpus: number;
-  /** The processors that it may use; null: all. */
+  /** Processors that it may use; null: all. */
   cpus: readonly number[] | null;
   memoryMb: number;
   gpus: GpuGrant | null;
   /** Host directory that becomes /workspace; null when the container's own layer holds it. */
   workspace: string | null;
-  /** Host directories that the container writes at these paths; one at /workspace is there instead of that. */
+  /** Host directories that the container can write at these paths; one at /workspace replaces `workspace`. */
   volumes: readonly { source: string; target: string }[];
-  /** Host directory that becomes /run/secrets, which can't be written; null for none. */
+  /** Host directory mounted read-only at /run/secrets; null for none. */
   secrets: string | null;
-  /** Size of the container's own layer, where the storage driver keeps it; null for no quota. */
+  /** Quota for the container's own layer, if the storage driver enforces one; null for no quota. */
   quotaGb: number | null;
 }
 
@@ -72,7 +72,7 @@ export interface EngineInfo {
   storageDriver: string;
   /** Where the engine keeps images and containers. */
   rootDir: string;
-  /** Engine runtimes by name; `nvidia` stands for the NVIDIA container toolkit. */
+  /** Engine runtimes by name; `nvidia` is the NVIDIA container toolkit. */
   runtimes: string[];
   cpus: number;
 }
@@ -82,7 +82,7 @@ export interface PullProgress {
   totalBytes: number;
 }
 
-/** Handed to the engine for one pull, which keeps nothing of it. */
+/** Login passed to the engine for one pull; the engine keeps nothing of it. */
 export interface RegistryLogin {
   registry: string;
   username: string;
@@ -92,14 +92,17 @@ export interface RegistryLogin {
 export interface ExecSpec {
   argv: string[];
   env: Record<string, string>;
-  /** Null: no terminal, and standard error is a stream of its own. */
+  /** Null: no terminal, and standard error is a separate stream. */
   terminal: { columns: number; rows: number } | null;
 }
 
-/** A command that runs in a container beside its first process. */
+/** A command that runs in a container next to its first process. */
 export interface Exec {
   stdin: Writable;
-  /** Resolves when it has ended and all that it wrote is written; neither is ended. A slow writable slows it down. */
+  /**
+   * Resolves when it has ended and all of its output is written; doesn't end the writables. A slow writable slows it
+   * down.
+   */
   output(stdout: Writable, stderr: Writable): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
   /** `pid` on this host; null when it has ended or the engine does not know it. */
@@ -108,15 +111,15 @@ export interface Exec {
   detach(): void;
 }
 
-/** A command that runs in a container, whoever started it. */
+/** A command that runs in a container, regardless of who started it. */
 export interface RunningCommand {
   argv: string[];
-  /** On this host. */
+  /** Process id on this host. */
   pid: number;
 }
 
 export interface LogsSpec {
-  /** Null for all that is kept. Engines may give more lines. */
+  /** Null for all lines that are kept. Engines may return more lines. */
   tail: number | null;
   /** Seconds since 1970. */
   since: number | null;
@@ -125,18 +128,18 @@ export interface LogsSpec {
 
 export interface Engine {
   readonly info: EngineInfo;
-  /** The containers of one machine, running or not. */
+  /** Containers of one machine, running or not. */
   list(machineId: string): Promise<Container[]>;
   inspect(instanceId: string): Promise<ContainerDetail | null>;
-  /** The id of the user that the command of a container runs as, which need not run yet. */
+  /** Returns the id of the user that the container's command runs as; the container doesn't have to run yet. */
   userId(instanceId: string): Promise<number>;
-  /** Names of the images that are on the host, with their tags; the newest first. */
+  /** Names of the images on the host, with their tags; the newest first. */
   imageNames(): Promise<string[]>;
-  /** Null when the image is not there. */
+  /** Null when the host doesn't have the image. */
   imageId(image: string): Promise<string | null>;
   /**
-   * Asks the registry, also where the image is on the host; with the login, if there is one. Ends early, leaving nothing
-   * but finished layers, when the signal is aborted. Rejects with a PullFault.
+   * Queries the registry, even where the image is on the host; with the login, if there is one. When the signal is
+   * aborted, ends early and leaves only finished layers. Rejects with a PullFault.
    */
   pull(
     image: string,
@@ -145,32 +148,34 @@ export interface Engine {
     signal: AbortSignal,
   ): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
-  /** Makes a created container ready, as far as the engine can without its first process: its devices are then known. */
+  /**
+   * Prepares a created container, as far as the engine can without its first process: its devices are known afterwards.
+   */
   prepare(instanceId: string): Promise<void>;
-  /** Makes an image of one program, which is its root folder's only file; its id. */
+  /** Makes an image whose root folder holds only this program; returns its id. */
   importProgram(name: string, program: Buffer): Promise<string>;
-  /** Harmless when it runs already. */
+  /** Has no effect when it runs already. */
   start(instanceId: string): Promise<void>;
-  /** Sends SIGTERM, and SIGKILL after `seconds`; harmless when it doesn't run. */
+  /** Sends SIGTERM, and SIGKILL after `seconds`; has no effect when it doesn't run. */
   stop(instanceId: string, seconds: number): Promise<void>;
-  /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
+  /** Kills it, and erases it with its writable layer; has no effect when it doesn't exist. */
   remove(instanceId: string): Promise<void>;
   exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
-  /** Those that the engine began, for this process or any other, and that have not ended. */
+  /** Running commands that the engine began, for this process or any other. */
   commands(instanceId: string): Promise<RunningCommand[]>;
-  /** Process groups of commands that an agent before began without the engine and that have not ended. Told once. */
+  /** Process groups of running commands that a previous agent began without the engine. Returns each only once. */
   abandoned(): Promise<number[]>;
-  /** What the container wrote, with times; as `Exec.output`. Ends with the signal. */
+  /** Output of the container with times, in the form of `Exec.output`. Ends with the signal. */
   logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>>;
-  /** Its address on the engine's network; null when it has none. */
+  /** Address on the engine's network; null when it has none. */
   address(instanceId: string): Promise<string | null>;
-  /** Calls back for each event of the machine's containers. Rejects when the engine goes away. */
+  /** Calls back for each event of the machine's containers. Rejects when the engine goes down. */
   watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * `away`: no answer, try again later. `missing` and `conflict`: what is there is not what was thought, look again.
- * `refused`: the engine refused, with its own message. `final` says that the same call can't ever go through.
+ * `away`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one; look again.
+ * `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
  */
 export class EngineFault extends Error {
   constructor(
@@ -183,8 +188,8 @@ export class EngineFault extends Error {
 }
 
 /**
- * A pull that failed. The message is a short reason for the renter; `words`, the engine's own, are for the host's log.
- * `unreachable`: no connection to the registry came about.
+ * A failed pull. The message is a short reason for the renter; `words`, the engine's own text, is for the host's log.
+ * `unreachable`: no connection to the registry was made.
  */
 export class PullFault extends EngineFault {
   readonly words: string;

@@ -1,18 +1,18 @@
-/** An image as a renter or the operator names it, read as Docker reads it. */
+/** An image name from a renter or the operator, parsed as Docker parses it. */
 export interface ImageName {
-  /** Host, with its port if one is named. */
+  /** Host, with its port if the name has one. */
   registry: string;
-  /** The whole name, with registry and tag or digest: it can't be taken for the id of an image, or for a short name. */
+  /** The full name, with registry and tag or digest: it can't be mistaken for an image id or a short name. */
   reference: string;
 }
 
-/** The registry of names that name none. */
+/** Registry for names without one. */
 export const DEFAULT_REGISTRY = 'docker.io';
-/** The image is put into a path of the engine's API. */
+/** Restrictive, because the image goes into a path of the engine's API. */
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
-/** Null for what names no image. */
+/** Null for a text that is not an image name. */
 export function readImageName(image: string): ImageName | null {
   if (!IMAGE.test(image)) return null;
   const [first = '', ...rest] = image.split('/');
@@ -26,7 +26,7 @@ export function readImageName(image: string): ImageName | null {
   return { registry, reference: withTag(`${registry}/${whole}`) };
 }
 
-/** Without a tag or digest engines pull every tag there is. */
+/** Engines pull every tag when the name has neither tag nor digest. */
 export function withTag(image: string): string {
   return /[:@][^/]*$/.test(image) ? image : `${image}:latest`;
 }

@@ -2,12 +2,15 @@ import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import tar from 'tar-stream';
 
-/** Of an image's /etc/passwd; more of it is not looked at. */
+/** Maximum bytes read of an image's /etc/passwd. */
 const MAX_PASSWD_BYTES = 1_000_000;
-/** Highest user id of Linux; the one above it means none. */
+/** Highest user id of Linux; the next one means none. */
 const MAX_UID = 4_294_967_294;
 
-/** The id of the user that a container's command runs as, which need not run yet. Rejects as the engine does. */
+/**
+ * Returns the id of the user that a container's command runs as; the container doesn't have to run yet. Rejects as the
+ * engine does.
+ */
 export async function userIdOf(container: Docker.Container, timeoutMs: number): Promise<number> {
   const { Config } = await container.inspect({ abortSignal: AbortSignal.timeout(timeoutMs) });
   return readUser(Config.User ?? '', async () => {
@@ -21,8 +24,8 @@ export async function userIdOf(container: Docker.Container, timeoutMs: number): 
 }
 
 /**
- * What an image's USER names: a number, or a name of its /etc/passwd, either with a group behind a colon. Root where it names
- * none, or one that is not there: the engine then refuses to start it.
+ * Resolves an image's USER: a number, or a name in its /etc/passwd, optionally followed by a colon and a group. Returns
+ * root for an image without a USER, or with an unknown name: the engine then refuses to start it.
  */
 export async function readUser(user: string, passwd: () => Promise<string>): Promise<number> {
   const [name = ''] = user.split(':');
@@ -32,7 +35,7 @@ export async function readUser(user: string, passwd: () => Promise<string>): Pro
   return within(Number(line?.split(':')[2] ?? 0));
 }
 
-/** The text of the first file of an archive; empty where it holds none, such as a link. */
+/** Returns the text of the first file of an archive; empty where it holds none, for example only a link. */
 async function firstFileOf(archive: Readable): Promise<string> {
   const extract = tar.extract();
   archive.once('error', (error) => extract.destroy(error));

@@ -4,9 +4,10 @@ type Write = (chunk: unknown, encoding: BufferEncoding, done: (error?: Error | n
 type WriteMany = (chunks: unknown, done: (error?: Error | null) => void) => void;
 
 /**
- * A command may end without having read its input: the engine closes its side, and what it has sent before is still to be read.
- * Node destroys a socket when a write to it fails, or when the other side closed it with input unread (ECONNRESET), and what was
- * not read by then is lost. After this a failed write is the end of writing alone, and the reset the end of reading.
+ * Keeps a socket readable after its other side stopped reading. A command may end without having read its input: the
+ * engine then closes its side, but what it sent earlier must still be read. Node destroys a socket when a write to it
+ * fails, or when the other side closed it with unread input (ECONNRESET), and drops what was not read by then. After
+ * this call a failed write ends only writing, and the reset ends reading.
  */
 export function keepReading(socket: Socket): void {
   const own = socket as Socket & { _write: Write; _writev: WriteMany };

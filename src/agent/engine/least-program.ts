@@ -1,4 +1,7 @@
-/** The least programs that there are: they end with exit code 0. So a host can be tried without anything of a renter's. */
+/**
+ * The smallest possible programs: they exit with code 0. With them the agent tries a host without using anything of a
+ * renter's.
+ */
 const PROGRAMS: Partial<Record<NodeJS.Architecture, { machine: number; code: string }>> = {
   // mov eax, 60; xor edi, edi; syscall
   x64: { machine: 62, code: 'b83c00000031ff0f05' },
@@ -9,7 +12,10 @@ const LOAD_ADDRESS = 0x400000n;
 const HEADER_BYTES = 64;
 const PROGRAM_HEADER_BYTES = 56;
 
-/** A program that ends at once with exit code 0, as an ELF file of one loaded segment; null for a processor that none is known for. */
+/**
+ * Returns a program that exits immediately with code 0, as an ELF file with one loaded segment; null for an unsupported
+ * processor.
+ */
 export function leastProgram(arch: NodeJS.Architecture): Buffer | null {
   const known = PROGRAMS[arch];
   if (known === undefined) return null;

@@ -6,13 +6,13 @@ import type { Engine, EngineInfo } from './engine.js';
 import { PodmanEngine } from './podman.js';
 import type { RuntimeCommands } from './runtime.js';
 
-/** An engine that has just started, or whose host is busy, may take this long; each try waits longer than the one before. */
+/** Time limits for the tries: an engine that has just started, or whose host is busy, may need this long to answer. */
 const ANSWERS_WITHIN_MS = [10_000, 20_000, 30_000];
-/** No program listens at the socket: waiting changes nothing. */
+/** Codes that mean that no program listens at the socket: waiting doesn't help. */
 const NOBODY_LISTENS = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
-/** No engine, in one line that says how to get one. */
+/** No usable engine; the message is one line that says how to get one. */
 export class NoEngine extends Error {
   constructor(
     message: string,
@@ -24,8 +24,8 @@ export class NoEngine extends Error {
 }
 
 /**
- * The engine behind the socket that is named, or else the first of the usual sockets that answers. `runtimeDir` is
- * where a user's own engine has its socket (XDG_RUNTIME_DIR). `tried`: how often it was tried before.
+ * Opens the engine at the named socket, or else at the first of the usual sockets that answers. `runtimeDir` is where a
+ * user's own engine has its socket (XDG_RUNTIME_DIR). `tried` counts the previous tries.
  */
 export async function openEngine(
   socketPath: string | null,
@@ -50,13 +50,13 @@ export async function openEngine(
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
   if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; --engine SOCKET names one elsewhere`);
-  // A socket that nobody answers at: Podman's, when it was started by hand and has ended.
+  // A socket without a listener: Podman's, when it was started by hand and has ended.
   const advice =
     isPodmanThere && socketPath === null && !mayAnswerLater ? `; Podman's service starts with ${startOfPodman()}` : '';
   throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);
 }
 
-/** The client of the engine ends a late request as if the engine had. */
+/** The engine's client reports its own time limit as if the engine had ended the request. */
 function whyNoAnswer(message: string, tookMs: number, withinMs: number): string {
   if (tookMs >= withinMs) return `no answer within ${withinMs / 1_000} s`;
   return message === 'socket hang up' ? 'it closed the connection without an answer' : message;
@@ -68,7 +68,7 @@ function noSocket(isPodmanThere: boolean): string {
     : `no container engine is found: on Debian \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
 }
 
-/** Where systemd runs, its unit; elsewhere, as in a container, the service itself. */
+/** Returns systemd's unit where systemd runs; elsewhere, such as in a container, the service command. */
 function startOfPodman(): string {
   const own = process.getuid?.() === 0 ? '' : ' --user';
   if (existsSync('/run/systemd/system')) return `\`systemctl${own} enable --now podman.socket\``;
@@ -92,8 +92,8 @@ async function openSocket(
 ): Promise<Engine> {
   const docker = new Docker({ socketPath, timeout: withinMs });
   const info = await docker.info();
-  // Only Podman builds with Buildah. `version` would say it too, but Podman looks up its packages for each of the two
-  // calls: on Debian half a second of CPU time.
+  // Only Podman builds with Buildah. `version` would show it too, but Podman looks up its packages for each of the two
+  // calls: on Debian that takes half a second of CPU time.
   const podman = 'BuildahVersion' in info;
   const read: EngineInfo = {
     name: podman ? 'podman' : 'docker',

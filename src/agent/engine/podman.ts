@@ -14,17 +14,20 @@ import { type ContainerSpec, containerName, type Exec, type LogsSpec } from './e
 const BYTES_PER_MB = 1_048_576;
 const CPU_PERIOD_MICROSECONDS = 100_000;
 const CREATE_MS = 180_000;
-/** libpod's API of Podman 4.0, which later versions keep. */
+/** libpod's API as of Podman 4.0, which later versions still serve. */
 const API = '/v4.0.0/libpod/containers';
 
-/** Podman: Docker's API but for creating, which passes CDI devices only through Podman's own call. */
+/** Podman: uses Docker's API except for creating containers, since only Podman's own call passes CDI devices. */
 export class PodmanEngine extends DockerEngine {
-  /** CDI devices are in the configuration once the runtime has made the container, which waits with its first process. */
+  /**
+   * CDI devices appear in the configuration once the runtime has made the container, whose first process does not run
+   * yet.
+   */
   override async prepare(instanceId: string): Promise<void> {
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
   }
 
-  /** With a tail Podman joins pieces of lines of both outputs, backwards. */
+  /** With a tail, Podman joins parts of lines of both outputs backwards. */
   override logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>> {
     return super.logs(instanceId, { ...spec, tail: null }, signal);
   }

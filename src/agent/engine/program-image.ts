@@ -1,7 +1,7 @@
 const BLOCK = 512;
 const CHECKSUM = { at: 148, length: 8 };
 
-/** A tar archive whose only file is /program, which may be run. */
+/** Returns a tar archive whose only file is the executable /program. */
 export function tarOfProgram(program: Buffer): Buffer {
   const head = Buffer.alloc(BLOCK);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;

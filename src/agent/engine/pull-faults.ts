@@ -4,8 +4,8 @@ const DENIED = 'the registry has no such image, or does not give it to everybody
 const LOGIN_DENIED = 'the registry refuses the login, or has no such image for it';
 
 /**
- * What an engine's words on a pull mean, the first that fits. The words themselves may hold what a registry, or whatever
- * it leads the engine to, has answered: renters are given a reason of ours instead.
+ * Meanings of an engine's error texts for a pull; the first match counts. The text itself may hold answers of a
+ * registry, or of any address that the registry redirects the engine to: renters get one of these reasons instead.
  */
 const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
   [

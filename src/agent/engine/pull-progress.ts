@@ -1,6 +1,6 @@
 import type { PullProgress } from './engine.js';
 
-/** A line of the engine's answer to a pull, as far as it is read. */
+/** A line of the engine's answer to a pull, with the members that are read. */
 export interface PullLine {
   id?: string;
   status?: string;
@@ -8,10 +8,10 @@ export interface PullLine {
   error?: string;
 }
 
-/** Layers that are counted one by one; an image has at most 127. */
+/** Maximum layers that are counted; an image has at most 127. */
 const MAX_LAYERS = 1_000;
 
-/** Adds up the layers that are being downloaded. Layers that are there already are not counted. */
+/** Adds up the layers that are being downloaded. Layers that the host already has are not counted. */
 export class PullCounter {
   readonly #layers = new Map<string, { current: number; total: number }>();
 

@@ -24,8 +24,8 @@ import { readOr, startOf } from '../process-start.js';
 import type { Exec, ExecSpec } from './engine.js';
 
 /*
- * Commands begun by the runtime beneath the engine, with pipes of the agent's own. Engines pass each byte of a command
- * through two programs more, which takes 10 seconds of CPU for a GB instead of 1.
+ * Runs commands through the runtime beneath the engine, with the agent's own pipes. Engines pass each byte of a command
+ * through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
  */
 
 /** Where runtimes keep the containers of a Podman that runs as root. */
@@ -34,39 +34,39 @@ const PODMANS: readonly Runtime[] = [
   { program: 'crun', root: '/run/crun' },
 ];
 /**
- * Commands that begin at once; more are left to the engine. Node stands still while it starts a program, and a renter can keep
- * a runtime from coming to its end.
+ * Maximum commands that begin concurrently; further ones go through the engine. Node blocks while it starts a program,
+ * and a renter can keep a runtime from finishing.
  */
 const MAX_BEGINNING_PER_INSTANCE = 2;
 const MAX_BEGINNING = 4;
 const BEGINS_WITHIN_MS = 10_000;
-/** What a command leaves running may still write, as by Docker. */
+/** How long processes that a command left running may still write, as with Docker. */
 const WRITES_WITHIN_MS = 2_000;
 const LOOKS_EVERY_MS = 20;
-/** The largest pipe that Linux makes for a renter. */
+/** The largest pipe that Linux allows a renter. */
 const MAX_PIPE_BYTES = 1_048_576;
 const READ_AT_ONCE_BYTES = 65_536;
-/** Standard input, output and error of a command, and what its watcher says. */
+/** Number of pipes: standard input, output and error of a command, and the messages of its watcher. */
 const PIPES = 4;
 /**
- * Processes whose output is a pipe print their ids and wait for the end of input. They hold the pipe as 5 too: while a shell prints
- * elsewhere, its output is something else.
+ * Processes whose output is a pipe print their ids and wait for the end of input. They also hold the pipe as descriptor
+ * 5: while a shell prints elsewhere, its standard output is something else.
  */
 const MAKE_PIPES = `
 exec 4<&0
 hold() { exec 5>&1; read -r pid rest </proc/self/stat && echo "$pid" >&3; read -r end <&4; }
 hold | hold | hold | hold | read -r end <&4`;
-/** Linux's flag, which Node does not name: the descriptor stands for the file and does not open it. */
+/** Linux's flag, which Node does not name: the descriptor refers to the file without opening it. */
 const O_PATH = 0o10000000;
-/** Others might be a secret, and the host's list of processes shows what a runtime is told. */
+/** Other variables might be secret, and the host's process list shows the arguments of a runtime. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
-/** The watcher's words for the command: among its arguments `pkill -f` would take it for the command. */
+/** Holds the command for the watcher: in its arguments, `pkill -f` would mistake the watcher for the command. */
 const WORDS = 'GPU_WATCH_WORDS';
 /**
- * Runs a command and says how it went, which nothing outside the container waits for: `r` when it is there, `b` when the
- * command begins, and its code. Nothing is run until it is told to, so the engine may still be asked instead. A signal to the
- * group ends the command alone. Shells have words for how others end, which go nowhere. The mask of new files, which would be the
- * agent's, is that of the engines.
+ * Runs a command and reports how it went; nothing outside the container waits for it. It prints `r` when it is ready,
+ * `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the engine can still
+ * be used instead. A signal to the group ends only the command. Shells print messages on how others end, which are
+ * discarded. The file mode mask is the engines' one, not the agent's.
  */
 const WATCH = `
 umask 022
@@ -81,22 +81,22 @@ echo $? >&3`;
 const WATCHER = ['/bin/sh', '-c', WATCH, 'gpu-watch'];
 const SAID = /^r\n(b\n((\d{1,3})\n)?)?$/;
 const MAX_SAID = 'r\nb\n255\n'.length;
-/** Of a command whose watcher said no code: SIGKILL alone ends it before. */
+/** Exit code of a command whose watcher reported none: only SIGKILL ends a watcher earlier. */
 const KILLED = 137;
 
-/** `pid` of its first process. */
+/** `pid` is the id of its first process. */
 type RunningContainer = { engineId: string; pid: number };
 
 interface Runtime {
   program: string;
-  /** A folder for each container is in it. */
+  /** Holds a folder for each container. */
   root: string;
 }
 
-/** The commands of one agent. A folder for each is in `dir`, so that the next agent knows of those that outlive this one. */
+/** The commands of one agent. `dir` has a folder for each, so that the next agent knows which ones outlive this one. */
 export class RuntimeCommands {
   readonly #dir: string;
-  /** Instances whose commands begin, one for each command. */
+  /** The instance of each command that is beginning. */
   readonly #beginning: string[] = [];
 
   constructor(dir: string) {
@@ -104,8 +104,8 @@ export class RuntimeCommands {
   }
 
   /**
-   * `spec` is suited; `find` looks for the container. Null, with nothing run, where the runtime can't be reached or refuses, or
-   * has enough to do: the engine is asked then.
+   * Runs `spec`, which must be suited; `find` looks for the container. Returns null, with nothing run, where the
+   * runtime can't be reached, refuses, or is busy: the engine is used then.
    */
   async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {
     const own = this.#beginning.filter((id) => id === instanceId).length;
@@ -134,17 +134,18 @@ export class RuntimeCommands {
       }
       return command;
     } catch {
-      // There is no room for pipes: the engine needs none.
+      // No room for pipes: the engine needs none.
       return null;
     }
   }
 
-  /** The process groups of those that an agent before began and that have not ended; they are forgotten. */
+  /** Returns the process groups of running commands that a previous agent began, and forgets them. */
   async abandoned(): Promise<number[]> {
     const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
     const processes = names.map((name) => readOr(join(this.#dir, name, PROCESS)).split(' '));
     await rm(this.#dir, { recursive: true, force: true });
-    // Last: whoever hangs them up does it at once. After the host has started anew a process may have the id and the start.
+    // Checked last, right before the caller hangs them up. After a restart of the host, a process may have the same id
+    // and start.
     const left = processes.filter(
       ([pid, start, engineId]) => engineId !== undefined && startOf(pid!) === start && isOf(engineId, pid!),
     );
@@ -152,7 +153,7 @@ export class RuntimeCommands {
   }
 }
 
-/** The file of a command with its process id and start, and its container. */
+/** File of a command: its process id and start, and its container. */
 const PROCESS = 'process';
 
 async function begin(
@@ -165,7 +166,7 @@ async function begin(
   const variables = Object.entries({ ...env, [WORDS]: argv.map(quoted).join(' ') });
   const given = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
-  // Its warnings would stand among the errors of the command.
+  // The runtime's warnings would appear in the command's standard error.
   const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
   const pipes = await openPipes();
   const command = new Command(pipes.ours, pipes.input);
@@ -173,7 +174,7 @@ async function begin(
     const hasBegun = await succeeds(program, args, pipes.inside);
     const pid = readOr(pidFile);
     const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
-    // It may have ended before, and its id be another's.
+    // The process may have ended, and its id may belong to another one.
     const isInside = start !== undefined && isOf(engineId, pid);
     if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
       writeFileSync(join(dir, PROCESS), `${pid} ${start} ${engineId}`);
@@ -181,7 +182,7 @@ async function begin(
       return command;
     }
   } catch {
-    // The engine says why.
+    // The engine gives the reason.
   }
   command.detach();
   command.empty();
@@ -193,15 +194,16 @@ function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
   return found ?? null;
 }
 
-/** A renter chooses no names of control groups. */
+/** A renter can't choose names of control groups. */
 function isOf(engineId: string, pid: string): boolean {
   return readOr(`/proc/${pid}/cgroup`).includes(engineId);
 }
 
 /**
- * Docker's containerd tells the parent of a container's first process, in the folder that the parent works in. The id may be
- * another's by now, whose parent is a renter's process and may say anything: only one that sees what the agent sees is believed,
- * if it is the same before and after.
+ * Finds Docker's runtime folder. Docker's containerd names it to the parent of a container's first process, in the
+ * parent's working directory. The id may have been reused, and its parent may be a renter's process that claims
+ * anything. Only a parent with the agent's view of mounts and processes is trusted, and only if it is the same before
+ * and after.
  */
 function dockers(engineId: string, pid: number): Runtime[] {
   try {
@@ -221,14 +223,17 @@ function dockers(engineId: string, pid: number): Runtime[] {
 const options = z.object({ binary_name: z.string().min(1), root: z.string().min(1) });
 
 /**
- * Whether the runtime may begin it. The watcher needs a shell: where the command is one, it fails in no way in which it would
- * not by the engine.
+ * Whether the runtime may begin it. The watcher needs a shell: where the command is itself a shell, it can't fail in
+ * any way in which it would not fail through the engine.
  */
 export function isSuited({ argv, env, terminal }: ExecSpec): boolean {
   return terminal === null && argv[0] === '/bin/sh' && Object.keys(env).every((name) => SHOWN_VARIABLE.test(name));
 }
 
-/** Closes the descriptors, which the process has as 0, 1, 2 and 3. Throws where its words are too many for the system. */
+/**
+ * Closes the descriptors, which the process has as 0, 1, 2 and 3. Throws when the arguments are too long for the
+ * system.
+ */
 async function succeeds(program: string, args: readonly string[], descriptors: readonly number[]): Promise<boolean> {
   try {
     const child = spawn(program, args, { stdio: [...descriptors], timeout: BEGINS_WITHIN_MS, killSignal: 'SIGKILL' });
@@ -239,12 +244,12 @@ async function succeeds(program: string, args: readonly string[], descriptors: r
   }
 }
 
-/** The ends of four pipes: standard input, output and error, and what the watcher says of the end. */
+/** The ends of four pipes: standard input, output and error, and the watcher's messages. */
 type Ends<End> = [stdin: End, stdout: End, stderr: End, ending: End];
 
 class Command implements Exec {
   readonly stdin: Socket;
-  /** Whether the watcher is there; false when it ended before. */
+  /** Whether the watcher is ready; false when it ended first. */
   readonly ready: Promise<boolean>;
   readonly over: Promise<void>;
   readonly #streams: Ends<Socket>;
@@ -254,7 +259,7 @@ class Command implements Exec {
 
   constructor(
     streams: Ends<Socket>,
-    /** Finds the pipe of its input again, without being one of its ends. */
+    /** Refers to the pipe of its input without being one of its ends. */
     private readonly input: number,
   ) {
     const [stdin, , , ending] = streams;
@@ -268,7 +273,7 @@ class Command implements Exec {
       ending.setEncoding('latin1').on('data', (text: string) => {
         this.#said += text;
         if (this.#said.startsWith('r\n')) resolve(true);
-        // A shell that says more is none.
+        // A shell that prints more than this is not the watcher.
         if (this.#said.length >= MAX_SAID || SAID.exec(this.#said)?.[3] !== undefined) ending.destroy();
       });
       void this.over.then(() => resolve(false));
@@ -291,7 +296,7 @@ class Command implements Exec {
   /** Only a terminal has a size. */
   async resize(): Promise<void> {}
 
-  /** Without a process until the command has begun: the watcher would take a signal before. */
+  /** Without a process until the command has begun: before that, the watcher would receive the signal. */
   async state() {
     const [, begun, , code] = SAID.exec(this.#said) ?? [];
     const { pid, start } = this.#process ?? {};
@@ -307,7 +312,7 @@ class Command implements Exec {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Takes away what nobody read of its input: it is the agent's memory while a process of the renter's holds the pipe. */
+  /** Discards unread input: while a process of the renter's holds the pipe, it uses the agent's memory. */
   empty(): void {
     this.stdin.destroy();
     try {
@@ -323,14 +328,14 @@ class Command implements Exec {
         closeSync(descriptor);
       }
     } catch {
-      // Somebody holds it open for writing, and it is empty.
+      // A process holds it open for writing, and it is empty.
     } finally {
       closeSync(this.input);
     }
   }
 }
 
-/** Resolves when nobody can write any more, or long enough after the command's own end. Waits for a slow reader. */
+/** Resolves when no process can write any more, or long enough after the command's own end. Waits for a slow reader. */
 async function allRead(from: Socket): Promise<void> {
   const closed = new Promise((resolve) => from.once('close', resolve));
   const atEnd = from.bytesRead;
@@ -343,8 +348,9 @@ async function allRead(from: Socket): Promise<void> {
 }
 
 /**
- * Pipes, since a command may open its streams again by /dev/stderr, which it can't do with sockets. They have no names, which a command
- * would see with the agent's folder in them: Node makes no such pipes, so they are those of a shell that ends immediately.
+ * Opens pipes, since a command may reopen its streams through /dev/stderr, which sockets don't allow. They have no
+ * names: a name would show the command the agent's folder. Node can't make unnamed pipes, so these come from a shell
+ * that ends immediately.
  */
 async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; input: number }> {
   const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
@@ -362,10 +368,10 @@ async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; 
     const input = open(paths[0]!, O_PATH);
     const ends = paths.map((path, index) => {
       const isInput = index === 0;
-      // While it holds both ends, neither of the others waits for its counterpart.
+      // While both ends are held here, opening either end does not wait for the other.
       const both = openSync(path, O_RDWR | O_NONBLOCK);
       try {
-        // Any user that the command runs as may open it again.
+        // Lets any user that the command runs as reopen it.
         fchmodSync(both, 0o666);
         const inside = open(path, isInput ? O_RDONLY : O_WRONLY);
         return { inside, ours: open(path, (isInput ? O_WRONLY : O_RDONLY) | O_NONBLOCK) };
@@ -385,7 +391,7 @@ async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; 
   }
 }
 
-/** The processes that hold the pipes. */
+/** Returns the ids of the processes that hold the pipes. */
 async function holdersOf(told: Readable): Promise<string[]> {
   let text = '';
   for await (const chunk of told.setEncoding('latin1')) {

@@ -1,10 +1,10 @@
 const MAX_PROGRAM = 200;
-/** The program in the error text of a runtime: of runc, and of crun. */
+/** The program in the error text of runc and of crun. */
 const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]/;
 
 /**
- * Reasons why a container does not start, the first that fits. The error text itself names folders of the host: renters get a
- * message of ours instead, in which `PROGRAM` stands for their program.
+ * Reasons why a container does not start; the first match counts. The error text itself names folders of the host:
+ * renters get one of these messages instead, in which `PROGRAM` stands for their program.
  */
 const REASONS: readonly [words: RegExp, message: string][] = [
   [
@@ -28,13 +28,13 @@ const REASONS: readonly [words: RegExp, message: string][] = [
 ];
 
 export interface StartFault {
-  /** For the renter. */
+  /** Message for the renter. */
   message: string;
   /** Whether the same image and launch fail each time. */
   isFinal: boolean;
 }
 
-/** Returns what an engine's error text on a start means; `otherwise` where that is not known. */
+/** Returns the meaning of an engine's error text for a start, or `otherwise` where it is unknown. */
 export function startFault(words: string, otherwise = 'the container could not be started'): StartFault {
   const [, message] = REASONS.find(([pattern]) => pattern.test(words)) ?? [];
   if (message === undefined) return { message: otherwise, isFinal: false };

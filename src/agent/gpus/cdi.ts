@@ -2,7 +2,9 @@ import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import type { HostGpu } from './nvidia-smi.js';
 
-/** The Container Device Interface: a file that describes to the engine what belongs to a named device. */
+/**
+ * The Container Device Interface: a file that describes to the engine which nodes and files a named device consists of.
+ */
 interface CdiSpec {
   cdiVersion: string;
   kind: string;
@@ -15,7 +17,7 @@ interface Edits {
   mounts?: { hostPath: string; containerPath: string; options: string[] }[];
 }
 
-/** Emptied at each start of the host, as device files are. */
+/** Emptied at each start of the host, like device files. */
 export const CDI_DIR = '/var/run/cdi';
 const CDI_DIRS = ['/etc/cdi', CDI_DIR];
 /** 0.3.0 has everything needed here, and older engines refuse a newer version. */
@@ -34,13 +36,14 @@ const LIBRARY_DIRS = [
   '/usr/lib/aarch64-linux-gnu',
 ];
 /**
- * The driver's user-space half: it must be of the driver's very version, so it comes from the host, not from the image.
+ * The driver's user-space half: it must have exactly the driver's version, so it comes from the host and not from the
+ * image.
  */
 const LIBRARY =
   /^(libcuda|libcudadebugger|libnvcuvid|libnvoptix|libnvidia-(ml|cfg|ptxjitcompiler|nvvm|opencl|encode|opticalflow|fbc|gpucomp|rtcore|eglcore|glcore|glsi|tls|allocator|ngx|sandboxutils))\.so\.1$|^libnvidia-(nvvm|eglcore|glcore|glsi|tls|rtcore|gpucomp|ngx|glvkspirv)\.so\.[\d.]+$|^libcuda\.so$|^libnvidia-nvvm\.so\.4$/;
 const PROGRAM_DIRS = ['/usr/local/nvidia/bin', '/usr/bin'];
 const PROGRAMS = ['nvidia-smi', 'nvidia-debugdump', 'nvidia-cuda-mps-control', 'nvidia-cuda-mps-server'];
-/** Nodes that each user of any GPU needs, as far as the driver has made them. */
+/** Nodes that every user of a GPU needs, if the driver has made them. */
 const SHARED_NODES = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset'];
 const READ_ONLY = ['ro', 'nosuid', 'nodev', 'bind'];
 
@@ -54,7 +57,7 @@ export function simulatedSpec(): CdiSpec {
 
 /**
  * For hosts without NVIDIA's container toolkit: nodes, libraries and programs of the driver. Libraries go where the
- * loader of Debian's and Ubuntu's images looks by itself; other images have to add that folder to LD_LIBRARY_PATH. GPUs
+ * loader of Debian and Ubuntu images searches automatically; other images must add that folder to LD_LIBRARY_PATH. GPUs
  * are named by UUID; containers of earlier agents know them by the numbers of their nodes.
  */
 export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
@@ -75,7 +78,7 @@ export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
 
 async function libraries(): Promise<NonNullable<Edits['mounts']>> {
   const inside = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu';
-  // Each by the name that programs link to, from wherever it really lies.
+  // Each under the name that programs link to, from its actual location.
   return mountsOf(LIBRARY_DIRS, (name) => LIBRARY.test(name), inside);
 }
 
@@ -93,18 +96,18 @@ async function mountsOf(dirs: string[], wanted: (name: string) => boolean, insid
   return [...found].map(([name, hostPath]) => ({ hostPath, containerPath: join(inside, name), options: READ_ONLY }));
 }
 
-/** Whole or not at all, since the engine may read at any time. The path of the file. */
+/** Writes all of it or nothing, since the engine may read at any time. Returns the file's path. */
 export async function writeSpec(name: string, spec: CdiSpec): Promise<string> {
   const file = join(CDI_DIR, `${name}.json`);
   await mkdir(CDI_DIR, { recursive: true });
-  // The engine reads every *.json there, so the unfinished one has another ending.
+  // The engine reads every *.json there, so the unfinished file has another suffix.
   const unfinished = `${file}.${process.pid}`;
   await writeFile(unfinished, JSON.stringify(spec, null, 2));
   await rename(unfinished, file);
   return file;
 }
 
-/** The text of the description that has devices of a kind; null for none. */
+/** Returns the text of the description that has devices of this kind; null for none. */
 export async function readCdiKind(kind: string): Promise<string | null> {
   for (const dir of CDI_DIRS) {
     for (const name of await readdir(dir).catch(() => [])) {

@@ -16,30 +16,35 @@ import {
 } from './cdi.js';
 import { type HostGpu, listGpus } from './nvidia-smi.js';
 
-/** Exactly `gpuUuids`; where a document does not name them, the first `gpus` of the host. */
+/** Exactly `gpuUuids`; the host's first `gpus` where a document does not name them. */
 export type WantedGpus = Pick<DesiredInstance, 'gpus' | 'gpuUuids'>;
 
-/** How containers of this host get GPUs, and how to see that they have them. */
+/** Gives containers of this host their GPUs, and checks that they have them. */
 export interface GpuAccess {
-  /** UUIDs of those that the host has, by index; null while the driver has not answered. */
+  /** UUIDs of the host's GPUs, by index; null while the driver has not answered. */
   readonly found: readonly string[] | null;
-  /** Looks anew which of them are there: whether that is known. */
+  /** Checks again which of them exist; returns whether that is known. */
   look(): Promise<boolean>;
-  /** UUIDs of those that an instance is to have, as far as the host has them where its document does not name them. */
+  /**
+   * UUIDs of the GPUs that an instance is to have; only those that the host has, where its document does not name them.
+   */
   uuids(wanted: WantedGpus): readonly string[];
-  /** Null for no GPU. Rejects with MissingGpus when the host, which is looked at again, does not have them. */
+  /** Null for no GPU. Checks the host again, and rejects with MissingGpus when it does not have them. */
   grant(wanted: WantedGpus): Promise<GpuGrant | null>;
   /**
-   * UUIDs of the GPUs that a container was given, by the engine's account of it: its own processes have no say in that. Of
-   * a GPU that the host does not have any more, the name of its device.
+   * UUIDs of the GPUs that a container was given, according to the engine: the container's own processes can't
+   * influence it. For a GPU that the host does not have any more, the name of its device.
    */
   given(container: ContainerDetail): string[];
 }
 
-/** The host, or the container that the engine made, does not have the GPUs that were rented. */
+/** The host, or the container that the engine made, does not have the rented GPUs. */
 export class MissingGpus extends Error {}
 
-/** Why a container does not have exactly its GPUs; null when it has. What runs goes on without one that the host has lost. */
+/**
+ * Returns why a container does not have exactly its GPUs; null when it has. A running container continues without a GPU
+ * that the host has lost.
+ */
 export function wrongGpus(
   access: GpuAccess,
   { gpus, gpuUuids }: WantedGpus,
@@ -57,12 +62,12 @@ export function wrongGpus(
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
 const NVIDIA_NODE = /^nvidia(\d+)$/;
-/** So often in a row the driver has to be silent before its GPUs count as gone. */
+/** Looks in a row that the driver must leave unanswered before its GPUs count as gone. */
 const SILENT_LOOKS = 2;
 
 type Grant = (gpus: readonly HostGpu[]) => GpuGrant;
 
-/** Where the GPUs of a host come from. */
+/** Source of a host's GPUs. */
 interface GpuSource {
   /** Null when the driver does not answer. */
   list(): Promise<HostGpu[] | null>;
@@ -72,7 +77,7 @@ interface GpuSource {
   node: RegExp;
 }
 
-/** `pretended` null: the real ones. */
+/** Opens access to the host's GPUs: the real ones if `pretended` is null. */
 export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Engine, log: Logger): Promise<GpuAccess> {
   const access = new HostGpus(pretended === null ? realGpus(engine, log) : pretendedGpus(pretended, engine));
   await access.look();
@@ -132,7 +137,7 @@ class HostGpus implements GpuAccess {
     return [...byNode, ...devices.requested.map((name) => this.#requested(name))];
   }
 
-  /** UUIDs by themselves or after `kind=`; the driver's tools name devices of theirs by index, the agent by minor number. */
+  /** UUIDs, plain or after `kind=`; the driver's tools name devices by index, the agent by minor number. */
   #requested(name: string): string {
     const device = name.slice(name.indexOf('=') + 1);
     return /^\d+$/.test(device)
@@ -159,7 +164,10 @@ function realGpus(engine: Engine, log: Logger): GpuSource {
   };
 }
 
-/** By the host's own description, else one that NVIDIA's tool writes, else the agent's. Of older ones some know no UUIDs. */
+/**
+ * Uses the host's own description, else one that NVIDIA's tool writes, else the agent's. Some older descriptions have
+ * no UUIDs.
+ */
 async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: HostGpu) => string> {
   const byNvidia = (await readCdiKind(NVIDIA_KIND)) ?? (await generated());
   if (byNvidia !== null) {
@@ -175,7 +183,7 @@ async function generated(): Promise<string | null> {
   return made === null ? null : readCdiKind(NVIDIA_KIND);
 }
 
-/** Uses CDI where the engine takes it, as with real GPUs; else plain devices. */
+/** Uses CDI where the engine supports it, as with real GPUs; else plain devices. */
 function pretendedGpus(pretended: SimulatedGpus, engine: Engine): GpuSource {
   const gpus = simulatedGpus(pretended).map(({ uuid, index }) => ({ uuid, index, minor: index }));
   return {

@@ -1,6 +1,8 @@
 import { queryComputeProcesses, queryGpus } from './nvidia-smi.js';
 
-/** What one GPU does at a moment. Null is not known: the driver says "[N/A]", "ERR!" or something out of bounds. */
+/**
+ * Load of one GPU at a moment. Null: not known, since the driver reports "[N/A]", "ERR!" or something out of bounds.
+ */
 export interface GpuLoad {
   uuid: string;
   /** Share of the driver's last sampling period, of up to a second, in which a kernel ran; 0 to 100. */
@@ -11,7 +13,7 @@ export interface GpuLoad {
   celsius: number | null;
   /** Clock of the streaming multiprocessors. */
   smMhz: number | null;
-  /** Memory errors that could not be corrected, since the driver was loaded; a GPU without ECC does not know. */
+  /** Uncorrectable memory errors since the driver was loaded; null for a GPU without ECC. */
   faults: number | null;
 }
 
@@ -24,19 +26,22 @@ const MAX_CELSIUS = 300;
 const MAX_MHZ = 100_000;
 const MAX_FAULTS = 1_000_000_000;
 
-/** Of each GPU of the host. Null when the driver does not answer. */
+/** Reads the load of each GPU of the host. Null when the driver does not answer. */
 export async function readGpuLoads(): Promise<GpuLoad[] | null> {
   const csv = await queryGpus(COLUMNS);
   return csv === null ? null : parseGpuLoads(csv);
 }
 
-/** How many processes compute on each GPU, by UUID: a GPU that is not named has none. Null when the driver does not answer. */
+/**
+ * Counts the processes that compute on each GPU, by UUID: a GPU that is missing has none. Null when the driver does not
+ * answer.
+ */
 export async function readGpuProcesses(): Promise<ReadonlyMap<string, number> | null> {
   const csv = await queryComputeProcesses('gpu_uuid,pid');
   return csv === null ? null : parseGpuProcesses(csv);
 }
 
-/** Of a GPU in parts a process is named for each part. */
+/** For a partitioned GPU, the output names a process once per partition. */
 export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
   const pids = new Map<string, Set<string>>();
   for (const line of csv.split('\n')) {
@@ -47,7 +52,7 @@ export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
   return new Map([...pids].map(([uuid, each]) => [uuid, each.size]));
 }
 
-/** The lines of `--query-gpu` with COLUMNS. A line of another form says nothing, and is left out. */
+/** Parses the lines of `--query-gpu` with COLUMNS. Lines of another form are skipped. */
 export function parseGpuLoads(csv: string): GpuLoad[] {
   return csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());

@@ -5,7 +5,7 @@ import { outputOrNull } from '../shell.js';
 import { readTopology, type Topology } from './topology.js';
 
 export interface GpuFindings {
-  /** By index. */
+  /** In the order of their indexes. */
   gpus: Hardware['gpus'];
   driver: string | null;
   cudaMax: string | null;
@@ -13,24 +13,24 @@ export interface GpuFindings {
   topology: Topology;
 }
 
-/** A GPU as the host has it now: after its next start both numbers may be another GPU's. */
+/** A GPU as the host has it now: after the host's next start, both numbers may be another GPU's. */
 export interface HostGpu {
   uuid: string;
-  /** By which the driver's tools name it. */
+  /** Number by which the driver's tools name it. */
   index: number;
-  /** Of its device node, such as /dev/nvidia0. */
+  /** Number of its device node, such as 0 in /dev/nvidia0. */
   minor: number;
 }
 
-/** Where the driver's files lie when its folder is not on the path. */
+/** Where the driver's files are when its folder is not on the path. */
 const PROGRAMS = ['nvidia-smi', '/usr/local/nvidia/bin/nvidia-smi'];
 const QUERY = 'index,uuid,name,memory.total,pcie.link.gen.max,driver_version';
-/** The driver's own account of each GPU, in a folder of its own. */
+/** The driver's own data on each GPU, in a folder for each. */
 const DRIVER_DIR = '/proc/driver/nvidia/gpus';
-/** What stands there instead, such as "[GPU is lost]", names no GPU. */
+/** Other values in this column, such as "[GPU is lost]", name no GPU. */
 const UUID = /^GPU-[0-9A-Za-z-]{1,60}$/;
 
-/** No GPUs when there is no driver. */
+/** Returns no GPUs when there is no driver. */
 export async function findGpus(): Promise<GpuFindings> {
   for (const program of PROGRAMS) {
     const csv = await query(program, QUERY);
@@ -43,7 +43,7 @@ export async function findGpus(): Promise<GpuFindings> {
   return { gpus: [], driver: null, cudaMax: null, nvlink: false, topology: new Map() };
 }
 
-/** Those that the host has at this moment, by index; null when the driver does not answer. */
+/** GPUs that the host has now, by index; null when the driver does not answer. */
 export async function listGpus(): Promise<HostGpu[] | null> {
   const csv = await queryGpus(QUERY);
   if (csv === null) return null;
@@ -51,7 +51,7 @@ export async function listGpus(): Promise<HostGpu[] | null> {
   return readGpus(csv).gpus.map(({ uuid, index }) => ({ uuid, index, minor: minors.get(uuid) ?? index }));
 }
 
-/** Numbers of the GPUs' device nodes, which need not be their indexes; none where the driver does not tell. */
+/** Numbers of the GPUs' device nodes, which may differ from their indexes; none where the driver does not show them. */
 export async function readMinors(dir: string): Promise<Map<string, number>> {
   const folders = await readdir(dir).catch(() => []);
   const texts = await Promise.all(
@@ -66,12 +66,12 @@ export async function readMinors(dir: string): Promise<Map<string, number>> {
   );
 }
 
-/** One line of comma-separated values for each GPU, by one process for all of them; null when there is no driver. */
+/** Returns a line of comma-separated values per GPU, from one process for all of them; null when there is no driver. */
 export function queryGpus(columns: string): Promise<string | null> {
   return byFirst((program) => query(program, columns));
 }
 
-/** As `queryGpus`, one line for each process that computes on a GPU. */
+/** As `queryGpus`, but with a line per process that computes on a GPU. */
 export function queryComputeProcesses(columns: string): Promise<string | null> {
   return byFirst((program) => outputOrNull(program, `--query-compute-apps=${columns}`, '--format=csv,noheader'));
 }
@@ -88,7 +88,10 @@ function query(program: string, columns: string): Promise<string | null> {
   return outputOrNull(program, `--query-gpu=${columns}`, '--format=csv,noheader,nounits');
 }
 
-/** The lines of `--query-gpu`, in the order of QUERY; what the driver doesn't know is "[N/A]". */
+/**
+ * Parses the lines of `--query-gpu`, with columns in the order of QUERY; a value that the driver doesn't know is
+ * "[N/A]".
+ */
 export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   const rows = csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
@@ -108,12 +111,12 @@ export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   };
 }
 
-/** The newest CUDA that the driver runs, from `nvidia-smi -q`. */
+/** Newest CUDA version that the driver supports, from `nvidia-smi -q`. */
 export function readCuda(text: string): string | null {
   return /^CUDA Version\s*:\s*(\d+\.\d+)\s*$/m.exec(text)?.[1] ?? null;
 }
 
-/** Whether the matrix of `nvidia-smi topo -m` has a link of NVLink (NV1, NV18, …) between two GPUs. */
+/** Whether the matrix of `nvidia-smi topo -m` has an NVLink connection (NV1, NV18, …) between two GPUs. */
 export function readNvlink(matrix: string): boolean {
   return matrix.split('\n').some((line) => /^\s*GPU\d+\s/.test(line) && /\sNV\d+(\s|$)/.test(line));
 }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { readCpuList } from '../processors.js';
 
-/** What `nvidia-smi topo -m` says of each GPU, by its index: empty where it says nothing. */
+/** Places of the GPUs by index, from `nvidia-smi topo -m`; empty where it shows nothing. */
 export type Topology = ReadonlyMap<number, GpuPlace>;
 
 interface GpuPlace {
@@ -11,9 +11,11 @@ interface GpuPlace {
   processors: readonly number[];
 }
 
-/** From far to near: between NUMA nodes, within one, by one bridge of the processor, by several PCIe bridges, by one. */
+/**
+ * From far to near: between NUMA nodes, within one, through one host bridge, through several PCIe bridges, through one.
+ */
 const PATHS = ['SYS', 'NODE', 'PHB', 'PXB', 'PIX'];
-/** One link of NVLink counts for more than all paths over PCIe between two blocks together. */
+/** One link of NVLink counts more than all PCIe paths between two blocks together. */
 const NVLINK = 1_000;
 const GPU = /^GPU(\d+)$/;
 
@@ -40,13 +42,13 @@ function placeOf(columns: readonly string[], cells: readonly string[]): GpuPlace
 
 function nearnessOf(cell: string): number {
   const links = /^NV(\d{1,3})$/.exec(cell)?.[1];
-  // Even, so that one NUMA node decides between two of the same kind.
+  // Even numbers, so that a shared NUMA node decides between two paths of the same kind.
   return links === undefined ? 2 * (PATHS.indexOf(cell) + 1) : NVLINK * Number(links);
 }
 
 /**
- * GPUs of one model side by side, and in each aligned block of two, four and eight those that are nearest to each other;
- * in the order of their indexes where nothing else decides.
+ * Places GPUs of one model next to each other, and the nearest ones in each aligned block of two, four and eight. Uses
+ * the order of their indexes where nothing else decides.
  */
 export function orderGpus<Gpu extends { index: number; name: string }>(
   gpus: readonly Gpu[],
@@ -61,12 +63,12 @@ export function orderGpus<Gpu extends { index: number; name: string }>(
       odd.unshift(...left);
       blocks = pairs;
     }
-    // Larger blocks first: so each of them is aligned.
+    // Larger blocks first, so that each of them is aligned.
     return [...blocks, ...odd].flat();
   });
 }
 
-/** Of blocks of one size makes blocks of twice the size, the nearest first; one is left of an odd number. */
+/** Pairs blocks of one size into blocks of twice the size, the nearest first; one block of an odd number remains. */
 function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topology: Topology) {
   const pairs: Gpu[][] = [];
   let left = [...blocks];
@@ -80,7 +82,7 @@ function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topolog
   return { pairs: pairs.sort(([one], [other]) => one!.index - other!.index), left };
 }
 
-/** How near two blocks are to each other, over all pairs of a GPU of each. */
+/** How near two blocks are to each other, summed over all pairs of a GPU of each. */
 function between(one: readonly { index: number }[], other: readonly { index: number }[], topology: Topology): number {
   const values = one.flatMap((from) =>
     other.map((to) => {
@@ -93,8 +95,9 @@ function between(one: readonly { index: number }[], other: readonly { index: num
 }
 
 /**
- * Processors for each GPU, in the order of the GPUs: disjoint, all together all of the host's, and of each GPU's own NUMA node
- * as far as that goes. A block of GPUs has at least its share by their number. Null when there are fewer processors than GPUs.
+ * Shares out the processors, in the order of the GPUs: the shares are disjoint, cover all of the host's processors, and
+ * come from each GPU's own NUMA node as far as possible. A block of GPUs has at least its proportional share. Null when
+ * there are fewer processors than GPUs.
  */
 export function shareProcessors(
   indexes: readonly number[],

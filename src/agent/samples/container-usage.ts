@@ -8,27 +8,27 @@ import { type NetworkCounts, networkCountsOf } from './network.js';
 
 const MS_PER_SECOND = 1_000;
 
-/** What a container used; rates are of the time since it was measured before. Null: not known. */
+/** Resource use of a container; rates are averages since the previous measurement. Null: not known. */
 export interface Usage {
-  /** When it was measured: milliseconds since 1970. */
+  /** When it was measured, in milliseconds since 1970. */
   at: number;
-  /** As many as were in use on the average: 0.5 is half of the time of one. */
+  /** Average number of processors in use: 0.5 is half of one processor's time. */
   processors: number | null;
   memoryUsedBytes: number | null;
   networkInBytesPerSecond: number | null;
   networkOutBytesPerSecond: number | null;
-  /** With threads. */
+  /** Includes threads. */
   processes: number | null;
 }
 
-/** One run of the container, by its first process. */
+/** One run of the container, identified by its first process. */
 interface Run {
   pid: number;
   begunAt: number;
   group: ControlGroup;
 }
 
-/** What was counted since a run began. */
+/** Counts since a run began. */
 interface Counts {
   run: Run;
   at: number;
@@ -41,7 +41,7 @@ export interface ContainerUsageDeps {
   clock: AgentClock;
 }
 
-/** Measures one container from time to time. The engine is asked once for each of its runs. */
+/** Measures one container from time to time. Queries the engine once per run. */
 export class ContainerUsage {
   #run: Run | null = null;
   #before: Counts | null = null;
@@ -51,7 +51,10 @@ export class ContainerUsage {
     private readonly deps: ContainerUsageDeps,
   ) {}
 
-  /** Null when it does not run. `processes`: those of this moment, for a container whose processors no control group counts. */
+  /**
+   * Null when it does not run. `processes` returns the current processes, for a container whose processor time no
+   * control group counts.
+   */
   async measure(processes: () => Promise<Processes>): Promise<Usage | null> {
     const run = await this.#current();
     if (run === null) return null;
@@ -94,7 +97,7 @@ async function cpuOf(
   return seconds === null ? null : { seconds, by: 'processes' };
 }
 
-/** How fast a count grew; null where one of the two is not known, or the host's clock was set back. */
+/** Rate at which a count grew; null where one of the two is not known, or the host's clock was set back. */
 function perSecond(before: Counts | null, now: Counts, countOf: (counts: Counts) => number | undefined): number | null {
   const [from, to] = [before === null ? undefined : countOf(before), countOf(now)];
   const seconds = before === null ? 0 : (now.at - before.at) / MS_PER_SECOND;

@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '../file-systems.js';
 
-/** Folders in which the kernel counts what a container uses, of version 1 or 2; null where this host does not count it. */
+/**
+ * Folders in which the kernel counts the resources of a container, of version 1 or 2; null where this host does not
+ * count one.
+ */
 export interface ControlGroup {
   cpu: CountedBy | null;
   memory: CountedBy | null;
@@ -14,13 +17,13 @@ interface CountedBy {
   dir: string;
 }
 
-/** What a control group counts; null: not known. */
+/** Counts of a control group; null: not known. */
 export interface GroupCounts {
-  /** Of processors, since the group was made. */
+  /** CPU seconds since the group was made. */
   cpuSeconds: number | null;
-  /** Without what is only cached of files and not used lately: as `docker stats` shows it. */
+  /** Without file cache that was not used lately, as in `docker stats`. */
   memoryBytes: number | null;
-  /** With threads. */
+  /** Includes threads. */
   processes: number | null;
 }
 
@@ -28,13 +31,13 @@ const MICROSECONDS = 1_000_000;
 const NANOSECONDS = 1_000_000_000;
 
 /**
- * Reads /proc/PID/cgroup. Programs in a container may have made groups below their own: the group is the container's, which
- * its engine has named by `engineId`.
+ * Reads /proc/PID/cgroup. Programs in a container may have made groups below the container's own: this finds the
+ * container's group, which its engine has named by `engineId`.
  */
 export function findControlGroup(cgroup: string, mounts: readonly Mount[], engineId: string): ControlGroup {
   const lines = cgroup.split('\n').flatMap((line) => {
     const [, , controllers, path] = /^(\d+):([^:]*):(\/.*)$/.exec(line) ?? [];
-    // Outside of what the agent may see.
+    // Outside of the part that the agent can see.
     if (controllers === undefined || path === undefined || path.split('/').includes('..')) return [];
     return [{ controllers: controllers.split(','), path: upTo(path, engineId) }];
   });
@@ -71,7 +74,7 @@ async function memoryBytesOf({ version, dir }: CountedBy): Promise<number | null
   return used === null ? null : Math.max(0, used - (lineOf(stat, cached) ?? 0));
 }
 
-/** The path up to the part that has the name, whole where none has. */
+/** Path up to the part with the name; the whole path where no part has it. */
 function upTo(path: string, name: string): string {
   const parts = path.split('/');
   const place = name === '' ? -1 : parts.findIndex((part) => part.includes(name));
@@ -86,7 +89,7 @@ async function numberIn(file: string): Promise<number | null> {
   return numberOrNull((await textOf(file)).trim());
 }
 
-/** The number behind a name, in lines such as `inactive_file 4096`. */
+/** Number behind a name, in lines such as `inactive_file 4096`. */
 function lineOf(text: string, name: string): number | null {
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));
   return line === undefined ? null : numberOrNull(line.slice(name.length + 1).trim());

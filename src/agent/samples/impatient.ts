@@ -1,6 +1,6 @@
 /**
- * Asks with a bound: null for an answer that fails or does not come within `withinMs`. While one hangs nothing is asked
- * again, so that what never answers costs one question, not one every time.
+ * Wraps `ask` with a time limit: returns null for an answer that fails or takes longer than `withinMs`. While a call
+ * hangs, no other is made, so that a source that never answers costs one call instead of one each time.
  */
 export function impatient<A extends unknown[], T>(
   ask: (...of: A) => Promise<T | null>,

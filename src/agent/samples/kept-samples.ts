@@ -1,7 +1,7 @@
 import type { AgentClock } from '../clock.js';
 import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../protocol.js';
 
-/** Of one instance: a minute of them. */
+/** Maximum samples kept of one instance: a minute of them. */
 const MAX_KEPT = 6;
 const MS_PER_SECOND = 1_000;
 
@@ -13,7 +13,10 @@ interface Kept {
   at: number;
 }
 
-/** Samples that no report has told of yet. A gateway that is away costs six of each instance at most, the newest. */
+/**
+ * Samples that no report has delivered yet. While the gateway is down, at most the six newest of each instance are
+ * kept.
+ */
 export class KeptSamples {
   readonly #kept = new Map<string, Kept[]>();
 
@@ -25,13 +28,13 @@ export class KeptSamples {
   }
 
   /**
-   * Those that are not too old, for one report: the newest of each first, as many as a report may hold. Call `done` once it
-   * has arrived, or was refused: they are not sent again.
+   * Returns the samples for one report: those that are not too old, newest first, as many as a report may hold. Call
+   * `done` once it has arrived, or was refused: they are not sent again.
    */
   untold(): { samples: InstanceSample[]; done(): void } {
     const now = this.clock.now();
     const ageOf = ({ at }: Kept) => Math.floor((now - at) / MS_PER_SECOND);
-    // Of a clock that was set back nobody knows how old they are.
+    // Samples with a time after the current one, from before the clock was set back, are dropped: their age is unknown.
     this.#keepOnly((kept) => ageOf(kept) >= 0 && ageOf(kept) <= MAX_SAMPLE_AGE_SECONDS);
     const told = [...this.#kept.values()]
       .flat()

@@ -5,13 +5,19 @@ export interface NetworkCounts {
   bytesOut: number;
 }
 
-/** What a process' network has taken and sent since it was made, itself left out; null when the process has ended. */
+/**
+ * Returns the bytes that a process' network namespace has received and sent since it was made, except on loopback; null
+ * when the process has ended.
+ */
 export async function networkCountsOf(pid: number): Promise<NetworkCounts | null> {
   const text = await readFile(`/proc/${pid}/net/dev`, 'utf8').catch(() => null);
   return text === null ? null : readNetworkCounts(text);
 }
 
-/** Lines of /proc/net/dev: a name, eight numbers of what came in, eight of what went out; bytes are the first of each. */
+/**
+ * Parses the lines of /proc/net/dev: a name, eight numbers for received and eight for sent traffic; bytes are the first
+ * of each.
+ */
 export function readNetworkCounts(text: string): NetworkCounts {
   const counts = { bytesIn: 0, bytesOut: 0 };
   for (const line of text.split('\n')) {

@@ -10,28 +10,28 @@ import { impatient } from './impatient.js';
 import type { Sample } from './kept-samples.js';
 import { Slots } from './slots.js';
 
-/** What takes longer is not known of this sample: the next is due soon after. */
+/** A measurement that takes longer is left out of this sample: the next one is due soon after. */
 const ANSWERS_WITHIN_MS = 5_000;
 const PERCENT = 100;
 
-/** An instance that ought to run and whose container is up, or has ended for good. */
+/** An instance that should run, and whose container is up or has ended permanently. */
 export interface UpInstance {
   id: string;
   start: number;
   vcpus: number;
   gpuUuids: readonly string[];
-  /** The volume that is its /workspace; null for its own disk. */
+  /** The volume mounted at its /workspace; null for its own disk. */
   workspaceVolume: string | null;
-  /** Its command has ended for good: nothing of it runs. */
+  /** Whether its command has ended permanently, so that nothing of it runs. */
   hasExited: boolean;
-  /** It is to be stopped when it is idle. */
+  /** Whether it is stopped when idle. */
   isWatched: boolean;
 }
 
-/** What was seen of one instance. */
+/** Measurements of one instance at one moment. */
 export interface Look {
   instance: UpInstance;
-  /** As many as were in use on the average since the look before; null: not known. */
+  /** Average number of processors in use since the previous look; null: not known. */
   processors: number | null;
   /** In the order of its GPUs; null: not known. */
   gpus: readonly (GpuLoad | null)[];
@@ -42,22 +42,22 @@ export interface SamplerDeps {
   disks: Pick<Disks, 'usedBytes'>;
   volumes: Pick<HostVolumes, 'usedBytes'>;
   clock: AgentClock;
-  /** The GPUs are simulated: processors stand for them. */
+  /** Whether the GPUs are simulated: processors then replace them. */
   pretended: boolean;
   up(): readonly UpInstance[];
   keep(sample: Sample, at: number): void;
   looked(looks: readonly Look[]): void;
 }
 
-/** What is read once for all containers, and not at all where none needs it. */
+/** Data that is read once for all containers, and only if one needs it. */
 interface Round {
   gpuLoads: Promise<readonly GpuLoad[] | null>;
-  /** Processes that compute, by UUID of their GPU. */
+  /** Number of compute processes, by UUID of their GPU. */
   gpuProcesses: Promise<ReadonlyMap<string, number> | null>;
   processes(): Promise<Processes>;
 }
 
-/** What one container is measured with, for as long as its instance is up in one start. */
+/** Meters of one container, kept while its instance is up in one start. */
 interface Meters {
   start: number;
   usage(processes: Round['processes']): Promise<Usage | null>;
@@ -65,8 +65,8 @@ interface Meters {
 }
 
 /**
- * Looks every 10 s at what instances use, at all of them side by side: what does not answer is left out, and nothing else
- * waits for it.
+ * Measures every 10 s what instances use, all of them concurrently: a source that does not answer is left out, and
+ * nothing else waits for it.
  */
 export class Sampler {
   readonly #meters = new Map<string, Meters>();
@@ -118,7 +118,7 @@ export class Sampler {
       gpuProcesses,
     ]);
     const gpus = instance.gpuUuids.map((uuid) => loads?.find((load) => load.uuid === uuid) ?? null);
-    // Nothing is known of it: it may have ended by now, or the engine does not answer.
+    // Nothing is known about it: it may have ended, or the engine does not answer.
     if (usage === null && gpus.every((load) => load === null)) return { instance, processors: null, gpus };
     const cpuPercent = this.#cpuPercent(instance, usage);
     this.deps.keep(
@@ -143,7 +143,7 @@ export class Sampler {
     return { instance, processors: usage?.processors ?? null, gpus };
   }
 
-  /** Of those that it may use, which a host with fewer does not give. */
+  /** Share of the processors that it may use; a host with fewer processors gives it fewer. */
   #cpuPercent({ vcpus }: UpInstance, usage: Usage | null): number | null {
     if (usage === null || usage.processors === null) return null;
     const share = usage.processors / Math.min(vcpus, this.deps.engine.info.cpus);
@@ -168,7 +168,7 @@ export class Sampler {
   }
 }
 
-/** `busyPercent` is what counts where the driver says nothing. */
+/** `busyPercent` is used where the driver reports nothing. */
 function gpuSample(load: GpuLoad | null, busyPercent: number | null): Omit<GpuSample, 'place' | 'processes'> {
   return {
     busyPercent: load?.busyPercent ?? busyPercent,

@@ -2,24 +2,24 @@ import type { AgentClock } from '../clock.js';
 import { SAMPLE_SECONDS } from '../protocol.js';
 
 const SLOT_MS = SAMPLE_SECONDS * 1_000;
-/** Rounds are due at this time of a slot or later: what is known of the gateway's clock is never further off than that. */
+/** Earliest time in a slot at which rounds are due: the known gateway time is never further off than this. */
 const MARGIN_MS = 3_000;
-/** The gateway's clock is taken anew when it seems further off than this. One answer may be wrong by about a second. */
+/** A new gateway time is adopted when it differs by more than this. One answer may be wrong by about a second. */
 const MAX_OFF_MS = 2_000;
-/** An answer that takes longer does not say when the gateway wrote it. */
+/** An answer that takes longer does not show when the gateway wrote it. */
 const MAX_ROUND_TRIP_MS = 1_000;
 const HALF_SECOND_MS = 500;
 
 /**
- * Numbers the rounds of samples: slots of 10 s since 1970, by the gateway's clock. Each round has the next slot, whether it
- * begins a little early or late, and the time that its report takes changes nothing. Until the gateway has said its time,
- * the host's clock counts.
+ * Numbers the rounds of samples by slots of 10 s since 1970, on the gateway's clock. Each round gets the next slot,
+ * even if it begins a little early or late, and regardless of how long its report takes. Until the gateway has sent its
+ * time, the host's clock is used.
  */
 export class Slots {
   readonly #clock: AgentClock;
-  /** By how much the gateway's clock is ahead of the host's; null: not known yet. */
+  /** How far the gateway's clock is ahead of the host's; null: not known yet. */
   #aheadMs: number | null = null;
-  /** When rounds are due in their slots, and the slot of the next; null: not known yet. */
+  /** When rounds are due in their slots, and the slot of the next one; null: not known yet. */
   #phaseMs: number | null = null;
   #next: number | null = null;
 
@@ -27,7 +27,7 @@ export class Slots {
     this.#clock = clock;
   }
 
-  /** The gateway has answered with its time, in whole seconds, to what was sent at `sentAt` of the host's clock. */
+  /** Takes the gateway's time, in whole seconds, from the answer to a request sent at `sentAt` on the host's clock. */
   heard(gatewaySeconds: number, sentAt: number): void {
     const receivedAt = this.#clock.now();
     const tookMs = receivedAt - sentAt;
@@ -39,11 +39,11 @@ export class Slots {
     this.#next = null;
   }
 
-  /** The slot of a round that begins now. */
+  /** Returns the slot of a round that begins now. */
   take(): number {
     const now = this.#now();
     const first = now - MARGIN_MS;
-    // Hosts began at any time of a slot: they are kept apart.
+    // Hosts start at random times of a slot; this keeps their rounds spread.
     this.#phaseMs ??= MARGIN_MS + ((first % SLOT_MS) / SLOT_MS) * (SLOT_MS - MARGIN_MS);
     const due = slotAt(this.#next === null ? first : now - this.#phaseMs);
     const slot = due + 1 === this.#next ? this.#next : due;
@@ -54,7 +54,7 @@ export class Slots {
   /** Milliseconds until the next round is due. */
   untilNext(): number {
     if (this.#next === null || this.#phaseMs === null) return SLOT_MS;
-    // Whichever clock was set meanwhile.
+    // Bounded, since either clock may have been set in the meantime.
     return Math.min(Math.max(this.#next * SLOT_MS + this.#phaseMs - this.#now(), 0), 2 * SLOT_MS);
   }
 

@@ -1,4 +1,7 @@
-/** The newest bytes of an output, in a ring of a fixed size. Places are counted in bytes from the beginning of the output. */
+/**
+ * Newest bytes of an output, in a ring of a fixed size. Positions are counted in bytes from the beginning of the
+ * output.
+ */
 export class KeptOutput {
   readonly #ring: Buffer;
   #end = 0;
@@ -7,12 +10,12 @@ export class KeptOutput {
     this.#ring = Buffer.allocUnsafeSlow(size);
   }
 
-  /** The place of the oldest byte that is kept. */
+  /** Position of the oldest byte that is kept. */
   get start(): number {
     return Math.max(0, this.#end - this.#ring.length);
   }
 
-  /** The place behind the newest byte. */
+  /** Position behind the newest byte. */
   get end(): number {
     return this.#end;
   }
@@ -26,7 +29,7 @@ export class KeptOutput {
     kept.copy(this.#ring, 0, copied);
   }
 
-  /** A copy of what comes from `place` on, `max` bytes at most; `place` is neither before the start nor behind the end. */
+  /** Returns a copy of at most `max` bytes from `place` on; `place` must be between start and end. */
   from(place: number, max: number): Buffer {
     const size = this.#ring.length;
     const length = Math.min(this.#end - place, max);

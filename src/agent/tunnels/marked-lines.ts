@@ -1,33 +1,33 @@
 import { Writable } from 'node:stream';
 
-/** Of one line, without its head; the rest of a longer one is left out. */
+/** Maximum bytes of one line, without its head; the rest is left out. */
 const MAX_LINE_BYTES = 65_536;
-/** The time in front of a line, and the space behind it. */
+/** Maximum bytes of the time in front of a line and the space behind it. */
 const MAX_HEAD_BYTES = 64;
-/** How often a line without an end is shown anew while it grows. */
+/** How often a growing line without an end is shown again. */
 const SHOWS_EVERY_MS = 1_000;
 const NEWLINE = 10;
 const RETURN = 13;
 const SPACE = 32;
 
 export interface Marks {
-  /** Stands before a whole line. */
+  /** Mark in front of a whole line. */
   whole: string;
-  /** Stands before a line that has no end yet: a later line of the same output and time replaces it. */
+  /** Mark in front of a line that has no end yet: a later line of the same output and time replaces it. */
   unfinished: string;
 }
 
 /**
- * Passes lines on, each behind a mark, so that two outputs share one tunnel in the engine's order. A line without an end
- * is passed at the end of the output, and while the output is followed within a second: a progress bar never has one. What
- * a line wrote over itself is left out.
+ * Passes lines on, each behind a mark, so that two outputs share one tunnel in the engine's order. A line without an
+ * end is passed on at the end of the output, and within a second while the output is followed, since a progress bar
+ * never ends its line. Text that a line has overwritten is left out.
  */
 export function markedLines(target: Writable, marks: Marks, isFollowed: boolean): Writable {
   const line = new Line();
   let timer: NodeJS.Timeout | null = null;
   const show = () => {
     timer = null;
-    // A slow reader gets what the line has become by then.
+    // A slow reader later gets the current state of the line.
     if (target.writableNeedDrain) later();
     else if (!target.destroyed && !target.writableEnded) target.write(line.behind(marks.unfinished));
   };
@@ -72,13 +72,13 @@ export function markedLines(target: Writable, marks: Marks, isFollowed: boolean)
   });
 }
 
-/** A line that grows: its head, and what a terminal would show of the rest. */
+/** A growing line: its head, and the rest as a terminal would show it. */
 class Line {
   #head: Buffer = Buffer.alloc(0);
   #hasHead = false;
   #parts: Buffer[] = [];
   #size = 0;
-  /** What stood there before the last carriage return, until something is written over it. */
+  /** Text before the last carriage return, until it is overwritten. */
   #before: Buffer = Buffer.alloc(0);
 
   get isEmpty(): boolean {
@@ -107,7 +107,7 @@ class Line {
     this.#before = Buffer.alloc(0);
   }
 
-  /** Where the text begins. */
+  /** Returns where the text begins. */
   #addHead(part: Buffer): number {
     if (this.#hasHead) return 0;
     const space = part.indexOf(SPACE);

@@ -2,11 +2,11 @@ import { createConnection, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /*
- * Runs in the network of a container (nsenter --net) and of nothing else of it: connects to ports there and hands the
- * connections to the agent, its parent. Ends with it.
+ * Runs in a container's network namespace only (nsenter --net): connects to ports there and hands the connections to
+ * the agent, its parent. Ends with the agent.
  */
 
-/** Beside the parent's own: it may be gone without a word. */
+/** Maximum concurrent connects, in addition to the parent's own limit: the parent may disappear without notice. */
 const MAX_CONNECTING = 600;
 const CONNECTS_WITHIN_MS = 5_000;
 
@@ -33,7 +33,7 @@ function answer(message: object): void {
   process.send?.(message);
 }
 
-/** A server may listen on its loopback alone, or on its own address alone. */
+/** A server may listen only on its loopback, or only on its own address. */
 async function connectFirst(hosts: readonly string[], port: number): Promise<Socket> {
   let fault: unknown = new Error('no address');
   for (const host of hosts) {
@@ -49,7 +49,7 @@ async function connectFirst(hosts: readonly string[], port: number): Promise<Soc
 function connect(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host, port, allowHalfOpen: true, noDelay: true });
-    // What the server says first is for the agent to read.
+    // The agent must read the server's first bytes.
     socket.pause();
     socket.setTimeout(CONNECTS_WITHIN_MS, () => socket.destroy(new Error('ETIMEDOUT')));
     socket.once('error', reject);

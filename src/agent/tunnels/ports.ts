@@ -10,12 +10,12 @@ const CONNECTS_WITHIN_MS = 10_000;
 /** An idle helper is ended after this time. */
 const IDLE_MS = 60_000;
 
-/** Nothing listens there. */
+/** No program listens on the port. */
 export class NoListener extends Error {}
 
 /**
- * Connections to ports of containers. A program of ours in the container's network connects there, to its loopback too,
- * and hands the connection over: nothing is needed in the image. Where this process may not enter that network, it
+ * Connects to ports of containers. A helper program in the container's network connects there, also to its loopback,
+ * and hands the connection over: the image doesn't need anything. Where this process may not enter that network, it
  * connects through the engine's network, which does not reach the container's loopback.
  */
 export class Ports {
@@ -43,7 +43,7 @@ export class Ports {
     const known = this.#helpers.get(instanceId);
     const helper = await known;
     if (known !== undefined && (helper === null || helper?.isOfLivingNetwork)) return helper ?? null;
-    // Others may have begun another meanwhile.
+    // Another call may have started another helper in the meantime.
     if (this.#helpers.get(instanceId) !== known) return this.#helper(instanceId);
     helper?.end();
     const next = this.#start(instanceId);
@@ -69,7 +69,7 @@ export class Ports {
   }
 }
 
-/** The process in one container's network. */
+/** The helper process in one container's network. */
 class Helper {
   readonly #child: ChildProcess;
   readonly #pid: number;
@@ -106,7 +106,7 @@ class Helper {
     return new Helper(child, pid, network);
   }
 
-  /** False when the container has been started again since. */
+  /** Whether the helper's network is still the container's: false once the container was restarted. */
   get isOfLivingNetwork(): boolean {
     return this.#child.connected && networkOf(this.#pid) === this.#network;
   }
@@ -164,7 +164,7 @@ interface Answer {
   error?: string;
 }
 
-/** The network namespace of a process; null when it can't be seen from here. */
+/** Network namespace of a process; null when it can't be seen from here. */
 function networkOf(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);

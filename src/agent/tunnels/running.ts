@@ -8,7 +8,7 @@ const HANG_UP_AGAIN_MS = 500;
 const EXIT_TRIES = 50;
 const EXIT_AGAIN_MS = 20;
 
-/** The engine refuses it until the command has begun. */
+/** Resizes the terminal; retries, since the engine refuses it until the command has begun. */
 export async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
   for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
     try {
@@ -19,7 +19,10 @@ export async function resizeSoon(exec: Exec, { columns, rows }: { columns: numbe
   }
 }
 
-/** Acts like a closed terminal: a command that ignores it goes on. A busy engine may begin the command only now. */
+/**
+ * Acts like a closed terminal: a command that ignores it continues. Retries, since a busy engine may begin the command
+ * late.
+ */
 export async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
     const { pid } = await exec.state().catch(() => ({ pid: null }));
@@ -33,7 +36,10 @@ export async function signalTo(exec: Exec, name: TunnelSignal): Promise<void> {
   if (pid !== null) signalGroup(pid, name);
 }
 
-/** A command leads its process group. False when it does not yet, or has ended, or this host does not show it. */
+/**
+ * Signals a command's process group, which the command leads. Returns false when it does not lead it yet, has ended, or
+ * is not visible on this host.
+ */
 export function signalGroup(pid: number, name: TunnelSignal): boolean {
   try {
     return pid > 1 && process.kill(-pid, `SIG${name}`);
@@ -42,7 +48,7 @@ export function signalGroup(pid: number, name: TunnelSignal): boolean {
   }
 }
 
-/** The engine may know that the output has ended before it knows of the process. */
+/** Returns the exit code; retries, since the engine may report the end of the output before that of the process. */
 export async function exitCodeOf(exec: Exec): Promise<number | null> {
   for (let tries = 0; tries < EXIT_TRIES; tries += 1) {
     try {

@@ -17,7 +17,7 @@ const SENT_AT_ONCE_BYTES = 65_536;
 
 type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
 
-/** Each of them has somebody connected to it. */
+/** Every shell of the instance has a connected client. */
 export class TooManyShells extends Error {}
 
 interface Entry {
@@ -27,37 +27,40 @@ interface Entry {
   shell: Shell | null;
 }
 
-/** The shells of all instances that outlive their line. */
+/** Shells of all instances, which survive a lost connection. */
 export class Shells {
   readonly #engine: Engine;
   readonly #ready: Promise<void>;
   readonly #keptMs: number;
   readonly #entries = new Map<string, Entry>();
 
-  /** None begins before `ready`. */
+  /** No shell begins before `ready`. */
   constructor(engine: Engine, ready: Promise<void>, keptMs = KEPT_SHELL_SECONDS * 1_000) {
     this.#engine = engine;
     this.#ready = ready;
     this.#keptMs = keptMs;
   }
 
-  /** Shells that are kept or used. */
+  /** Number of shells that are kept or in use. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Connects the tunnel to its shell, a new one if there is none; resolves when the other side is gone. Throws TooManyShells. */
+  /**
+   * Connects the tunnel to its shell, a new one if it doesn't exist; resolves when the other side is gone. Throws
+   * TooManyShells.
+   */
   async serve(tunnel: Tunnel, instanceId: string, target: ShellTarget): Promise<void> {
-    // An id says nothing in another instance.
+    // An id is valid within its instance only.
     const name = `${instanceId}/${target.shell}`;
     const shell = await (this.#entries.get(name) ?? this.#begin(name, instanceId, target)).begun;
     shell.attach(tunnel, target);
     await tunnel.gone;
-    // Nobody may ever read what came before.
+    // Unread bytes may never be read.
     tunnel.destroy();
   }
 
-  /** Hangs all of them up. */
+  /** Hangs up all shells. */
   end(): void {
     for (const { shell } of this.#entries.values()) shell?.hangUp();
   }
@@ -81,7 +84,7 @@ export class Shells {
     return new Shell(exec, this.#keptMs, () => this.#entries.delete(name));
   }
 
-  /** The one that was left first goes. */
+  /** Evicts the shell that has been without a client for longest. */
   #makeRoom(instanceId: string): void {
     const own = [...this.#entries.values()].filter((entry) => entry.instanceId === instanceId);
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
@@ -101,9 +104,9 @@ class Shell {
   #tunnel: Tunnel | null = null;
   #leftAt: number | null = null;
   #timer: NodeJS.Timeout | undefined;
-  /** What the shell has written and the tunnel has no room for yet. */
+  /** Output of the shell that waits for room in the tunnel. */
   #waiting: { chunk: Buffer; done: () => void } | null = null;
-  /** Lets the tunnel's sender look again. */
+  /** Makes the tunnel's sender check again. */
   #wake: () => void = () => {};
   /** Null while it runs. */
   #exit: { code: number | null } | null = null;
@@ -132,7 +135,7 @@ class Shell {
     this.#tunnel = tunnel;
     this.#leftAt = null;
     void tunnel.gone.then(() => this.#tunnel === tunnel && this.#leave());
-    // It was given up while the shell began.
+    // The client disconnected while the shell began.
     if (tunnel.destroyed) return void this.#leave();
     const { start, end } = this.#output;
     const from = seen >= start && seen <= end ? seen : start;
@@ -145,14 +148,14 @@ class Shell {
     void this.#begin(tunnel, terminal, from, from > seen);
   }
 
-  /** As a terminal that is closed. A shell that ignores it goes on, and is let go of when its line is lost. */
+  /** Acts like a closed terminal. A shell that ignores it continues, and is released when its connection is lost. */
   hangUp(): void {
     if (this.#isHungUp || this.#exit !== null) return;
     this.#isHungUp = true;
     void hangUp(this.#exec);
   }
 
-  /** Nobody will ask for it any more. */
+  /** Releases the shell, which no client will request again. */
   letGo(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -163,9 +166,9 @@ class Shell {
     else this.#exec.detach();
   }
 
-  /** Sends and takes input once the shell has the size of the terminal: what is typed may ask for it. */
+  /** Sends output and takes input once the shell has the terminal's size: typed commands may query it. */
   async #begin(tunnel: Tunnel, terminal: ShellTarget['terminal'], from: number, isCut: boolean): Promise<void> {
-    // A program that fills the terminal draws it anew when the size changes, and only then.
+    // A full-screen program redraws the terminal only when the size changes.
     if (isCut) await this.#resize({ columns: terminal.columns, rows: Math.max(1, terminal.rows - 1) });
     await this.#resize(terminal);
     if (this.#tunnel !== tunnel) return;
@@ -179,7 +182,7 @@ class Shell {
       at = Math.max(at, this.#output.start);
       const bytes = this.#output.from(at, SENT_AT_ONCE_BYTES);
       at += bytes.length;
-      // Only now may older bytes be overwritten.
+      // Older bytes may be overwritten only after this.
       if (bytes.length > 0) await written(tunnel, bytes);
       else if (this.#waiting !== null) this.#take();
       else if (this.#exit !== null) return this.#finish(tunnel, this.#exit.code);
@@ -187,7 +190,7 @@ class Shell {
     }
   }
 
-  /** The gateway closes the tunnel. */
+  /** Ends the tunnel with the exit code; the gateway closes it. */
   #finish(tunnel: Tunnel, code: number | null): void {
     this.#leave();
     tunnel.resume();
@@ -195,7 +198,7 @@ class Shell {
     this.letGo();
   }
 
-  /** The tunnel that it had. */
+  /** Disconnects and returns the current tunnel. */
   #leave(): Tunnel | null {
     const tunnel = this.#tunnel;
     if (tunnel === null) return null;
@@ -204,7 +207,7 @@ class Shell {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.letGo(), this.#keptMs).unref();
     tunnel.unpipe(this.#exec.stdin);
-    // Whoever does not look must not hold the shell up.
+    // A missing client must not block the shell.
     this.#take();
     this.#wake();
     return tunnel;
@@ -223,7 +226,7 @@ class Shell {
       () => false,
     );
     const code = await exitCodeOf(this.#exec);
-    // The engine went away, or let go of a terminal: nobody will hear of the shell again.
+    // The engine went down, or dropped the terminal: there will be no more news of the shell.
     if (!isWhole && code === null) await hangUp(this.#exec);
     this.#exit = { code };
     this.#wake();
@@ -237,7 +240,7 @@ class Shell {
     waiting.done();
   }
 
-  /** One at a time: whoever moves a window's edge wants only the last size. */
+  /** Runs one resize at a time: of a window that is being dragged, only the last size matters. */
   async #resize(size: { columns: number; rows: number }): Promise<void> {
     this.#size = size;
     if (this.#isResizing) return;

@@ -29,7 +29,7 @@ import { NoListener, Ports } from './ports.js';
 import { exitCodeOf, hangUp, resizeSoon, signalGroup, signalTo } from './running.js';
 import { Shells, TooManyShells } from './shells.js';
 
-/** Most ids that are remembered: two gateways may name the same one. */
+/** Maximum ids that are remembered; an id can be named more than once. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const MAX_WORDS = 1_000;
@@ -39,7 +39,7 @@ export interface TunnelsDeps {
   log: Logger;
   gateway: Gateway;
   machineId: string;
-  /** As last seen of the machine's containers; null for one it does not have. */
+  /** The container as last seen; null when the machine does not have it. */
   seen(instanceId: string): { running: boolean } | null;
 }
 
@@ -53,7 +53,7 @@ class Refused extends Error {
   }
 }
 
-/** Dials the tunnels that the gateway wants, and joins each to something inside a container. */
+/** Dials the tunnels that the gateway wants, and connects each to something inside a container. */
 export class AgentTunnels {
   readonly #deps: TunnelsDeps;
   readonly #ports: Ports;
@@ -70,7 +70,7 @@ export class AgentTunnels {
     this.#shells = new Shells(deps.engine, this.#hungUp);
   }
 
-  /** Dials the tunnels it does not know yet. */
+  /** Dials the tunnels that are not known yet. */
   dial(wanted: readonly WantedTunnel[]): void {
     for (const { id, url } of wanted) {
       if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_HOST) continue;
@@ -83,7 +83,7 @@ export class AgentTunnels {
     }
   }
 
-  /** Cuts all off, and hangs the kept shells up. */
+  /** Cuts all tunnels, and hangs up the kept shells. */
   end(): void {
     this.#shells.end();
     for (const ws of this.#sockets) ws.terminate();
@@ -93,7 +93,7 @@ export class AgentTunnels {
   #dial(id: string, url: string | null): void {
     const { gateway, log } = this.#deps;
     const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
-    // The token travels with it: in clear only within this computer.
+    // The request holds the token: in plaintext only within this computer.
     if (base === null) {
       log.warn({ tunnel: id }, 'a tunnel is wanted at an address without TLS');
       return;
@@ -103,7 +103,7 @@ export class AgentTunnels {
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
-      // Masks keep a browser's page from fooling old proxies; this is no browser, and they would cost time.
+      // Masks stop a browser's page from fooling old proxies. The agent is no browser, and masks would cost time.
       generateMask: (mask) => mask.fill(0),
     });
     this.#sockets.add(ws);
@@ -155,31 +155,31 @@ export class AgentTunnels {
       () => 'done' as const,
       (error: Error) => error,
     );
-    // Before anything is typed: what is typed may ask for it.
+    // Before any input: typed commands may query the size.
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     tunnel.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
     const code = outcome === 'gone' ? null : await exitCodeOf(exec);
-    // The engine breaks off too when a command ends without reading its input; then there is a code.
+    // The engine also disconnects when a command ends without reading its input; then there is a code.
     if (outcome === 'gone' || (outcome !== 'done' && code === null)) {
-      // Nobody may ever read what came before.
+      // Unread bytes may never be read.
       tunnel.destroy(outcome === 'gone' ? undefined : outcome);
       await hangUp(exec);
       exec.detach();
       return;
     }
-    // Docker lets go of a terminal whose input ends, and leaves the command running.
+    // Docker drops a terminal whose input ends, and leaves the command running.
     if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
-    // A client may be slow to read the last words.
+    // A client may be slow to read the last bytes.
     await tunnel.taken();
     tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
-    // The rest of the input is nobody's; the gateway's end of the tunnel comes behind it.
+    // The rest of the input is discarded; the gateway's end of the tunnel comes behind it.
     tunnel.unpipe(exec.stdin).resume();
     await gone;
   }
 
-  /** Ends commands that an agent began before it died: nobody reads their output any more. */
+  /** Hangs up commands that a previous agent began before it exited: no client reads their output any more. */
   async #hangUpLeftovers(): Promise<void> {
     const { engine, machineId, log } = this.#deps;
     try {

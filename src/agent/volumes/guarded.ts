@@ -1,8 +1,8 @@
 /**
- * What a shell does before it becomes restic, in a mount namespace of its own, as root. Its arguments: an empty folder of
- * the host that becomes the root, the volume's folder, where restic has it, `ro` or `rw`, the cache's folder, the program,
- * and the program's arguments. In that root are, beside those, programs and libraries that can't be written, and what
- * resolves names and checks certificates.
+ * Script that a shell runs before it becomes restic, as root in its own mount namespace. Its arguments: an empty folder
+ * of the host that becomes the root, the volume's folder, the path where restic sees it, `ro` or `rw`, the cache's
+ * folder, the program, and the program's arguments. In addition, that root has read-only programs and libraries, and
+ * the files that resolve names and verify certificates.
  */
 export const GUARDED_SCRIPT = `set -eu
 root=$1 volume=$2 at=$3 access=$4 cache=$5 program=$6

@@ -7,17 +7,17 @@ import type { VolumeRecord, VolumeRecords } from './volume-records.js';
 
 const BYTES_PER_GB = 1_073_741_824;
 const PROGRESS_EVERY_MS = 500;
-/** restic's exit code of a backup that has all files but some. */
+/** restic's exit code of a backup that missed some files. */
 const FILES_WERE_MISSED = 3;
 const IS_FULL = /no space left on device/i;
-/** As restic words the answers of its REST server. */
+/** HTTP statuses of refusals in restic's messages about its REST server. */
 const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
 const IS_AWAY =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
-/** Another restic works on the repository. The message has numbers of processes in it. */
+/** Another restic works on the repository. The message includes process ids. */
 const IS_LOCKED = /already locked|unable to create lock/i;
-/** No later try reads these: checked first, since their messages may hold any word. */
+/** Errors that no later try can avoid. Checked first, since these messages may include any other word. */
 const IS_UNREADABLE =
   /wrong password|no key found|(config|key)[^:]* (cannot|could not|can't) be (loaded|opened|read)|unable to open (config|repository)|ciphertext verification failed|invalid data returned|no (matching )?ID found|unsupported repository version|wrong data returned|tree .* not found/i;
 const SNAPSHOT_PATH = /^(\/[^/\p{Cc}]+)+$/u;
@@ -32,13 +32,13 @@ export interface HostVolumesParts {
   gatewayUrl: string;
 }
 
-/** A snapshot that the store has. */
+/** A snapshot in the store. */
 export interface Taken {
   snapshot: string;
   sizeBytes: number;
 }
 
-/** One volume on this host: its file system, what that holds, and its repository. One call at a time. */
+/** One volume on this host: its file system, its content, and its repository. One call at a time. */
 export class HostVolume {
   constructor(
     readonly id: string,
@@ -53,7 +53,7 @@ export class HostVolume {
     return this.parts.files.target(this.id);
   }
 
-  /** What it needs no access for: the file system is there, under this lease, and holds what it ought to. */
+  /** Whether it needs no access to the store: the file system exists, under this lease, with the right content. */
   async isAtHand(instance: string, lease: number): Promise<boolean> {
     const record = await this.#usable();
     return record !== null && record.state !== 'unfinished' && record.lease === lease && record.instance === instance;
@@ -68,8 +68,8 @@ export class HostVolume {
   }
 
   /**
-   * Makes the file system hold what the lease begins with, and mounts it. Files that are exactly that snapshot are kept, and
-   * so is what this instance wrote after it: nothing newer is in the store.
+   * Fills the file system with the lease's initial content, and mounts it. Keeps files that are exactly that snapshot,
+   * and files that this instance wrote after it: the store has nothing newer.
    */
   async bring(
     instance: string,
@@ -99,14 +99,14 @@ export class HostVolume {
     await this.parts.records.write(this.id, { ...next, state: 'whole' });
   }
 
-  /** A container of this instance writes it, under another lease than before. */
+  /** Records that a container of this instance writes it under another lease than before. */
   async adopt(instance: string, lease: number): Promise<void> {
     const record = await this.record();
     if (record?.instance !== instance || record.state !== 'used' || record.lease === lease) return;
     await this.parts.records.write(this.id, { ...record, lease, own: false });
   }
 
-  /** A container is about to write. */
+  /** Records that a container is about to write. */
   async use(): Promise<void> {
     const record = await this.record();
     if (record !== null && record.state !== 'used')
@@ -114,11 +114,12 @@ export class HostVolume {
   }
 
   /**
-   * Resolves once the store has all files as they are. `isLive`: while a container writes, whose files may go before they are
-   * read. Rejects with a VolumeFault.
+   * Resolves once the store has the current state of all files. `isLive`: a container writes, and its files may
+   * disappear before they are read. Rejects with a VolumeFault.
    */
   async snapshot(open: OpenVolume, isLive: boolean, signal: AbortSignal, onProblem: OnProblem): Promise<Taken> {
-    // The folder of one that is not mounted, after the host was started again, is empty: that must not be the newest snapshot.
+    // After a restart of the host, the folder of an unmounted volume is empty: that must not become the newest
+    // snapshot.
     if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are not on this host any more');
     await this.parts.files.mount(this.id, 0);
     const repository = new Repository(this.parts.gatewayUrl, open);
@@ -134,7 +135,7 @@ export class HostVolume {
     return taken;
   }
 
-  /** No process writes it: what it holds is the snapshot that was just taken. */
+  /** Unmounts it; no process writes it. Its content is the snapshot that was just taken, if there is one. */
   async close(taken: Taken | null): Promise<void> {
     await this.parts.files.unmount(this.id);
     const record = await this.record();
@@ -152,7 +153,7 @@ export class HostVolume {
     return join(this.parts.cacheDir, this.id);
   }
 
-  /** A record without the file that it is about says nothing. */
+  /** Returns the record only if the volume's file exists. */
   async #usable(): Promise<VolumeRecord | null> {
     const record = await this.record();
     return record !== null && (await this.parts.files.names()).includes(this.id) ? record : null;
@@ -186,7 +187,7 @@ export class HostVolume {
     }
   }
 
-  /** The folder of a snapshot's one path becomes the volume; of several, the folder of all. */
+  /** Returns where to restore: a snapshot's only path becomes the volume; if it has several, their common root. */
   async #restoredAt(
     repository: Repository,
     snapshot: string,
@@ -202,7 +203,7 @@ export class HostVolume {
     return more.length === 0 && isPlain ? RESTORE_ROOT + path : RESTORE_ROOT;
   }
 
-  /** How many bytes came onto the file system: older versions of restic don't say. */
+  /** Reports the bytes added to the file system, since older versions of restic don't report them. */
   async #watchBytes(onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
     const used = async () => {
       const { blocks, bfree, bsize } = await statfs(this.path);
@@ -218,7 +219,10 @@ export class HostVolume {
     }
   }
 
-  /** Runs restic to a good end. A store that is away is told while restic itself tries again; a lost lease ends it. */
+  /**
+   * Runs restic until it succeeds. Reports a store that is down while restic itself retries; ends restic when the lease
+   * is lost.
+   */
   async #done(repository: Repository, run: ResticRun, signal: AbortSignal): Promise<ResticEnd> {
     const { restic } = this.parts;
     if (restic === null) throw new VolumeFault('failed', 'this host has no restic any more');
@@ -233,7 +237,7 @@ export class HostVolume {
     };
     const call = { args, credentials: repository.credentials, volume: this.path, cache: this.#cache, ...place };
     const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
-    // Of a snapshot that is in the store the record has to know, also where it was not wanted any more at its end.
+    // The record must include a snapshot that is in the store, even if it was cancelled at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
     if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
     throw await this.#judge(repository, end);
@@ -257,7 +261,7 @@ export class HostVolume {
   }
 }
 
-/** What a restore reports: bytes that came onto the file system, and what restic says while it tries again. */
+/** Receives the bytes added to the file system during a restore, and restic's messages while it retries. */
 export interface RestoreWatch {
   onBytes(bytes: number): void;
   onProblem: OnProblem;
@@ -268,7 +272,7 @@ function asUnreadable(error: unknown): never {
   throw error;
 }
 
-/** Of restic's one snapshot; null where it has none, or a host wrote what is none. */
+/** Paths of restic's only snapshot; null where it has none, or where a host wrote an invalid one. */
 function pathsOf(read: unknown): string[] | null {
   const paths = Array.isArray(read) ? (read[0] as { paths?: unknown } | null | undefined)?.paths : null;
   return Array.isArray(paths) && paths.every((path) => typeof path === 'string') ? paths : null;
@@ -278,7 +282,7 @@ type OnProblem = (message: string) => void;
 
 interface ResticRun {
   args: readonly string[];
-  /** Where restic has the volume to write it; left out: it reads it. */
+  /** Path where restic sees the volume to write it; left out: it only reads it. */
   at?: string;
   goodEnds?: readonly number[];
   onProblem?: OnProblem;
@@ -297,7 +301,7 @@ function readSummary(lines: readonly string[]): Summary {
   throw new VolumeFault('failed', 'restic named no snapshot');
 }
 
-/** restic says some things as JSON. */
+/** restic writes some messages as JSON. */
 function wordsOf(line: string): string {
   const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
   const words = read?.message ?? read?.error?.message;

@@ -10,12 +10,15 @@ import { VolumeRecords } from './volume-records.js';
 const VOLUME = /^v-[a-f0-9]{8}$/;
 const RESTORES_AT_ONCE = 2;
 const SAVES_AT_ONCE = 2;
-/** A renter can make a volume that takes days to read or to restore: others of the host don't wait for it. */
+/**
+ * A renter can make a volume that takes days to read or to restore: others of the host stop waiting for it after this
+ * time.
+ */
 const PLACE_LENT_MS = 600_000;
 
 type Of = 'clock' | 'access' | 'isRunning' | 'changed' | 'trouble';
 
-/** The volumes of a host: files below `volumes` of the agent's data folder. */
+/** Volumes of a host: files below `volumes` in the agent's data folder. */
 export class HostVolumes {
   readonly #records: VolumeRecords;
   readonly #files: FileSystems;
@@ -27,14 +30,14 @@ export class HostVolumes {
     private readonly dir: string,
     private readonly gatewayUrl: string,
     private readonly restic: Restic | null,
-    /** Why this host offers none, for the operator and in part for renters; null where it does. */
+    /** Why this host offers no volumes, for the operator and in part for renters; null where it does. */
     readonly whyNone: string | null,
   ) {
     this.#records = new VolumeRecords(dir);
     this.#files = new FileSystems(dir);
   }
 
-  /** Tries what volumes need: restic, mounts, and a mount namespace for it. */
+  /** Tries what volumes need: restic, mounts, and a mount namespace for restic. */
   static async open(dataDir: string, gatewayUrl: string): Promise<HostVolumes> {
     const dir = join(dataDir, 'volumes');
     try {
@@ -52,7 +55,7 @@ export class HostVolumes {
     return this.restic !== null;
   }
 
-  /** As `gpu-agent hardware` shows it. */
+  /** Text for `gpu-agent hardware`. */
   get words(): string {
     return this.whyNone ?? `restic ${this.restic!.version}`;
   }
@@ -69,12 +72,12 @@ export class HostVolumes {
     });
   }
 
-  /** How much of a volume is used; null while it is not mounted. Rejects where it is not there. */
+  /** Used bytes of a volume; null while it is not mounted. Rejects where it doesn't exist. */
   usedBytes(volumeId: string): Promise<number | null> {
     return this.#files.usedBytes(volumeId);
   }
 
-  /** Instances that had a volume on this host last. */
+  /** Instances that were the last to have a volume on this host. */
   async kept(): Promise<string[]> {
     return [...new Set((await this.#held()).map(({ instance }) => instance))];
   }

@@ -8,7 +8,7 @@ import { type OpenVolume, VolumeFault } from './repository.js';
 type OnProgress = (bytes: { pulledBytes: number; totalBytes: number } | null) => void;
 type WantedVolume = NonNullable<DesiredInstance['volumes']>[number];
 
-/** A start that its volumes fail for good. `image`: nothing is given back, since its renter may have caused it. */
+/** A start that fails permanently because of its volumes. `image`: no credit, since its renter may have caused it. */
 export class VolumesFailed extends Error {
   constructor(
     message: string,
@@ -18,10 +18,10 @@ export class VolumesFailed extends Error {
   }
 }
 
-/** Something is in the way of a start that may go away: it is tried again, within bounds that are kept here. */
+/** A temporary obstacle to a start: it is tried again, within the bounds of this file. */
 export class VolumesWait extends Error {}
 
-/** A folder of the host and where the container has it. */
+/** A folder of the host and its path in the container. */
 export interface VolumeMount {
   source: string;
   target: string;
@@ -32,12 +32,15 @@ export interface InstanceVolumesContext {
   volume(volumeId: string): HostVolume;
   /** Why this host can't have volumes; null where it can. */
   whyNone: string | null;
-  /** Of all instances of the host: snapshots while containers run; restores and last snapshots. */
+  /**
+   * Limiters shared by all instances of the host: for snapshots while containers run, for restores, and for last
+   * snapshots.
+   */
   snapshots: Limiter;
   restores: Limiter;
   saves: Limiter;
   access(instanceId: string, start: number): Promise<VolumeAccess>;
-  /** Volumes whose files this instance had last. */
+  /** Volumes of which this instance was the last user. */
   heldBy(instanceId: string): Promise<string[]>;
   /** Whether a container of the instance runs. */
   isRunning(instanceId: string): Promise<boolean>;
@@ -45,32 +48,35 @@ export interface InstanceVolumesContext {
   trouble(message: string): void;
 }
 
-/** Pauses between tries while something does not answer. */
+/** Maximum pause between tries while something does not answer. */
 const MAX_PAUSE_MS = 30_000;
-/** Tries after which a snapshot that can't be read fails the start. */
+/** Tries after which an unreadable snapshot fails the start. */
 const RESTORE_TRIES = 3;
-/** Restores that a store broke off before the start fails: each begins again. */
+/** Restores aborted by the store after which the start fails: each begins again. */
 const BROKEN_TRIES = 6;
-/** How long a start waits for a store, a lock or another instance before it fails, since its renter pays meanwhile. */
+/**
+ * How long a start waits for a store, a lock or another instance before it fails, since its renter pays in the
+ * meantime.
+ */
 const MAX_WAIT_MS = 600_000;
 const LOOK_EVERY_MS = 1_000;
-/** A try that took so long counts as all of them: restic itself has tried again and again. */
+/** A try of this length counts as all of them: restic itself has retried many times. */
 const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
 
-/** The volumes of one instance on this host: brought before its start, saved while it runs and at its end. */
+/** Volumes of one instance on this host: restored before its start, saved while it runs and at its end. */
 export class InstanceVolumes {
   #open: { start: number; volumes: OpenVolume[] } | null = null;
   #observed = new Map<string, ObservedVolume>();
   #told: string | undefined;
-  /** The snapshots of a container that runs; null while there are none. */
+  /** Snapshots of a running container; null while none are being made. */
   #watching: { start: number; ending: AbortController } | null = null;
-  /** The loops that were begun, each to its end. */
+  /** Settles when all snapshot loops have ended. */
   #watches: Promise<unknown> = Promise.resolve();
   #saving: { start: number; ending: AbortController; done: Promise<void> } | null = null;
   #unreadable = 0;
   #broken = 0;
-  /** When the start began to wait; null while it gets on. */
+  /** When the start began to wait; null while it makes progress. */
   #waitsSince: number | null = null;
 
   constructor(
@@ -79,8 +85,8 @@ export class InstanceVolumes {
   ) {}
 
   /**
-   * Resolves when the file system of each is mounted and holds what it ought to. Rejects with VolumesFailed where it never
-   * will in this start, and with VolumesWait while something is in the way, for a bounded time.
+   * Resolves when each file system is mounted with the right content. Rejects with VolumesFailed where that can't
+   * succeed in this start, and with VolumesWait for a temporary obstacle, for a bounded time.
    */
   async bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     try {
@@ -100,7 +106,7 @@ export class InstanceVolumes {
 
   async #bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const wanted = desired.volumes ?? [];
-    // A container that ended by itself in this start has them still.
+    // A container that ended without being stopped in this start still has them.
     if (wanted.length === 0 || this.#watching?.start === desired.start) return;
     if (this.context.whyNone !== null) throw new VolumesFailed(this.context.whyNone, 'host');
     await this.#endSaving();
@@ -130,7 +136,10 @@ export class InstanceVolumes {
     }
   }
 
-  /** restic itself tries again for a quarter of an hour: one that gets nowhere is ended when the start has waited long enough. */
+  /**
+   * Restores a volume. restic itself retries for a quarter of an hour; without progress it is ended once the start has
+   * waited for too long.
+   */
   async #restore(
     { id, sizeGb }: WantedVolume,
     open: OpenVolume,
@@ -176,24 +185,27 @@ export class InstanceVolumes {
     return this.#waitsSince !== null && this.context.clock.now() - this.#waitsSince >= MAX_WAIT_MS;
   }
 
-  /** Its owner can lock or damage a repository: nothing is given back. */
+  /** The owner can lock or damage a repository: there is no credit. */
   #tooLong(message: string): VolumesFailed {
     this.#waitsSince = null;
     return new VolumesFailed(`${message}; waited ${MAX_WAIT_MS / 60_000} minutes`, 'image');
   }
 
-  /** For the engine: in the order in which they are mounted. */
+  /** Mounts for the engine, in the order in which they are made. */
   mounts(desired: DesiredInstance): VolumeMount[] {
     const wanted = [...(desired.volumes ?? [])].sort((a, b) => a.path.length - b.path.length);
     return wanted.map(({ id, path }) => ({ source: this.context.volume(id).path, target: path }));
   }
 
-  /** Before the container is started. */
+  /** Called before the container is started. */
   async use(desired: DesiredInstance): Promise<void> {
     for (const { id } of desired.volumes ?? []) await this.context.volume(id).use();
   }
 
-  /** The container runs: a snapshot now and then, until `rest`. Harmless when they are being made. */
+  /**
+   * Called when the container runs: takes snapshots at intervals until `rest`. Has no effect while they are being
+   * taken.
+   */
   watch(desired: DesiredInstance): void {
     if (!desired.volumes?.length || this.#watching?.start === desired.start) return;
     this.rest();
@@ -208,19 +220,19 @@ export class InstanceVolumes {
     this.#watches = Promise.all(loops);
   }
 
-  /** No more snapshots as of a container that runs. */
+  /** Ends the snapshots of a running container. */
   rest(): void {
     this.#watching?.ending.abort();
     this.#watching = null;
   }
 
-  /** Leaves everything as it is. */
+  /** Leaves everything unchanged. */
   end(): void {
     this.rest();
     this.#saving?.ending.abort();
   }
 
-  /** Whether something of an instance that does not run is still to be saved, or to be told so. */
+  /** Whether changes of an instance that does not run must still be saved, or reported as saved. */
   owes(desired: DesiredInstance): boolean {
     const held = heldOf(desired);
     for (const { id, lease } of this.#observed.values())
@@ -230,8 +242,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Of an instance whose container has ended: resolves once the store has the last changes of each volume whose lease it
-   * has. Goes on when the signal is aborted, until `bring`; rejects with what is in the way.
+   * Saves the volumes of an instance whose container has ended: resolves once the store has the last changes of each
+   * volume whose lease it holds. Continues when the signal is aborted, until `bring`; rejects with the obstacle.
    */
   async save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     this.rest();
@@ -250,8 +262,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Of an instance that is to be absent, once nothing is owed. False while the gateway does not know yet that all is saved:
-   * were this agent to die, it could not say so a second time.
+   * Erases the volumes of an absent instance, once all are saved. Returns false until the gateway knows that all is
+   * saved: if this agent crashed, it could not report it again.
    */
   async erase(desired: DesiredInstance): Promise<boolean> {
     const ids = await this.context.heldBy(this.instanceId);
@@ -265,7 +277,7 @@ export class InstanceVolumes {
     return true;
   }
 
-  /** What the gateway takes changes of, of an instance that does not run. */
+  /** Volumes whose changes the gateway still accepts, for an instance that does not run. */
   async #takes(desired: DesiredInstance): Promise<OpenVolume[]> {
     try {
       return await this.#access(desired, true);
@@ -319,7 +331,9 @@ export class InstanceVolumes {
     this.#observe(id, { ...own, saved: true, message: null });
   }
 
-  /** One after the other, counted from the end of the last. What fails is told, and tried again. */
+  /**
+   * Takes one snapshot after another; the interval begins at the end of the last. Reports failures, and tries again.
+   */
   async #watch(desired: DesiredInstance, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
     for (let faults = 0; !signal.aborted; ) {
       try {
@@ -356,7 +370,7 @@ export class InstanceVolumes {
     try {
       return await volume.snapshot(open, isLive, signal, (message) => this.#observe(open.id, { message }));
     } catch (error) {
-      // Its lease may be another by now.
+      // Its lease may have changed.
       if (error instanceof VolumeFault && error.kind === 'refused') this.#open = null;
       throw error;
     }
@@ -382,7 +396,7 @@ export class InstanceVolumes {
     }
   }
 
-  /** Turns what no other try mends into VolumesFailed. */
+  /** Turns faults that no other try can fix into VolumesFailed. */
   async #guarded<T>(id: string, job: () => Promise<T>): Promise<T> {
     const began = this.context.clock.now();
     try {
@@ -390,7 +404,7 @@ export class InstanceVolumes {
     } catch (error) {
       if (error instanceof VolumesFailed) throw error;
       this.#open = null;
-      // What is no fault of the store's is one of the host's own files, whose paths are not for the renter.
+      // Any fault other than the store's concerns the host's own files, whose paths are not for the renter.
       const kind = error instanceof VolumeFault ? error.kind : 'host';
       if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
       const words = error instanceof VolumeFault ? error.message : "the machine can't store its files";
@@ -401,12 +415,12 @@ export class InstanceVolumes {
       if (this.#unreadable < RESTORE_TRIES && this.#broken < BROKEN_TRIES) throw new Error(message);
       this.#unreadable = 0;
       this.#broken = 0;
-      // Its owner can damage a repository: nothing is given back for one.
+      // The owner can damage a repository: there is no credit for one.
       throw new VolumesFailed(message, kind === 'host' ? 'host' : 'image');
     }
   }
 
-  /** What is told of them begins anew with each lease. */
+  /** Starts with an empty report for each new lease. */
   #note(wanted: readonly WantedVolume[], keepsSaved = false): void {
     const before = this.#observed;
     this.#observed = new Map();

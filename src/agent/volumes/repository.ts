@@ -10,9 +10,9 @@ const SHORT_ID = /^[a-f0-9]{8,64}$/;
 export type OpenVolume = VolumeAccess['volumes'][number];
 
 /**
- * Why something of a volume was not done. `away`: the store does not answer as it should, and may do so again. `refused`:
- * the lease is no longer this host's. `unreadable`: what the store has of it can't be restored. `full`: it does not fit into
- * the volume. `host`: the host can't hold it. `failed`: anything else.
+ * Why a volume's task failed. `away`: the store gives no usable answer, but may later. `refused`: the lease is no
+ * longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
+ * `host`: the host can't hold it. `failed`: anything else.
  */
 export class VolumeFault extends Error {
   constructor(
@@ -35,13 +35,13 @@ export class Repository {
     return { url: this.#url, user: String(lease), token, password };
   }
 
-  /** False for one that was not made yet. */
+  /** Whether it exists; false before its first use. */
   async isMade(): Promise<boolean> {
     const status = await this.#ask('config', async (answer) => answer.status);
     return status !== 404;
   }
 
-  /** The whole id of a snapshot that the store has; rejects where it has not. */
+  /** Returns the full id of a snapshot in the store; rejects where it doesn't exist. */
   async snapshotId(short: string): Promise<string> {
     if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic named no snapshot');
     const names = await this.#ask('snapshots/', async (answer) => namesOf(await answer.text()));
@@ -74,7 +74,7 @@ export class Repository {
   }
 }
 
-/** Of a listing, in either version of the protocol. */
+/** Names in a listing, in either version of the protocol. */
 function namesOf(text: string): string[] {
   if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
   const read = JSON.parse(text) as unknown;

@@ -7,23 +7,23 @@ import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { output } from '../shell.js';
 import { GUARDED_SCRIPT } from './guarded.js';
 
-/** Older ones are not tried: version 2 of repositories came with it. */
+/** Minimum version: repositories of version 2 came with it. */
 const OLDEST = [0, 14];
-/** Restores over files that are there, of which it fetches what differs alone, and erases what ought not to be there. */
+/** From this version, restic restores over existing files: it fetches only the differences, and deletes other files. */
 const RESTORES_OVER = [0, 17];
 const RESTORES_SPARSE = [0, 15];
-/** After SIGINT, on which it takes its lock out of the repository. */
+/** Time to exit after SIGINT, in which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
 /** Maximum length of a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
-/** Inside of its root: where it has the volume for a backup, and below what a snapshot is restored. */
+/** Paths inside its root: the volume for a backup, and the folder below which a snapshot is restored. */
 export const BACKUP_PATH = '/mnt';
 export const RESTORE_ROOT = '/to';
 
-/** A repository, with what opens it. */
+/** A repository with its credentials. */
 export interface Credentials {
   /** As restic takes it behind `rest:`, without user and password. */
   url: string;
@@ -36,16 +36,16 @@ export interface Credentials {
 export interface ResticCall {
   args: readonly string[];
   credentials: Credentials;
-  /** Folder of the host, and where restic has it. */
+  /** Folder of the host, and the path where restic sees it. */
   volume: string;
   at: string;
   access: 'ro' | 'rw';
-  /** Folder of the host for its cache and its unfinished files. */
+  /** Folder of the host for restic's cache and its unfinished files. */
   cache: string;
 }
 
 export interface ResticEnd {
-  /** Null: by a signal. */
+  /** Null when it was ended by a signal. */
   code: number | null;
   /** The last lines of each, without secrets. */
   stdout: string[];
@@ -53,9 +53,9 @@ export interface ResticEnd {
 }
 
 /**
- * restic of this host, a process of its own for each call, which ends with the agent. It sees of the host's files the one
- * volume and its cache alone: what a renter makes of his volume while it is read or written (links to other files of the
- * host, folders that become links) leads nowhere.
+ * The host's restic: a separate process for each call, which ends with the agent. Of the host's files, it sees only the
+ * volume and its cache: changes that a renter makes to a volume while it is read or written (links to other files of
+ * the host, folders that become links) have no effect outside.
  */
 export class Restic {
   private constructor(
@@ -64,7 +64,7 @@ export class Restic {
     private readonly root: string,
   ) {}
 
-  /** `dir`: folder of the agent's own. Rejects with words for the operator where volumes can't be offered. */
+  /** `dir` is a folder of the agent. Rejects with a message for the operator where volumes can't be offered. */
   static async open(dir: string, path = process.env.PATH ?? ''): Promise<Restic> {
     const program = await find('restic', path);
     if (program === null) throw new Error('no restic on this host: no volumes');
@@ -86,7 +86,9 @@ export class Restic {
     return isFrom(this.version, RESTORES_SPARSE);
   }
 
-  /** Resolves at its end, also after the signal. `onProblem` hears each line of standard error as it comes. */
+  /**
+   * Resolves when it has ended, also after the signal. `onProblem` receives each line of standard error as it comes.
+   */
   run(call: ResticCall, signal: AbortSignal, onProblem: (line: string) => void = () => {}): Promise<ResticEnd> {
     const { args, credentials } = call;
     const clean = (line: string) => withoutSecrets(line, credentials).slice(0, MAX_LINE);
@@ -116,7 +118,7 @@ export class Restic {
     });
   }
 
-  /** Credentials are in the environment alone: arguments are for every process of the host to read. */
+  /** Only the environment holds credentials: every process of the host can read arguments. */
   #spawn({ credentials, volume, at, access, cache }: ResticCall, args: readonly string[]): ChildProcess {
     const { url, user, token, password } = credentials;
     const env = {
@@ -138,7 +140,7 @@ export class Restic {
     });
   }
 
-  /** Namespaces, bind mounts and a root of its own may each be missing or forbidden. */
+  /** Namespaces, bind mounts or changing the root may be missing or forbidden. */
   async #try(dir: string): Promise<void> {
     const credentials = { url: 'http://127.0.0.1:9/', user: 'none', token: 'none', password: 'none' };
     const call = { args: ['version'], credentials, volume: dir, at: BACKUP_PATH, access: 'ro', cache: dir } as const;
@@ -169,7 +171,7 @@ function isFrom(version: string, [major = 0, minor = 0]: readonly number[]): boo
   return itsMajor > major || (itsMajor === major && itsMinor >= minor);
 }
 
-/** The list that the last lines are put into while they come. */
+/** Returns a list that the last lines are put into as they come. */
 function lastLines(
   stream: Readable,
   clean: (line: string) => string,

@@ -2,30 +2,30 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** What the file of a volume on this host holds. */
+/** Content of a volume's file on this host. */
 const volumeRecord = z.object({
-  /** Of the instance that had it last. */
+  /** The instance that had it last. */
   instance: z.string(),
   lease: z.number(),
   /**
-   * `unfinished`: it is being restored, and is of no use. `whole`: exactly its snapshot, or empty where that is null; no
-   * container wrote since. `used`: a container may have written since; the snapshot has what was there before.
+   * `unfinished`: it is being restored, and is unusable. `whole`: exactly its snapshot, or empty where that is null; no
+   * container has written since. `used`: a container may have written since; the snapshot has the earlier state.
    */
   state: z.enum(['unfinished', 'whole', 'used']),
   snapshot: z.string().nullable(),
   sizeBytes: z.number().nullable(),
-  /** The snapshot was made on this host under this lease. */
+  /** Whether the snapshot was made on this host under this lease. */
   own: z.boolean(),
 });
 export type VolumeRecord = z.infer<typeof volumeRecord>;
 
 const SUFFIX = '.json';
 
-/** A small file beside each volume's, on the host's disk before what it says is relied on. */
+/** A small file next to each volume's, flushed to the host's disk before its content is relied on. */
 export class VolumeRecords {
   constructor(private readonly dir: string) {}
 
-  /** Null where there is none, or none that can be read: the volume's file is then of no use. */
+  /** Null where no readable record exists: the volume's file is then unusable. */
   async read(volumeId: string): Promise<VolumeRecord | null> {
     const text = await readFile(this.#path(volumeId), 'utf8').catch(() => null);
     if (text === null) return null;

@@ -12,26 +12,29 @@ import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;
 
-/** A volume's row, as far as it says who may do what with its repository. */
+/** Columns of a volume's row that decide who may do what with its repository. */
 export interface VolumeFacts {
   id: string;
   accountId: string;
   sizeGb: number;
-  /** Bytes. */
+  /** Bytes that its repository takes in the store. */
   storedBytes: bigint;
   /** Number of the newest lease. */
   lease: bigint;
-  /** Who holds it; null while nobody does, and then there is no nonce. */
+  /** The instance that holds it; null while none does, and then there is no nonce. */
   leaseInstanceId: string | null;
   leaseNonce: string | null;
-  /** While the gateway works on the repository. */
+  /** Set while the gateway works on the repository. */
   upkeepNonce: string | null;
-  /** All index objects that this work sees, and then it writes nothing; empty: it sees the whole repository. */
+  /**
+   * If not empty, the gateway's work sees only these index objects, and writes nothing; empty: it sees the whole
+   * repository.
+   */
   upkeepIndexes: string[];
   deleted: boolean;
 }
 
-/** Who asks for a repository, as was found when the request came: whoever writes is checked again as it is committed. */
+/** The client of a repository, as determined when its request came: a writer is checked again when it commits. */
 export type RepositoryAccess = { volume: VolumeFacts } & (
   | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
   | { kind: 'owner'; caller: Caller }
@@ -40,9 +43,9 @@ export type RepositoryAccess = { volume: VolumeFacts } & (
 
 export interface Credentials {
   volumeId: string;
-  /** A lease's token or an API key; undefined where none was sent. */
+  /** A lease's token or an API key; undefined when the request has neither. */
   password: string | undefined;
-  /** Where the request comes from. */
+  /** Source address of the request. */
   address: string;
 }
 
@@ -52,8 +55,9 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
   deleted_at is not null as deleted`;
 
 /**
- * Finds out who asks. Refuses with unauthorized without a password, or with a key that is not accepted; with not_found what is
- * not of the key's account; with forbidden any other token than those of the newest lease and of the gateway's own work.
+ * Determines who makes a request. Refuses with unauthorized without a password, or with a key that is not accepted;
+ * with not_found when the volume is not of the key's account; with forbidden for any token except those of the newest
+ * lease and of the gateway's own work.
  */
 export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
   if (password === undefined) throw unauthorized(null);
@@ -74,7 +78,10 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
   throw notNewest();
 }
 
-/** Locks the volume's row until the transaction ends: no lease begins or ends meanwhile. Refuses as the change would be. */
+/**
+ * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Refuses as
+ * `checkMayWrite`.
+ */
 export async function lockForWrite(
   reader: { query(query: string, values: unknown[]): Promise<Pick<QueryResult<VolumeFacts>, 'rows'>> },
   access: RepositoryAccess,
@@ -89,8 +96,8 @@ export async function lockForWrite(
 }
 
 /**
- * As `checkMayWrite`, before anything is read of the sender. For an owner a lease whose holder can write nothing more, since
- * its host is silent or gone, ends here.
+ * Runs `checkMayWrite` before the request's body is read. For an owner, this ends a lease whose holder can't write any
+ * more, since its host is silent or gone.
  */
 export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
@@ -101,7 +108,7 @@ export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promi
   checkMayWrite({ ...access, volume: rows[0]! });
 }
 
-/** Whether the volume may be written at all by who asks, as its row is now. */
+/** Refuses unless this client may write the volume at all, by the current row. */
 export function checkMayWrite(access: RepositoryAccess): void {
   const { volume } = access;
   if (access.kind === 'lease') {
@@ -115,8 +122,8 @@ export function checkMayWrite(access: RepositoryAccess): void {
 }
 
 /**
- * Refuses with unavailable what a host adds while the gateway prunes: prune would delete packs that no index names yet, and take
- * an index that nothing has verified at its word. restic tries again.
+ * Refuses with unavailable when a host adds objects while the gateway prunes: prune would delete packs that no index
+ * names yet, and would trust an index that nothing has verified. restic tries again.
  */
 export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;
@@ -124,7 +131,10 @@ export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   throw new DomainError('unavailable', message, { retryAfterSeconds: PRUNE_RETRY_SECONDS });
 }
 
-/** A lease adds, and takes nothing away but locks: what was saved before it stays, whatever its host does. */
+/**
+ * Refuses with forbidden when a lease deletes anything except locks: earlier snapshots stay, regardless of what the
+ * host does.
+ */
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
     throw new DomainError('forbidden', 'an instance that holds the volume deletes locks alone');
@@ -149,7 +159,7 @@ async function ownerAccess(
   return { kind: 'owner', caller, volume };
 }
 
-/** The same for any wrong token of any volume, there or not. */
+/** The same for any wrong token of any volume, whether the volume exists or not. */
 function notNewest(): DomainError {
   return new DomainError('forbidden', "this is not the token of the volume's newest lease");
 }

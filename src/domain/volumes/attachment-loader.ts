@@ -4,7 +4,7 @@ import type { Volume as VolumeRow } from '../../database/generated/client/client
 import type { Instant } from '../rules/time.js';
 import { isOver } from './over.js';
 
-/** Most instances that one statement reads. */
+/** Maximum instances that one statement reads. */
 const MAX_BATCH = 200;
 
 /** A volume of an instance, as its renter sees it. */
@@ -13,11 +13,11 @@ export interface Attachment {
   path: string;
   /** Its size at the instance's last start. */
   sizeGb: number;
-  /** The instance has the volume: it runs, or its last changes are not stored yet. */
+  /** Whether the instance holds the volume's lease: it runs, or its last changes are not stored yet. */
   holds: boolean;
-  /** Of the instance's own; null before the first. */
+  /** Time of the newest snapshot of this instance; null before the first. */
   lastSnapshotAt: Instant | null;
-  /** What the instance wrote from then on is not in the store, and never will be. */
+  /** Changes that the instance made after this time are not in the store, and never will be. */
   lostSince: Instant | null;
   /** Why the last snapshot failed. */
   message: string | null;
@@ -28,11 +28,13 @@ interface AttachmentRow extends Omit<Attachment, 'volume'> {
   volumeId: string;
 }
 
-/** Reads the volumes of instances; all loads of one turn of the event loop share two statements, and nothing is cached. */
+/**
+ * Reads the volumes of instances. All loads of one turn of the event loop share two statements, and nothing is cached.
+ */
 export class AttachmentLoader {
   readonly #attachments: DataLoader<string, Attachment[]>;
 
-  /** `silentBefore`: hosts that were last heard before it hold no lease any more. */
+  /** Hosts last seen before `silentBefore` hold no lease any more. */
   constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, silentBefore: () => string) {
     const read = async (ids: readonly string[]) => {
       const { rows } = await pool.query<AttachmentRow>({
@@ -52,7 +54,7 @@ export class AttachmentLoader {
     });
   }
 
-  /** By path. */
+  /** Returns the attachments in the order of their paths. */
   of(instanceId: string): Promise<Attachment[]> {
     return this.#attachments.load(instanceId);
   }

@@ -11,7 +11,7 @@ export function readVolumes(given: readonly VolumeAtPath[] | null | undefined): 
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 
-/** GB of those of these volumes that the account has: how large a machine's disk must be for them. */
+/** Total GB of those of these volumes that the account has: the disk space that a machine must have for them. */
 export async function sizeOfVolumes(
   deps: Deps,
   accountId: string | null,
@@ -26,7 +26,7 @@ export async function sizeOfVolumes(
   return rows[0]!.gb;
 }
 
-/** Where an instance has its volumes, by path. */
+/** Returns the volumes of an instance, in the order of their paths. */
 export async function attachedTo(
   reader: Pick<Transaction, 'query'> | Pick<pg.Pool, 'query'>,
   { id, volumeGb }: Pick<Instance, 'id' | 'volumeGb'>,

@@ -15,12 +15,12 @@ export interface VolumeView {
   /** The instance that holds its lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
-  /** Why, where its owner can change it. */
+  /** Why old snapshots can't be deleted, if the owner can fix it. */
   keepFault: string | null;
   deletedAt: Date | null;
 }
 
-/** Those with something in the store, by id. */
+/** Volumes that have something in the store, by id. */
 export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
   const rows = await db.prisma.volume.findMany({
     where: { erasedAt: null },
@@ -35,11 +35,14 @@ export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
   }));
 }
 
-/** What store and database say, where they differ. */
+/** Differences between store and database. */
 export interface StoreComparison {
   volumes: number;
   differences: Difference[];
-  /** Folders of volumes in the store that the database does not know: it is older, or they are of another service. */
+  /**
+   * Folders of volumes in the store that the database does not know: the database is older, or they are of another
+   * service.
+   */
   strangers: string[];
 }
 
@@ -61,16 +64,17 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
   return { volumes: rows.length, differences, strangers };
 }
 
-/** What restic found. */
+/** Result of restic's check. */
 export interface CheckedRepository {
   volumeId: string;
-  /** Null: it is sound, or nothing was ever saved. */
+  /** Null: the repository is sound, or nothing was ever saved. */
   fault: string | null;
 }
 
 /**
- * restic's own check of a repository as it lies in the store; `readData`: every byte of it. Takes no lock: of a volume that is
- * being written it may find what is gone a moment later. Refuses with not_found and action_failed.
+ * Runs restic's own check of a repository directly in the store; `readData`: reads every byte. Takes no lock: for a
+ * volume that is being written, it may report objects that are deleted a moment later. Refuses with not_found and
+ * action_failed.
  */
 export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {
   const { restic, volumeStore, db } = deps;

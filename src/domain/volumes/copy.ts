@@ -2,12 +2,12 @@ import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 import { recount } from './reconcile.js';
 
-/** The source may be written meanwhile: then what is new is copied again, this often at most. */
+/** Maximum passes: the source may be written in the meantime, and then new objects are copied again. */
 const MAX_PASSES = 20;
 
 /**
- * Makes a new volume's repository of the one it is a copy of: with all data, and the one snapshot that it starts from. What
- * that does not need is pruned later. Rejects where the source is no longer whole.
+ * Fills a new volume's repository from the one that it is a copy of: with all data, but only the snapshot that it
+ * starts from. Unneeded data is pruned later. Rejects where the source is no longer complete.
  */
 export async function copyRepository(deps: Deps, id: string): Promise<void> {
   const { db, volumeStore, clock } = deps;

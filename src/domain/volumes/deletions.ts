@@ -5,11 +5,11 @@ import { formatInstant } from '../rules/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
-/** restic deletes many packs at once: one entry per volume, key and hour tells of them. */
+/** restic deletes many packs in a row: they share one entry per volume, key and hour. */
 const TOGETHER_SECONDS = 3_600n;
 
 /**
- * Writes what an owner's key deletes of a volume's history into the account's activity, in the transaction that deletes it: each
+ * Records deletions by an owner's key from a volume's history in the account's activity, in the same transaction: each
  * snapshot and key as `deleteVolumeSnapshot` and `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
  */
 export async function noteDeletion(

@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** A repository has all that it may: for now nothing more is taken. */
+/** A repository has reached its maximum: it accepts nothing more for now. */
 export class VolumeFull extends DomainError {
   constructor(message: string) {
     super('action_failed', message);

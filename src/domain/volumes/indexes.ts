@@ -5,13 +5,14 @@ import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
 /**
- * An index object says which pack holds which blob, and restic's prune deletes packs on its word. A host has the repository's
- * password, so it can write one that lies. The gateway compares each index with the packs that it names before anything is
- * deleted on its word. Prune writes indexes anew, so one that an owner's restic wrote while it read a doubted one is doubted too.
+ * An index object lists which pack holds which blob, and restic's prune relies on it when it deletes packs. A host has
+ * the repository's password, so it can write a false one. The gateway compares each index with the packs that it names
+ * before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote after it
+ * read a doubted one is also doubted.
  */
 type Reader = Pick<Transaction, 'query'>;
 
-/** An index object whose bytes arrive in this transaction, which has the volume's row locked. */
+/** Records an index object that is stored in this transaction, which has locked the volume's row. */
 export async function noteIndex(transaction: Reader, { kind, volume }: RepositoryAccess, name: string): Promise<void> {
   const state = kind === 'upkeep' ? 'VERIFIED' : 'DOUBTED';
   await transaction.query(
@@ -22,14 +23,15 @@ export async function noteIndex(transaction: Reader, { kind, volume }: Repositor
   );
 }
 
-/** Its object is deleted in this transaction. */
+/** Forgets an index object that is deleted in this transaction. */
 export async function forgetIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
 /**
- * Refuses with action_failed what an owner's restic deletes while an index is doubted: it may do so on that one's word. An index
- * that lies may be deleted, and so may everything where the gateway has no restic to verify with.
+ * Refuses with action_failed when an owner's restic deletes packs or indexes while an index is doubted, since it may
+ * rely on that index. A false index may be deleted, and so may everything where the gateway has no restic to verify
+ * with.
  */
 export async function checkIsSound(
   { restic }: Deps,
@@ -52,8 +54,8 @@ export async function checkIsSound(
 }
 
 /**
- * Names of index objects in the store that are not verified, those that failed at the end. What is known of others that are gone
- * is forgotten.
+ * Returns the names of index objects in the store that are not verified; those that failed come last. Forgets those that
+ * are gone.
  */
 export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
   const found = new Set<string>();

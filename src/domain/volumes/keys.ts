@@ -8,15 +8,15 @@ import type { VolumeFacts } from './access.js';
 import { volumePassword } from './password.js';
 import type { ObjectName } from './store.js';
 
-/** restic tries a bounded number of keys; every key of a volume opens with the same password. */
+/** Maximum keys, since restic tries a bounded number of them; every key of a volume opens with the same password. */
 const MAX_KEYS = 8;
-/** restic's have 450. */
+/** Maximum bytes of a key file; restic's have 450. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
-/** Of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
+/** Bounds of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
-/** Of r times p: the first step, which runs before all others, takes as long as these are large. */
+/** Maximum of r times p: the time of the first step, which runs before all others, depends on it. */
 const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
@@ -38,8 +38,8 @@ const keyFile = z
 const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
 
 /**
- * Refuses with action_failed a key that doesn't open the repository with the volume's own password: no instance could restore
- * it. That is what `restic key passwd`, and `restic init` with another password, upload.
+ * Refuses with action_failed a key that doesn't open the repository with the volume's own password, since no instance
+ * could then restore it. `restic key passwd`, and `restic init` with another password, upload such keys.
  */
 export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
   const names = await keysOf(deps, volume.id);
@@ -65,7 +65,7 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
   throw noOtherKey(volume);
 }
 
-/** As `keyThatRemains`, in the transaction that deletes: that key may have been deleted since. */
+/** Refuses as `keyThatRemains` if that key was deleted since; called in the transaction that deletes. */
 export async function checkKeyIsThere({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
@@ -82,7 +82,7 @@ async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<bo
   return config === null || openObject(master, config) !== null;
 }
 
-/** Null where the file is none, takes too long to open, or opens with another password. */
+/** Null where the file is not a key, takes too long to open, or opens with another password. */
 async function masterOf(
   { volumeKeys }: Deps,
   accountId: string,
@@ -105,7 +105,7 @@ async function masterOf(
   return isWhole ? { encrypt, ...mac } : null;
 }
 
-/** scrypt has more rules for N, r and p than the schema of a key file. */
+/** scrypt has more rules for N, r and p than the schema of a key file: returns null for parameters that it rejects. */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
   throw error;

@@ -3,10 +3,10 @@ import { gatewaySecret } from '../accounts/gateway-secret.js';
 import type { Deps } from '../deps.js';
 
 const SECRET_BYTES = 32;
-/** Its name among the secrets that all gateways share. */
+/** Name of the secret among those that all gateways share. */
 export const LEASE_SECRET = 'volume-leases';
 
-/** What tokens of leases are made with (rules/volume-lease.ts). */
+/** Returns the secret that tokens of leases are derived from (rules/volume-lease.ts). */
 export function leaseSecret(deps: Pick<Deps, 'db' | 'clock'>): Promise<string> {
   return gatewaySecret(deps, LEASE_SECRET, () => randomBytes(SECRET_BYTES).toString('hex'));
 }

@@ -11,21 +11,21 @@ import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
 import { isOver, silentText } from './over.js';
 
 /**
- * Who may write a volume: one instance at a time, from its start until its last snapshot is in. Each lease has the next
- * number; the store refuses writes of any but the newest. A lease ends by the host's word, checked against the snapshots
- * that the gateway itself took, with the host's silence, or by its owner's. Nothing ends by a timer: whoever asks for a
- * volume judges it.
+ * A lease lets one instance at a time write a volume, from its start until its last snapshot is stored. Each lease has
+ * the next number; the store refuses writes of any but the newest. A lease ends when its host reports that all is saved
+ * (checked against the snapshots that the gateway itself took), when the host has been silent for too long, or when the
+ * owner ends it. No timer ends a lease: it is evaluated whenever the volume is requested.
  */
 
 const NONCE_BYTES = 16;
 
 /**
- * How a volume is held. OVER: by an instance that can write nothing more, so that it counts as free. COPYING: by nobody, but what
- * it begins with is not there yet.
+ * Holding of a volume. OVER: its instance can't write any more, so that it counts as free. COPYING: no instance holds
+ * it, but its initial content is not there yet.
  */
 type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
-/** A volume under lock, and who holds it. */
+/** A locked volume with its path in the instance. */
 export interface LockedVolume extends VolumeAtPath {
   sizeGb: number;
 }
@@ -39,8 +39,8 @@ export interface VolumeRow {
 }
 
 /**
- * Locks these volumes of the account, in order of id. Refuses with `code` one that the account does not have or that
- * another instance holds; nothing is then changed. `stopping`: an instance that is stopped in the same write.
+ * Locks these volumes of the account, in order of id. Refuses with `code` a volume that the account does not have or
+ * that another instance holds; nothing is then changed. `stopping`: an instance that is stopped in the same write.
  */
 export async function lockVolumes(
   current: Write,
@@ -63,7 +63,7 @@ export async function lockVolumes(
   });
 }
 
-/** As `lockVolumes` decides, without locks. */
+/** Decides as `lockVolumes`, without locks. */
 export async function checkVolumes(
   deps: Deps,
   { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
@@ -80,7 +80,7 @@ export async function checkVolumes(
     );
 }
 
-/** Another account's looks like one that does not exist. */
+/** Another account's volume looks like one that does not exist. */
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
   if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
@@ -92,12 +92,12 @@ function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): Vol
   throw new DomainError(code, message, held);
 }
 
-/** What the volumes take of a host. */
+/** Disk space that the volumes take on a host. */
 export function totalGb(volumes: readonly Pick<LockedVolume, 'sizeGb'>[]): number {
   return volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
 }
 
-/** Gives the instance the next lease of each volume, with this write. They are locked and free. */
+/** Gives the instance the next lease of each volume, in this write. The volumes must be locked and free. */
 export function takeLeases(
   current: Write,
   { id, hostId }: Instance,
@@ -122,7 +122,7 @@ export function takeLeases(
   });
 }
 
-/** Frees those of these volumes whose holder can write nothing more: for whoever else wants to write or delete them. */
+/** Frees those of these volumes whose holder can't write any more, for another instance or their owner. */
 export async function endOverLeases(
   deps: Deps,
   reader: Pick<Transaction, 'query'>,
@@ -131,7 +131,7 @@ export async function endOverLeases(
   await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
-/** The same of all volumes of an account, before they are shown. */
+/** Frees such volumes of an account before they are shown. */
 export async function endOverLeasesOf(deps: Deps, accountId: string): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
@@ -157,9 +157,9 @@ interface Reported {
 }
 
 /**
- * Takes what a host says of the leases that it holds: sizes of snapshots, why one failed, and that all is saved, which ends
- * a lease where the gateway itself took that snapshot under it after the instance's stop, or nothing of that start ever
- * ran. What a host says of leases that it does not hold changes nothing.
+ * Takes a host's report on the leases that it holds: sizes of snapshots, why one failed, and that all is saved. The
+ * last ends a lease if the gateway itself took that snapshot under it after the instance's stop, or if nothing of that
+ * start ever ran. Reports on other leases change nothing.
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
   const said = instances.flatMap(({ id: holder, volumes = [] }) =>
@@ -179,7 +179,7 @@ export async function takeVolumeReport(deps: Deps, hostId: string, { instances }
   );
 }
 
-/** SQL: whether a host may have written something under the lease that ends, and since when that is not in the store. */
+/** SQL: whether a host may have written under the lease that ends, and since when its changes are not in the store. */
 export const MAY_LOSE = 'lease_opened and lease_host_id is not null';
 export const LOST_SINCE = `coalesce((
   select max(at)::timestamptz(0) from volume_snapshot written where written.volume_id = volume.id and written.lease = volume.lease), lease_since)`;
@@ -195,15 +195,15 @@ const VOLUMES_SQL = `
 
 export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
 
-/** The document of the host of whoever held it changes. */
+/** Notifies the previous holder's host that its document changes. */
 const TELL_SQL = `
   select pg_notify('gateway', json_build_object('table', 'container', 'id', holder.id, 'account', holder.account_id,
     'machine', coalesce(holder.host_id, holder.machine_id))::text)
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
 /**
- * What the holder before may not have saved is lost: its lease is over. A prune of the gateway's ends here, and goes on later: the
- * instance's host would wait for it while its renter pays.
+ * Changes that the previous holder may not have saved are lost: its lease is over. This also ends a prune by the
+ * gateway, which is done later: otherwise the instance's host would wait for it while the renter pays.
  */
 const TAKE_SQL = `
   with taken as (
@@ -231,7 +231,7 @@ const END_OVER_SQL = `
   )
   update volume set ${FREE} from ended where volume.id = ended.id`;
 
-/** Without a snapshot a lease ends only where the gateway never saw that start run. */
+/** Without a snapshot, a lease ends only if the gateway never saw that start run. */
 const REPORTED_SQL = `
   with said as (
     select said.*, held.account_id, status, stopped_at, gpu_intervals

@@ -2,7 +2,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 
-/** restic writes a lock anew every five minutes while it runs, and takes one of this age for left behind. */
+/** Age after which restic regards a lock as stale; while it runs, it renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -18,8 +18,9 @@ interface Holder {
 }
 
 /**
- * Removes the locks of clients that can write no more, and those that were left behind: restic itself would wait for them. While
- * a lease holds the volume, these are also the owner's, who deletes nothing in that time and can't renew a lock.
+ * Removes the locks of clients that can't write any more, and stale ones: restic itself would wait for them. While a
+ * lease holds the volume, these include the owner's locks, since the owner can neither delete anything nor renew a lock
+ * in that time.
  */
 export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<void> {
   if ((await deadLocks(deps, deps.db.pool, volumeId)).length === 0) return;
@@ -48,7 +49,7 @@ export async function checkHoldsLock(transaction: Transaction, volumeId: string)
     );
 }
 
-/** Whether another client than the gateway itself works on the repository. */
+/** Whether a client other than the gateway itself works on the repository. */
 export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
   await removeDeadLocks(deps, volumeId);
   for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
@@ -84,7 +85,7 @@ async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeI
     .map(({ name }) => name);
 }
 
-/** One that no row tells of is the owner's. */
+/** A lock without a row is the owner's. */
 function isDead(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
   if (writer?.upkeep != null) return writer.upkeep !== upkeepNonce;
   if (writer?.lease != null) return leaseInstanceId === null || writer.lease !== lease;

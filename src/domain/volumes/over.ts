@@ -2,14 +2,18 @@ import { silentBefore } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
 
-/** Hosts that were last heard before it hold no lease any more. `since`: when this gateway began to listen. */
+/**
+ * Time before which a host's last heartbeat must be for it to hold no lease any more. `since`: when this gateway began
+ * to listen.
+ */
 export function silentText({ fleet: { since } }: { fleet: { since: Instant } }, now: Instant): string {
   return formatInstant(silentBefore(now, since));
 }
 
 /**
- * SQL: `holder` of a volume can write nothing more to it, or never could: no agent runs it, its agent never had access, has
- * erased it, is revoked or silent since `before`, or had a week to save it. `stopping` is taken as stopped.
+ * SQL: whether `holder` of a volume can't write to it any more, or never could: no agent runs it; or its agent never
+ * had access, has erased it, is revoked, has been silent since `before`, or had a week to save it. `stopping` counts as
+ * stopped.
  */
 export const isOver = (before: string, stopping: string) => `
   (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened

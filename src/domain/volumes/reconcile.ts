@@ -4,14 +4,14 @@ import { storedSize } from '../rules/volume-history.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
-/** What store and database say of one volume, where they differ. */
+/** Differences between store and database for one volume. */
 export interface Difference {
   volumeId: string;
-  /** It has rows of snapshots, and the store has no repository at all. */
+  /** Whether it has rows of snapshots, but no repository in the store. */
   isGone: boolean;
   /** Ids of snapshots that the database has and the store lacks: the store is older, or was damaged. */
   missing: string[];
-  /** Those that the store has and the database lacks: the database is older. */
+  /** Snapshots that the store has and the database lacks: the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];
 }
 
@@ -34,8 +34,8 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
 }
 
 /**
- * Brings the rows to what the store has: snapshots that it lacks are dropped, those found there are added. A repository that
- * is gone altogether changes nothing: most likely it is another store. False then.
+ * Adjusts the rows to the store: drops snapshots that it lacks, and adds those that it has. If the whole repository is
+ * gone, changes nothing and returns false: most likely it is another store.
  */
 export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);
@@ -43,7 +43,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   if (found.isGone) return false;
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
-    // Written or deleted meanwhile.
+    // Compared again under the lock: it may have been written or deleted in the meantime.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;
     await dropSnapshots(deps, transaction, volumeId, still.missing);
@@ -57,7 +57,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   return true;
 }
 
-/** Counts anew what the repository takes. Returns its bytes. */
+/** Recounts the bytes of the repository. Returns them. */
 export async function recount(deps: Deps, volumeId: string): Promise<bigint> {
   let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
   for (const kind of OBJECT_KINDS)

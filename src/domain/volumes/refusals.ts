@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** Another account's looks exactly like one that does not exist. */
+/** Another account's volume looks exactly like one that does not exist. */
 export function noVolume(): DomainError {
   return new DomainError('not_found', 'no such volume');
 }

@@ -12,16 +12,17 @@ import { noVolume } from './refusals.js';
 export interface Release {
   volumeId: string;
   instanceId: string;
-  /** What the instance wrote from then on is not in the store; null where it never had access. */
+  /** Changes that the instance made after this time are not in the store; null where it never had access. */
   lostSince: Instant | null;
 }
 
 /**
- * Ends the lease of an instance that does not run, whatever it has not saved: for a host that does not say that it is done.
- * Refuses with not_found, and with action_failed while the instance runs, or where nobody holds the volume.
+ * Ends the lease of an instance that does not run, even if it has unsaved changes: for a host that does not report that
+ * it is done. Refuses with not_found, and with action_failed while the instance runs, or where no instance holds the
+ * volume.
  */
 export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
-  // PostgreSQL can't look for every text: not for one with NUL.
+  // PostgreSQL rejects some texts, such as one with NUL.
   if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
     renter(current, accountId);
@@ -36,7 +37,7 @@ export async function releaseVolume(deps: Deps, accountId: string, volumeId: str
     const release: Release = { volumeId, instanceId: row.holderId, lostSince: freed.rows[0]!.lostSince };
     return { release, hostId: row.hostId! };
   });
-  // Its host is told to forget the volume.
+  // Notifies its host, which then forgets the volume.
   deps.db.notices.publish([{ table: 'container', id: release.instanceId, account: accountId, machine: hostId }]);
   return release;
 }

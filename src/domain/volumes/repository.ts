@@ -24,13 +24,14 @@ import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from '
 /** Maximum locks of a repository, and bytes of one; restic's have 200. */
 const MAX_LOCKS = 100;
 const MAX_LOCK_BYTES = 16_384;
-/** Whatever else lies in a folder is no object. */
+/** Name of an object; other files in a folder are not objects. */
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Takes an object whole or leaves nothing of it. `length` is what the sender said, null if nothing. Who may write, and whether
- * the lease is still the newest, is decided before the bytes are read, and again in the transaction that makes them an object.
- * Refuses with forbidden, action_failed, invalid_request, payload_too_large, not_found and VolumeFull; rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks who
+ * may write, and whether the lease is still the newest, before it reads the bytes, and again in the transaction that
+ * makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large, not_found and
+ * VolumeFull; rejects with StoreFault.
  */
 export async function putObject(
   deps: Deps,
@@ -46,7 +47,7 @@ export async function putObject(
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
-    // The bytes may have taken hours.
+    // Checked after the bytes, which may have taken hours.
     if (object.kind === 'keys') await checkKey(deps, access.volume, object, checked.kept);
     if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
     await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
@@ -55,7 +56,7 @@ export async function putObject(
   }
 }
 
-/** Bytes of the object, and a reader of them or of a part; null without one. */
+/** Size of the object, and a stream of it or of a range; null if it doesn't exist. */
 export async function readObject(
   deps: Deps,
   { volume }: RepositoryAccess,
@@ -73,7 +74,7 @@ export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: Obj
   return deps.volumeStore.size(volume.id, object);
 }
 
-/** In no order. Locks of clients that write no more are gone before. */
+/** Lists objects in no order. Before that, removes the locks of clients that can't write any more. */
 export async function* listObjects(
   deps: Deps,
   access: RepositoryAccess,
@@ -88,7 +89,7 @@ export async function* listObjects(
   }
 }
 
-/** False without one. Refuses as `putObject`. */
+/** Returns false if it doesn't exist. Refuses as `putObject`. */
 export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
@@ -111,7 +112,10 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
   });
 }
 
-/** While it waits for the store it has a connection to the database: most of them are left to others. */
+/**
+ * Bounds concurrent writes: each has a database connection while it waits for the store, and most connections must
+ * remain for others.
+ */
 function writing<T>(deps: Deps, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return deps.volumeWrites.run(() => inTransaction(deps.db.pool, work));
 }
@@ -138,8 +142,8 @@ async function commit(
 }
 
 /**
- * A config is never written over: nobody could read what is there. With a second key a host that lies could lock the owner
- * out, because restic tries some keys alone.
+ * Refuses to replace a config, since the whole repository would become unreadable. Refuses a second key from a lease:
+ * restic tries only some keys, so a malicious host could lock the owner out.
  */
 async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object: ObjectName): Promise<void> {
   if (object.kind === 'config') {
@@ -152,7 +156,7 @@ async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object
       throw new DomainError('forbidden', 'the repository has a key, and an instance adds no other');
 }
 
-/** Refuses with action_failed where the repository has many: none of them needs room. */
+/** Refuses with action_failed where the repository has many locks, since they don't count towards its size. */
 async function noteLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number }>(
     'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
@@ -176,7 +180,10 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
   await transaction.query('update volume set stored_bytes = greatest(stored_bytes + $2, 0) where id = $1', [id, bytes]);
 }
 
-/** What the gateway does itself makes room, and needs some for it. A volume that is full must still be restored, under a lock. */
+/**
+ * Refuses with VolumeFull beyond the limit. The gateway's own work frees space, and needs some for it. A full volume
+ * must still be restored, under a lock.
+ */
 function checkRoom(
   { settings }: Deps,
   { kind }: RepositoryAccess,
@@ -201,7 +208,7 @@ function tooLarge(object: ObjectName): DomainError {
   return new DomainError('payload_too_large', `an object of this kind may be ${maxBytes(object)} bytes at most`);
 }
 
-/** Bytes as they pass: their number and, at their end, whether they are those that the object's name says. */
+/** Passes bytes on, counts them, and at their end verifies them against the object's name. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;

@@ -6,8 +6,8 @@ import type { RepositoryAccess } from './access.js';
 import { VolumeFull } from './full.js';
 
 /**
- * The row of a snapshot whose object is written in this transaction, which has the volume's row locked. Each is later than all
- * before it, though the clock shows the same second. Refuses with VolumeFull.
+ * Writes the row of a snapshot whose object is stored in this transaction, which has locked the volume's row. Its time
+ * is later than that of all previous ones, even within the same second of the clock. Refuses with VolumeFull.
  */
 export async function noteSnapshot(
   { clock }: Deps,
@@ -38,8 +38,8 @@ export async function noteSnapshot(
 }
 
 /**
- * Drops the rows of snapshots whose objects are gone, in a transaction that has the volume's row locked. Of each lease the newest
- * row stays: it says until when the lease's work was stored.
+ * Drops the rows of snapshots whose objects are gone, in a transaction that has locked the volume's row. The newest row
+ * of each lease stays: it shows up to when the lease's work was stored.
  */
 export async function dropSnapshots(
   { clock }: Deps,

@@ -17,35 +17,35 @@ import type { ResticExit } from './restic.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
-/** Held by the gateway that does it. */
+/** Lock held by the gateway that prunes. */
 const UPKEEP_LOCK = 4_207_027;
-/** Erasing and copying don't wait for what restic works on. */
+/** A separate lock, so that erasing and copying don't wait for restic's work. */
 const COPY_LOCK = 4_207_028;
 const EVERY_MS = 60_000;
-/** Of one volume. */
+/** Time between two prunes of one volume. */
 const KEEP_EVERY_SECONDS = 3_600n;
 const AGAIN_SECONDS = 600n;
-/** Of restic's work on one volume, which all others wait for: some minutes, and more for a larger one. */
+/** Time limit for restic's work on one volume, which all others wait for: some minutes, and more for a larger one. */
 const KEEP_MS = 120_000;
 const KEEP_MS_PER_GB = 10_000;
 const LONGEST_KEEP_MS = 1_800_000;
-/** Deriving the key takes restic half a second per call. */
+/** Indexes verified per call, since deriving the key takes restic half a second each time. */
 const VERIFIED_TOGETHER = 8;
-/** As its check ends where it found something, and not where it could not do its work. */
+/** Errors by which restic reports a finding, as opposed to a check that it could not do. */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
-/** As Go ends a program: an index can name a blob for which no memory is enough. */
+/** restic's exit code when Go aborts it: an index can name a blob for which no memory is enough. */
 const CRASHED = 2;
-/** Of verifying one volume, which all others wait for; a check that began is finished. */
+/** Time limit for verifying one volume, which all others wait for; a check that began is finished. */
 const VERIFY_MS = 600_000;
-/** What arrives for so long was left by a gateway that died. */
+/** Age at which an unfinished upload was left by a gateway that crashed. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
-  /** Where this gateway is reached, such as http://127.0.0.1:4000. */
+  /** Address of this gateway for its own restic, such as http://127.0.0.1:4000. */
   address: string;
   /** Receives why a repository could not be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;
-  /** Receives what differed between store and database as the gateway started. */
+  /** Receives the differences between store and database when the gateway starts. */
   onCompared(comparison: StoreComparison): void;
   signal: AbortSignal;
 }
@@ -58,12 +58,12 @@ interface KeptVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
-  /** Something that a host wrote is not verified. */
+  /** Whether something that a host wrote is not verified. */
   isDoubted: boolean;
   leaseSinceMs: number | null;
 }
 
-/** Erases deleted volumes, copies repositories, and drops old snapshots, one volume at a time in all gateways together. */
+/** Erases deleted volumes, copies repositories, and drops old snapshots: one volume at a time across all gateways. */
 export function startVolumeUpkeep(
   deps: Deps,
   options: Omit<UpkeepOptions, 'signal'>,
@@ -73,7 +73,7 @@ export function startVolumeUpkeep(
   const all = { ...options, signal: ending.signal };
   const copies = () => copyVolumes(deps, all);
   const work = () => pruneVolumes(deps, all);
-  // A store that is away is told of when something is asked of it.
+  // A store that is down is reported when it is next used.
   const compared = compareStore(deps).then(options.onCompared, (error: unknown) => {
     if (!(error instanceof StoreFault)) throw error;
   });
@@ -91,13 +91,13 @@ export function startVolumeUpkeep(
   };
 }
 
-/** All that is due, unless another gateway is at it. */
+/** Does all work that is due, unless another gateway is doing it. */
 export async function keepVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await copyVolumes(deps, options);
   await pruneVolumes(deps, options);
 }
 
-/** Erases what is deleted, and makes copies. */
+/** Erases deleted volumes, and makes copies. */
 async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, COPY_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
@@ -110,7 +110,7 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
-    // Of a gateway that died: what it left running writes no more.
+    // Left by a gateway that crashed: its processes can't write any more.
     await deps.db.pool.query(
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
@@ -124,14 +124,14 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
-/** What a host wrote is verified soon after its lease: until then its owner can't prune. */
+/** Indexes that a host wrote are verified soon after its lease: until then its owner can't prune. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
   and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
 
-/** What fails for one volume keeps nobody else's from its turn. */
+/** Does the work for each volume; a failure of one volume does not stop the others. */
 async function eachOf(
   deps: Deps,
   text: string,
@@ -183,18 +183,18 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
     else await noteLater(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    // What its owner must change is read again as rarely as all else.
+    // A fault that only the owner can fix is checked again as rarely as a sound volume.
     await noteKept(deps, id, error instanceof RepositoryFault ? deps.clock.now() : againAt(deps), error as Error);
     throw error;
   }
 }
 
-/** What the owner of a repository can change about it. */
+/** A fault of a repository that its owner can fix. */
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that are not kept, and what only they need. False where another client works on the repository, or an
- * instance takes the volume: then it is tried again later.
+ * Deletes the snapshots that are not kept, and data that only they need. Returns false where another client works on
+ * the repository, or an instance takes the volume: then it is tried again later.
  */
 async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
   const { rows } = await deps.db.pool.query<KeptSnapshot>(
@@ -211,7 +211,7 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
   const work = await asUpkeep(deps, volume, options, [], async (run) => {
-    // A host adds nothing from here on: what it added since they were verified is verified the next time.
+    // From here on a host adds nothing; anything that it added since the verification is verified the next time.
     if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
     return run(args);
   });
@@ -222,10 +222,10 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
 }
 
 /**
- * Compares each index that was not compared before with the packs that it names, every byte of them: restic's own check, which
- * sees no other index and no snapshot. So each byte is read once after it was written, and not again. Rejects where an index
- * names something that its pack doesn't hold: its packs may not stand for those that others need. False where it took so long
- * that the rest is verified later.
+ * Compares each index that is not verified yet with every byte of the packs that it names, using restic's own check,
+ * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects where an
+ * index names something that its pack doesn't hold: its packs must not replace those that other snapshots need. Returns
+ * false when the time is up: the rest is verified later.
  */
 async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
   const began = Date.now();
@@ -262,8 +262,9 @@ async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOpti
 type Run = (args: readonly string[]) => Promise<ResticExit>;
 
 /**
- * Works with the gateway's own restic, as a client of its own server, whose token ends with this piece of work. `indexes`: all
- * that it sees, read-only; none: the whole repository. `isTaken`: an instance took the volume, which ended the work.
+ * Runs the gateway's own restic as a client of its own server; the token ends with this work. `indexes`: the only
+ * indexes that it sees, read-only; if empty, it sees the whole repository. `isTaken`: an instance took the volume,
+ * which ended the work.
  */
 async function asUpkeep<T>(
   deps: Deps,
@@ -329,7 +330,7 @@ async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, fault: 
   );
 }
 
-/** Whether it failed before is left as it is. */
+/** Postpones the volume; keeps whether it failed before. */
 async function noteLater(deps: Deps, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
@@ -341,7 +342,7 @@ function againAt({ clock }: Deps): bigint {
   return clock.now() - KEEP_EVERY_SECONDS + AGAIN_SECONDS;
 }
 
-/** What restic says last is why it ended. */
+/** Returns restic's fatal error, or else its last line. */
 function lastLine(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
   return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'it said nothing').slice(0, 500);

@@ -23,7 +23,7 @@ export type { VolumeRow };
 
 const ID_BYTES = 4;
 
-/** Who asks: an account, and the API key whose limit counts what it begins; null for the operator. */
+/** The account that makes a request, and the API key whose limit counts the new cost; null for the operator. */
 export interface Owner {
   accountId: string;
   keyId: string | null;
@@ -32,7 +32,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** What it begins with; nothing where it is left out. */
+  /** Initial content; left out: empty. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -48,7 +48,7 @@ interface ChangeInput {
   idempotencyKey?: string | null | undefined;
 }
 
-/** The volume as it stands after the change; `replayed` when the change was that of the same request sent earlier. */
+/** The volume after the change; `replayed` if an earlier request with the same idempotency key made the change. */
 export interface VolumeOutcome {
   volume: VolumeRow;
   replayed: boolean;
@@ -68,14 +68,17 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
   });
 }
 
-/** A deleted one too. Null when the account has no such volume: another account's looks exactly like one that does not exist. */
+/**
+ * Finds a volume, even a deleted one. Null when the account has no such volume: another account's looks exactly like
+ * one that does not exist.
+ */
 export async function findVolume(
   deps: Deps,
   accountId: string,
   id: string,
   query: Query = {},
 ): Promise<VolumeRow | null> {
-  // Used even when it will not be needed: Pothos warns of a query that was never read.
+  // Built even when it is not needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
@@ -83,7 +86,9 @@ export async function findVolume(
   return deps.db.prisma.volume.findFirst(wanted);
 }
 
-/** Refuses with invalid_request, and with action_failed more than 100, and what balance or limits leave no room for. */
+/**
+ * Refuses with invalid_request. Refuses with action_failed beyond 100 volumes, or when balance or limits don't suffice.
+ */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
   const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
@@ -107,8 +112,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * The size it has already changes nothing. Refuses with invalid_request and not_found, and with action_failed a smaller
- * one, and what balance or limits leave no room for.
+ * Grows a volume; its current size changes nothing. Refuses with invalid_request and not_found. Refuses with
+ * action_failed for a smaller size, or when balance or limits don't suffice.
  */
 export async function growVolume(
   deps: Deps,
@@ -123,7 +128,7 @@ export async function growVolume(
     if (sizeGb === volume.sizeGb) return volume;
     const rate = rules.volumeRate({ ...volume, sizeGb });
     const addedRate = rate - rules.volumeRate(volume);
-    // Of a size that another key began, all of it becomes this key's.
+    // If another key set the current size, all of its cost moves to this key.
     const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
     rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
@@ -131,7 +136,9 @@ export async function growVolume(
   });
 }
 
-/** With all its snapshots. Refuses with not_found, and with action_failed while an instance uses it. */
+/**
+ * Deletes the volume with all its snapshots. Refuses with not_found, and with action_failed while an instance uses it.
+ */
 export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
@@ -143,7 +150,9 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
   });
 }
 
-/** What a copy needs of the volume that it is made of. Refuses with not_found, and with action_failed a smaller size. */
+/**
+ * Returns what a copy needs from its source volume. Refuses with not_found, and with action_failed for a smaller size.
+ */
 async function sourceOf(
   deps: Deps,
   accountId: string,
@@ -160,7 +169,7 @@ async function sourceOf(
   throw new DomainError('action_failed', `volume ${volumeId} has ${source.sizeGb} GB: a copy has as many or more`);
 }
 
-/** Refuses with action_failed where cover or a limit is missing for what would be paid more. */
+/** Refuses with action_failed where balance or a limit doesn't allow the added cost. */
 function admit(
   { settings }: Deps,
   { at }: Write,
@@ -188,7 +197,7 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
   if (holder !== null) throw volumeInUse(id, holder);
 }
 
-/** Writes a change of one volume, once for each idempotency key, and reads the volume as it then stands. */
+/** Writes a change of one volume, once per idempotency key, and reads the volume after it. */
 async function changeOnce(
   deps: Deps,
   { accountId }: Owner,

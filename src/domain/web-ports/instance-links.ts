@@ -5,22 +5,22 @@ import { tokensOf } from '../secrets/made-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 
-/** A named port and the address that it is opened at. */
+/** A named port with its address. */
 export interface InstanceLink {
   name: string;
   port: number;
-  /** With the token that the page asks for, where it takes one from its address. */
+  /** Includes the token that the page requires, if it takes one from its address. */
   path: string;
   /** Address and path; a private port needs the cookie of a webLink. */
   url: string;
   isOpen: boolean;
 }
 
-/** A value that was made for the instance. */
+/** A value that was generated for the instance. */
 export interface MadeToken {
   variable: string;
   value: string;
-  /** A link has it already. */
+  /** Whether a link includes it already. */
   isInLink: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface InstanceLinks {
 }
 
 /**
- * How what runs in the account's instance is opened, with what was made for it at its deploy. Refuses with not_found and
- * action_failed.
+ * Returns links to the apps in the account's instance, and the values that were generated at its deploy. Refuses with
+ * not_found and action_failed.
  */
 export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
   await liveInstance(deps, accountId, id);
@@ -43,7 +43,7 @@ export async function instanceLinks(deps: Deps, accountId: string, id: string): 
   const { path, env } = row.container;
   const tokens = await tokensOf(deps, accountId, id);
   const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
-  // A value of the renter's own may be longer than what a web link takes: then its page asks for it.
+  // The renter's own value may be too long for a web link: then its page asks for it.
   const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {

@@ -15,13 +15,13 @@ export async function liveInstance(deps: Deps, accountId: string, id: string): P
   return instance;
 }
 
-/** Lets anybody visit the port. Opening it again changes nothing; refuses more than 20 open ports. */
+/** Opens the port to any visitor. Opening it again changes nothing; refuses more than 20 open ports. */
 export async function openPort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
   const port = check('port', fields.port, given);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
   const opened = await inTransaction(deps.db.pool, async (transaction) => {
-    // The instance's row is locked before the count, so two at once can't both be the twentieth.
+    // The instance's row is locked before the count, so that two concurrent calls can't both open the twentieth.
     await transaction.query('select 1 from instance where id = $1 for no key update', [id]);
     const { rowCount } = await transaction.query(
       `insert into open_port (instance_id, port, opened_at) select $1, $2, $3::timestamptz
@@ -38,7 +38,9 @@ export async function openPort(deps: Deps, accountId: string, id: string, given:
   return instance;
 }
 
-/** Makes the port private again and ends what visitors without a pass have open. Closing it again changes nothing. */
+/**
+ * Makes the port private again and ends the connections of visitors without a pass. Closing it again changes nothing.
+ */
 export async function closePort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
   const port = check('port', fields.port, given);
   const instance = await liveInstance(deps, accountId, id);

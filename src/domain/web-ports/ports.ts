@@ -1,6 +1,6 @@
 import { webHostOf } from '../rules/web-site.js';
 
-/** The settings that addresses are made of. */
+/** Settings that determine addresses. */
 interface Settings {
   publicUrl: string;
   serviceDomain: string;
@@ -8,13 +8,13 @@ interface Settings {
 
 /** The ports in a container's row. */
 export interface PortsRow {
-  /** Of its template, the first is the web port. */
+  /** Ports of its template; the first is the web port. */
   ports: number[];
-  /** Of its image, ascending. */
+  /** Ports of its image, ascending. */
   imagePorts: number[];
 }
 
-/** What ports are called, by port. */
+/** Names of ports, by port. */
 type PortNames = Record<string, string>;
 
 /** The address of a port. */
@@ -23,16 +23,16 @@ export interface InstancePort {
   /** For people, such as JupyterLab. */
   name: string | null;
   url: string;
-  /** Anybody may visit it. */
+  /** Whether any visitor may open it. */
   isOpen: boolean;
 }
 
-/** What `<id>.<domain>` leads to: the template's first port, or else the image's; null when neither names one. */
+/** Port behind `<id>.<domain>`: the template's first port, or else the image's; null when neither names one. */
 export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
   return ports[0] ?? imagePorts[0] ?? null;
 }
 
-/** Of the template (or else the image) in its order, then the open ones. */
+/** Lists the ports of the template (or else the image) in its order, then the open ones. */
 function portsOf(
   settings: Settings,
   id: string,
@@ -50,13 +50,13 @@ function portsOf(
   }));
 }
 
-/** The address of an instance's port, without a slash at the end: with the protocol and port of PUBLIC_URL. */
+/** The address of an instance's port, without a trailing slash, with the protocol and port of PUBLIC_URL. */
 export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, port: number | null): string {
   const { protocol, port: gatewayPort } = new URL(publicUrl);
   return `${protocol}//${webHostOf(id, port, serviceDomain)}${gatewayPort === '' ? '' : `:${gatewayPort}`}`;
 }
 
-/** Columns that the following read. */
+/** Columns that the functions below read. */
 export const PORTS_SELECT = {
   id: true,
   container: { select: { ports: true, imagePorts: true, portNames: true } },
@@ -69,7 +69,7 @@ interface InstanceWithPorts {
   openPorts: { port: number }[];
 }
 
-/** Empty for an instance that exists as a record only: no agent runs it. */
+/** Empty for an instance that exists only as a record: no agent runs it. */
 export function portsOfInstance(settings: Settings, { id, container, openPorts }: InstanceWithPorts): InstancePort[] {
   if (container === null) return [];
   return portsOf(

@@ -8,18 +8,18 @@ import { hashWebPass } from '../rules/web-pass.js';
 import type { WebSite } from '../rules/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
 
-/** Instances and cookies remembered at most. */
+/** Maximum instances and cookies that are cached. */
 const REMEMBERED = 20_000;
 
-/** A visitor who may come in. */
+/** A visit of an admitted visitor. */
 export interface Visit {
   accountId: string;
   instanceId: string;
   port: number;
   isRunning: boolean;
-  /** The account whose cookie was used; null when the port is open to anybody. */
+  /** The API key whose cookie was used; null when the port is open to any visitor. */
   keyId: string | null;
-  /** Until when; null for as long as the port is open. */
+  /** End time; null if the visit lasts while the port is open. */
   expiresAt: Instant | null;
 }
 
@@ -42,8 +42,7 @@ interface Pass {
 }
 
 /**
- * Says who may visit which port. What it reads is remembered while change notices come in, so that a visit costs no
- * statement.
+ * Decides who may visit which port. Rows are cached while change notices arrive, so that a visit needs no statement.
  */
 export class Visits {
   readonly #db: Database;
@@ -58,14 +57,14 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Counts what was forgotten: a row read before may be stale. */
+  /** Number of times that cached rows were dropped: a row read before may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Null for a visitor who may not come in, whether or not there is such an instance. `passes` are
-   * the cookies that may be used, `address` is where the visitor comes from.
+   * Null for a visitor who is not admitted, whether the instance exists or not. `passes` are the visitor's cookies,
+   * `address` is the visitor's address.
    */
   async admit(site: WebSite, passes: readonly string[], address: string): Promise<Visit | null> {
     const facts = await this.#factsOf(site.instanceId);
@@ -86,7 +85,7 @@ export class Visits {
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
-  /** The port that a site leads to, whoever asks; null when there is none. */
+  /** Port behind a site, for any visitor; null for an instance without ports. */
   async portOf({ instanceId, port }: WebSite): Promise<number | null> {
     if (port !== null) return port;
     const facts = await this.#factsOf(instanceId);
@@ -112,7 +111,7 @@ export class Visits {
     return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
   }
 
-  /** All in one statement: cookies that a neighbour has set may come before the one that counts. */
+  /** Reads all in one statement: cookies that a neighbouring site has set may come before the valid one. */
   async #readPasses(hashes: readonly Buffer[]): Promise<Pass[]> {
     if (hashes.length === 0) return [];
     return this.#read(
@@ -120,14 +119,14 @@ export class Visits {
         const { rows } = await this.#db.pool.query<Pass>({ name: 'web-passes', text: PASSES, values: [hashes] });
         return rows;
       },
-      // Invalid passes are not remembered: anybody may send any number of them.
+      // Invalid passes are not cached: any client may send any number of them.
       (passes) => {
         for (const pass of passes) this.#passes.set(nameOf(pass.hash), pass);
       },
     );
   }
 
-  /** Keeps what was read unless a change may have come in between. */
+  /** Caches the result unless a change may have come in between. */
   async #read<T>(read: () => Promise<T>, keep: (value: T) => void): Promise<T> {
     const { notices } = this.#db;
     const [seen, wasListening] = [this.#changes, notices.isListening];
@@ -160,7 +159,7 @@ const FACTS = `
     array(select port from open_port where open_port.instance_id = instance.id) as "openPorts"
   from instance join container on container.instance_id = instance.id where instance.id = $1`;
 
-/** As a key of what is remembered. */
+/** Key in the cache. */
 function nameOf(hash: Buffer): string {
   return hash.toString('latin1');
 }

@@ -14,7 +14,7 @@ import {
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
 
-/** Where a link leads at an instance's host; the gateway answers there itself. */
+/** Path of a link on an instance's host; the gateway itself answers there. */
 export const LINK_PATH = '/.gpu/open';
 
 export interface WebLink {
@@ -26,13 +26,13 @@ export interface WebLinkInput {
   id: string;
   /** Null: the instance's first port. */
   port?: number | null | undefined;
-  /** The path that it opens. */
+  /** Path that the link opens. */
   path?: string | null | undefined;
 }
 
 /**
- * A link that lets one browser in to a private port: used once, within a minute. It ends with the
- * key, and so does the cookie it is exchanged for.
+ * Creates a link that admits one browser to a private port: usable once, within a minute. It ends with the API key, and
+ * so does the cookie that it is exchanged for.
  */
 export async function createWebLink(
   deps: Deps,
@@ -47,14 +47,17 @@ export async function createWebLink(
 
 export interface WebToken {
   token: string;
-  /** The header that carries it. */
+  /** Header that the program sends it in. */
   header: string;
-  /** Where it lets in. */
+  /** Address that it admits to. */
   url: string;
   expiresAt: Instant;
 }
 
-/** What a program sends to be let in to a private port. It is valid as long as a browser's cookie, and ends with the key. */
+/**
+ * Creates a token with which a program is admitted to a private port. It is valid as long as a browser's cookie, and
+ * ends with the API key.
+ */
 export async function createWebToken(
   deps: Deps,
   caller: { accountId: string; keyId: string },
@@ -93,7 +96,9 @@ async function createPass(
   return { pass, address: webUrlOf(deps.settings, id, port === firstPortOf(rows[0]) ? null : port), expiresAt };
 }
 
-/** The cookie's text for a link that is followed at the host it is for; null for any other, and the second time. */
+/**
+ * Returns the cookie's text for a link that is followed on its own host; null on any other host, and the second time.
+ */
 export async function exchangeWebLink(
   deps: Deps,
   link: string,
@@ -116,7 +121,7 @@ function newPass(): string {
   return randomBytes(WEB_PASS_BYTES).toString('base64url');
 }
 
-/** Removes what has expired, of any instance, and the oldest of this one beyond the limit. */
+/** Removes expired passes of any instance, and the oldest of this one beyond the limit. */
 const INSERT_PASS = `
   with expired as (
     delete from web_pass where hash in (

@@ -28,20 +28,20 @@ const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
 /** Maximum webhooks that a gateway sends to concurrently. */
 const MAX_AT_ONCE = 32;
-/** Maximum of those whose last event failed: they take longest, and must leave most places to the others. */
+/** Maximum webhooks whose last event failed: they take longest, and must leave most places to the others. */
 const MAX_FAILING = 12;
 /** Maximum webhooks of one account that all gateways send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
-/** Events that are under way to one webhook, each of another subject. */
+/** Maximum events in flight to one webhook, each with a different subject. */
 const MAX_OF_WEBHOOK = 4;
-/** Mails that a gateway sends at once: all by one server, which may be slow. */
+/** Maximum mails that a gateway sends concurrently: all through one server, which may be slow. */
 const MAX_MAILS_AT_ONCE = 4;
-/** Whoever sends to a webhook or address does it alone for so long: longer than its attempts can last. */
+/** How long only one gateway sends to a webhook or address: longer than its attempts can last. */
 const LEASE_SECONDS = 60n;
-/** Rounds of one lease: each lasts 5 s at most, and 20 s of mails. */
+/** Maximum rounds in one lease: each lasts at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** Events are kept for so long. */
+/** How long events are kept. */
 const KEPT_SECONDS = 30n * SECONDS_PER_DAY;
 const DROPPED_AT_ONCE = 1_000;
 
@@ -64,7 +64,7 @@ interface Delivery {
 /** Deliveries in flight from this gateway, by webhook. */
 type UnderWay = Map<string, { work: Promise<void>; isFailing: boolean }>;
 
-/** Sends what waits, in the background, beside every other gateway. */
+/** Sends waiting events in the background, concurrently with other gateways. */
 export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const webhooks: UnderWay = new Map();
   const mails: UnderWay = new Map();
@@ -81,7 +81,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
         .finally(() => under.delete(target.id));
       under.set(target.id, { work, isFailing: target.failures > 0 });
     }
-    // There may be more of what was found.
+    // More may be waiting than was claimed.
     return now;
   };
   const sweeps = [
@@ -100,7 +100,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
   };
 }
 
-/** Takes webhooks, or mail addresses, for which something is due, for this gateway alone until the lease ends. */
+/** Claims due webhooks, or mail addresses, for this gateway only, until the lease ends. */
 async function claim(
   { db }: Deps,
   room: { all: number; failing: number },
@@ -115,7 +115,7 @@ async function claim(
   return rows;
 }
 
-/** When there is something to claim next: now if it is there already, null if nothing waits. */
+/** When the next one can be claimed: now if one is already due, null if none waits. */
 async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
@@ -144,11 +144,11 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
-  // What waited for the lease, or is tried again, may be sent by any gateway.
+  // Events that waited for the lease, or are tried again, may be sent by any gateway.
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** The first event of each subject that is due: a later one of the subject waits for it. */
+/** Reads the first event of each subject, if it is due: later events of that subject wait for it. */
 async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
@@ -221,7 +221,7 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
       [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
     );
     if (nextAt !== null || isTaken(outcome)) return;
-    // A question that was never answered pauses nothing.
+    // An unanswered confirmation mail pauses nothing.
     if (delivery.type === CONFIRMATION && outcome.status === null) return;
     const reason = reasonOf(target, outcome);
     await pause(transaction, target.id, at, reason);
@@ -234,7 +234,7 @@ function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): stri
   return status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
 }
 
-/** Pauses webhooks for which too much waits, and drops what is old. */
+/** Pauses webhooks with too many waiting events, and drops old events. */
 async function clear(deps: Deps): Promise<void> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string; isMail: boolean }>(
@@ -263,8 +263,8 @@ async function clear(deps: Deps): Promise<void> {
 }
 
 /**
- * Claims the webhooks that have waited longest, and few of one account, including those that another gateway sends to.
- * Webhooks that fail get only some of the places: receivers that never answer must not take all.
+ * Claims the webhooks that have waited longest, and few per account, including those that another gateway sends to.
+ * Failing webhooks get only some of the places: receivers that never answer must not take all.
  */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (
@@ -285,7 +285,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Of a webhook that rests or is leased, what waits is not read. */
+/** Doesn't read the waiting events of a webhook that waits after a failure, or is leased. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))
@@ -297,8 +297,8 @@ const NEXT_SEND = `
   ) waiting`;
 
 /**
- * Leaves out what a transaction that is still open could yet come before: its events have lower numbers. A backup that is restored
- * has numbers of transactions of another cluster, so that after a minute they no longer count.
+ * Leaves out events that may still be preceded by those of an open transaction, which have lower numbers. A restored
+ * backup has transaction ids of another cluster, so after a minute they no longer count.
  */
 const HEADS = `
   select head.sequence, event.id, type, at, data, head.attempts, first_at as "firstAt" from (

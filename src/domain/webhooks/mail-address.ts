@@ -22,8 +22,8 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { newSecret, pause, pausedEvent, type SealedRow, secretsOf, tellAlone, untilTold } from './webhooks.js';
 
 /*
- * A mail address is told of events as a webhook is: its row, its deliveries and its attempts are those of one. It is asked first, by a
- * mail with a link, whether it wants to be.
+ * A mail address receives events like a webhook: it has a webhook's row, deliveries and attempts. It must first be
+ * confirmed through a link in a mail.
  */
 
 const ID_BYTES = 8;
@@ -32,7 +32,7 @@ const SCHEME = 'mailto:';
 
 export type MailAddress = Webhook;
 
-/** Who asks, and from where. */
+/** The account and the client's address of a request. */
 interface Asker {
   accountId: string;
   address: string;
@@ -56,9 +56,9 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 }
 
 /**
- * Sends notices to an address once it is confirmed, in place of the one before; one that is confirmed already keeps being so, and is
- * sent to again where it was paused. Refuses with invalid_request, with action_failed where there is no mail, and with rate_limited
- * what would ask strangers too often.
+ * Sends notices to an address once it is confirmed, instead of the previous one. A confirmed address stays confirmed,
+ * and is resumed if it was paused. Refuses with invalid_request, with action_failed where there is no mail, and with
+ * rate_limited when too many confirmations were requested.
  */
 export async function setMailAddress(
   deps: Deps,
@@ -95,13 +95,13 @@ export async function setMailAddress(
   return (await findMailAddress(deps, accountId))!;
 }
 
-/** Refuses with rate_limited when it would be one too many. */
+/** Records a confirmation request; refuses with rate_limited when there are too many. */
 async function noteQuestion(
   transaction: Pick<Transaction, 'query'>,
   { accountId, mailbox, network }: { accountId: string; mailbox: Buffer; network: string },
   now: Instant,
 ): Promise<void> {
-  // One after the other, whichever account or gateway asks: what is counted stays true.
+  // Serialized across all accounts and gateways, so that the count stays correct.
   await transaction.query(`select pg_advisory_xact_lock(hashtext('mail questions'))`);
   const { rows } = await transaction.query<{ asked: ConfirmationScope; inDay: number; inMonth: number }>(
     `select asked, count(*) filter (where at > $4::timestamptz)::int as "inDay", count(*)::int as "inMonth"
@@ -130,7 +130,7 @@ async function noteQuestion(
   );
 }
 
-/** Nothing more is sent there. Refuses with not_found. */
+/** Deletes the address; no more mail is sent there. Refuses with not_found. */
 export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -141,7 +141,7 @@ export async function deleteMailAddress(deps: Deps, accountId: string): Promise<
   return known;
 }
 
-/** Sends a mail that says that it is a test. Refuses with not_found, and with action_failed where no mail is sent. */
+/** Sends a mail that is marked as a test. Refuses with not_found, and with action_failed where no mail is sent. */
 export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
@@ -164,10 +164,10 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
 }
 const MINUTE = 60n;
 
-/** What became of a link. `unknown`: nobody was sent it, or it was replaced. */
+/** Result of following a link. `unknown`: it was never sent, or it was replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Once in its day; confirmed already, nothing changes. */
+/** Confirms the address, within a day. If it is confirmed already, changes nothing. */
 export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'confirm', id, token);
   if (row === null) return 'unknown';
@@ -182,7 +182,7 @@ export async function confirmByLink(deps: Deps, id: string, token: string): Prom
   return 'done';
 }
 
-/** Nothing more is sent to the address until its account sets it again, and it is confirmed again. */
+/** Ends mail to the address until its account sets it again, and it is confirmed again. */
 export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'end', id, token);
   if (row === null) return 'unknown';
@@ -200,7 +200,7 @@ export async function endByLink(deps: Deps, id: string, token: string): Promise<
   return 'done';
 }
 
-/** Whether a link is one that was sent, without doing what it does. */
+/** Whether a link was really sent; does not apply it. */
 export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
   return (await ofLink(deps, purpose, id, token)) !== null;
 }

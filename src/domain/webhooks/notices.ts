@@ -10,7 +10,7 @@ import { instanceLimitAt } from '../rules/spend-limit.js';
 import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
 import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
 
-/** Rows that one look reads; those that were told of are read again, and tell nothing. */
+/** Maximum rows that one look reads; those already reported are read again, without effect. */
 const MAX_ROWS = 5_000;
 
 interface Ending {
@@ -29,9 +29,10 @@ interface Limited extends Instance {
 }
 
 /**
- * Tells what only time makes true: that an instance or the credit is about to end, and that the balance is low. The second is derived
- * from deadlines, rates and ledger, and each is told once by `once`, whichever gateways look. Returns when to look again: at the next
- * interval while time changes an account that is told, null otherwise.
+ * Reports what becomes true only with time: that an instance or the credit is about to end, and that the balance is
+ * low. The time is derived from deadlines, rates and ledger. Each event is sent once, by its `once`, even if several
+ * gateways look. Returns when to look again: at the next interval while time changes an account with an active webhook,
+ * null otherwise.
  */
 export async function noticeWhatEnds(deps: Deps): Promise<Instant | null> {
   const now = deps.clock.now();
@@ -72,14 +73,15 @@ async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
     const lead = first === null ? null : leadAt(first.at, now);
     if (first === null || lead === null) return [];
     const { of, usd, at } = first;
-    // A monthly one comes nearer and goes back with all that runs under it: it is told once in a month.
+    // A monthly limit moves closer and further away with everything that runs under it, so it is reported once per
+    // month.
     const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
     const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
     return [endingOf(instance, at, lead, data, `limit/${of}/${once}`)];
   });
 }
 
-/** The limit under which it stops first. */
+/** The limit that stops it first. */
 function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
   const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
   const known = [
@@ -93,7 +95,7 @@ function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant 
   );
 }
 
-/** That an instance ends by itself. One for each `once` and time before. */
+/** Event for an instance that is about to end. There is one for each `once` and lead time. */
 function endingOf(
   { accountId, id }: Pick<Instance, 'accountId' | 'id'>,
   endsAt: Instant,
@@ -120,7 +122,7 @@ async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   return rows.flatMap((account) => [...exhaustionOf(account, now), ...lowOf(account, now)]);
 }
 
-/** Told once between two credits and a day, however often the burn moves the second. */
+/** Sent once per credit and day, even if the burn rate moves the second. */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
   const lead = dueAt === null || exhaustedAt !== null ? null : leadAt(dueAt, now);
   if (dueAt === null || lead === null) return [];
@@ -146,12 +148,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
-/** Whether time changes one of the accounts that are told; null: no account is told. */
+/** Whether time changes one of the accounts with an active webhook; null: there is no such account. */
 const TOLD = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 
-/** Accounts of which something ends until then by a deadline or limit, and that want to be told. */
+/** Accounts with an active webhook of which a deadline or limit ends something by then. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
     and ${HAS_ACTIVE_WEBHOOK}`;

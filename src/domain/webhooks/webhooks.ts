@@ -24,7 +24,7 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** What signs deliveries; one that was replaced does until `until`. */
+/** A secret that signs deliveries; a replaced one signs until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
@@ -46,8 +46,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for the writes of the account that began before the webhook was there, and so tell it nothing: whoever reads after the answer
- * sees what they did.
+ * Waits for the account's writes that began before the change of the webhook, and so send no event to it. A client that
+ * reads after the answer sees their results.
  */
 export async function untilTold(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -55,7 +55,9 @@ export async function untilTold(deps: Deps, accountId: string): Promise<void> {
   );
 }
 
-/** The secret is in this answer alone. Refuses with invalid_request, and with action_failed more than 10. */
+/**
+ * Creates a webhook. Only this answer has the secret. Refuses with invalid_request, and with action_failed beyond 10.
+ */
 export async function createWebhook(
   deps: Deps,
   accountId: string,
@@ -67,7 +69,7 @@ export async function createWebhook(
   const { secret, sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so two at once can't both be the tenth.
+    // The account's row is locked before the count, so that two concurrent calls can't both create the tenth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     const { rowCount } = await transaction.query(
       `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
@@ -83,7 +85,9 @@ export async function createWebhook(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** What is left out stays. Unpaused, it gets what happens from now on. Refuses with invalid_request and not_found. */
+/**
+ * Changes the given fields only. When resumed, it gets events starting now. Refuses with invalid_request and not_found.
+ */
 export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
   const events = checkOptional('events', fields.webhookEvents, input.events);
@@ -107,7 +111,7 @@ export async function changeWebhook(deps: Deps, accountId: string, id: string, i
   return deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } });
 }
 
-/** Nothing more is sent to it, and nothing waits for it. */
+/** Pauses a webhook: nothing more is sent to it, and its waiting events are cancelled. */
 export async function pause(
   transaction: Pick<Transaction, 'query'>,
   id: string,
@@ -132,7 +136,7 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
   return webhook;
 }
 
-/** A new secret; the one before signs, too, for a day. Refuses with not_found. */
+/** Rotates the secret; the previous one also signs for a day. Refuses with not_found. */
 export async function turnSecret(
   deps: Deps,
   accountId: string,
@@ -159,7 +163,7 @@ export async function turnSecret(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** A secret, and how it is kept. Refuses with action_failed where this service keeps none. */
+/** Creates a secret, and seals it for storage. Refuses with action_failed where this service stores none. */
 export async function newSecret(
   deps: Deps,
   accountId: string,
@@ -173,14 +177,14 @@ export async function newSecret(
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
-/** The secrets that sign at this second, newest first. */
+/** The secrets that sign now, newest first. */
 export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
   const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
 }
 
-/** Seals anew, with the first key, those of which another key sealed the secrets, at most `limit`. Returns their number. */
+/** Reseals, with the first key, at most `limit` secrets that another key sealed. Returns their number. */
 export async function resealWebhooks(
   transaction: Pick<Transaction, 'query'>,
   keys: readonly SealingKey[],
@@ -200,7 +204,7 @@ export async function resealWebhooks(
   return rows.length;
 }
 
-/** Refuses with action_failed where it is missing. */
+/** Refuses with action_failed where the key is missing. */
 function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   const key = keys.find(({ id }) => id === keyId);
   if (key !== undefined) return key;
@@ -208,7 +212,7 @@ function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   throw new DomainError('action_failed', message);
 }
 
-/** Sends an event that says nothing but that it is a test. Refuses with not_found, and with action_failed a paused one. */
+/** Sends a test event without other content. Refuses with not_found, and with action_failed for a paused webhook. */
 export async function testWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
@@ -222,7 +226,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
   return webhook;
 }
 
-/** Tells this one of something, whatever it asks for, and no other. */
+/** Sends an event to this webhook only, ignoring its event filter. */
 export async function tellAlone(
   transaction: Pick<Transaction, 'query'>,
   { accountId, id, type, data }: { accountId: string; id: string; type: string; data: object },
@@ -240,7 +244,10 @@ export async function tellAlone(
   );
 }
 
-/** Sends an event again, whatever became of it. Refuses with not_found, and with action_failed where the webhook is paused. */
+/**
+ * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed where the
+ * webhook is paused.
+ */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
@@ -259,7 +266,7 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
   return webhook;
 }
 
-/** Tells at which balance in micro-USD the account is told that it is low; null: not at all. */
+/** Sets the low-balance threshold in micro-USD; null disables the notice. */
 export async function setBalanceNotice(deps: Deps, accountId: string, given: bigint | null): Promise<bigint | null> {
   const below = checkOptional('below', fields.balanceBelow, given) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -280,7 +287,7 @@ export async function balanceNotice(deps: Deps, accountId: string): Promise<bigi
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Tells whoever else is told of the account that this one is paused. */
+/** Event that reports the pause to the account's other webhooks and addresses. */
 export function pausedEvent(
   { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
   at: Instant,
