@@ -55,7 +55,8 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * What one entry of a list holds: itself and all below it but the entries of other lists, which count for themselves.
+ * Computes the size of one list entry: itself and everything below it, except entries of other lists, which count
+ * separately.
  */
 class Sizes {
   /** Has no more entries than the cache of parsed documents. */
