@@ -1,4 +1,4 @@
-/** A word for a shell, in single quotes; without zero bytes, which no word can have. */
+/** Quotes a word for a shell in single quotes; zero bytes, which no word can have, are removed. */
 export function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
