@@ -1,4 +1,4 @@
-/** Text of others: what would be obeyed rather than seen is shown as escapes, as on the command line. Tabs stay. */
+/** Escapes foreign text like the command line: characters that would be interpreted rather than shown. Tabs stay. */
 export function visible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
