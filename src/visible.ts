@@ -3,7 +3,7 @@
  * and line separators. For foreign text that is shown on a screen.
  */
 export function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escapeOf);
 }
 
@@ -14,7 +14,7 @@ export function visibleJson(json: string): string {
 
 /** Like `visible`, but keeps colours and tabs, which a log may contain. */
 export function visibleButColours(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/\u001b\[[\d;]*m|\t|[^\t]/gu, (part) =>
     part.length > 1 || part === '\t' ? part : visible(part),
   );

@@ -22,21 +22,21 @@ import { bearerOf } from '../domain/rules/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
- * Tunnels into instances, for whatever gives a renter a way in (SSH, web ports, logs):
+ * Tunnels into instances, for every way in (SSH, web ports, logs):
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
  * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent has
- * opened it, and rejects with TunnelRefused, whose `reason` says why and whose message is for the renter. `tunnel` is a
- * Duplex of bytes with backpressure and half-close, with
+ * opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
+ * `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
  *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()
- *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
- *   tunnel.replay, wasTaken      of a shell: what of its output is sent; `end` came because another has it now
- * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
- * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
- * Limits: 256 per instance, 512 per host but 64 of each instance in any case, 5,000 per process.
+ *   tunnel.exitCode              number | null | undefined; set by `end`, undefined if it was disconnected
+ *   tunnel.replay, wasTaken      of a shell: the part of its output that is sent; whether another client took it over
+ * It is destroyed with an error when it is disconnected: by its agent's crash, or the end of the instance, its key
+ * (opener), the account's good standing, or this gateway. The caller of `open` destroys it when no longer needed.
+ * Limits: 256 per instance, 512 per host but at least 64 per instance, 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
@@ -82,7 +82,7 @@ export interface TunnelRequest {
 export interface Tunnel extends Duplex {
   readonly id: string;
   readonly stderr: Duplex;
-  /** Exit code of a command that ended: null if the engine doesn't know it, undefined while there is none. */
+  /** Exit code of a command that ended: null if the engine doesn't know it, undefined before its end. */
   readonly exitCode: number | null | undefined;
   /** Replayed output of a shell; null for any other tunnel. */
   readonly replay: Replay | null;
@@ -291,7 +291,7 @@ export class Tunnels {
     const { id, tunnel, target } = entry;
     entry.cutBy = why;
     this.#dialled.get(id)?.fail(why);
-    // A client that may no longer reach the instance leaves no shell behind; a gateway that shuts down does.
+    // The shell of a client that may no longer reach the instance ends; when this gateway shuts down, shells stay.
     if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
     tunnel?.destroy(why);
   }

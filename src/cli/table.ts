@@ -23,7 +23,7 @@ export function text<Row>(heading: string, pick: (row: Row) => string, details: 
   return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
 }
 
-/** Creates a column for an instant, readable on a terminal; `missing` if there is none. */
+/** Creates a column for an instant, readable on a terminal; `missing` if null. */
 export function when<Row>(
   heading: string,
   pick: (row: Row) => string | null,

@@ -85,7 +85,7 @@ function memoryOf(gpus: readonly GpuLoad[]): string {
   return used === null || total === null ? '-' : `${used.toFixed(1)} of ${total.toFixed(0)}`;
 }
 
-/** Returns the sum; null if a value is unknown, or there is none. */
+/** Returns the sum; null if a value is unknown or missing. */
 function sum(values: readonly (number | null)[]): number | null {
   return values.length === 0 || values.includes(null) ? null : values.reduce<number>((all, each) => all + each!, 0);
 }
@@ -134,9 +134,7 @@ export function addTopCommand(program: Command): void {
     });
 }
 
-/**
- * Ends the process on q, and on Ctrl-C as usual. Returns a function that releases the keyboard; null if there is none.
- */
+/** Ends the process on q, and on Ctrl-C as usual. Returns a function that releases the keyboard; null without one. */
 function endOnKey(): (() => void) | null {
   const { stdin, stdout } = process;
   if (!stdin.isTTY) return null;

@@ -9,7 +9,7 @@ export interface HealthOptions {
   deps: Deps;
   /** Null if Redis is not used. */
   redisState: (() => RedisState) | null;
-  /** Whether the process is serving; false once it was told to end. */
+  /** Whether the process is serving; false as soon as its shutdown begins. */
   isServing(): boolean;
 }
 

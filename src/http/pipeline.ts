@@ -79,7 +79,7 @@ export function createPipeline(options: PipelineOptions): RequestListener {
   }
 }
 
-/** Returns the cached answer to a GET or HEAD; null if there is none, and the route may then cache its answer. */
+/** Returns the cached answer to a GET or HEAD; null without one, and the route may then cache its answer. */
 function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
   if (method !== 'GET' && method !== 'HEAD') return null;
   const found = answers.lookupPath(url!);

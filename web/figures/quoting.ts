@@ -3,7 +3,7 @@
  * interpreted rather than shown (controls, direction marks) are escaped: such a command can be read before it is run,
  * and is safe to paste into a terminal.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'g');
 /** Characters without a meaning in any shell. */

@@ -19,7 +19,7 @@ export interface Folder {
   isWhole: boolean;
 }
 
-/** An overloaded machine takes this long to refuse. */
+/** Time limit for an answer; an overloaded machine is slow. */
 const ANSWERS_WITHIN_MS = 65_000;
 /** If no part of an upload was accepted for this long, the connection is dead. */
 const SILENT_FOR_MS = 60_000;

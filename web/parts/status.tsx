@@ -39,7 +39,7 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
 
 type KnownRuntime = NonNullable<Instance['runtime']>;
 
-/** Returns the bytes of the current download; null if there is none, or its size is unknown. */
+/** Returns the bytes of the current download; null without one, or if its size is unknown. */
 function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: number; total: number } | null {
   const isFetching = phase === 'PULLING' || phase === 'RESTORING';
   if (!isFetching || pulledBytes === null || totalBytes === null || totalBytes <= 0) return null;

@@ -74,7 +74,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
 
 const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as const;
 
-/** What keeps the renter from using it: the progress of a start, why it failed, or what being stopped means. */
+/** Obstacles to using the instance: the progress of a start, why it failed, or what being stopped means. */
 function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { instance: Instance }) {
   const phase = runtime?.phase;
   if (status === 'DESTROYED') return <Said title={texts.destroyed}>{texts.destroyedHint}</Said>;

@@ -72,7 +72,7 @@ function Active() {
   );
 }
 
-/** What an empty list links to: both ways to rent. */
+/** An empty list, with links to both ways to rent. */
 const NothingRented = () => (
   <Empty title={texts.none}>
     <Icon name="server" />

@@ -5,7 +5,7 @@ import type { Instance, Settled } from './account.js';
 
 export type HomeRead = ResultOf<typeof Home>;
 
-/** What may need the owner's attention. `at`: when it happens or happened, in seconds since 1970. */
+/** An item that may need the owner's attention. `at`: when it happens or happened, in seconds since 1970. */
 export type Attention =
   | { kind: 'credit-over'; isBad: true; at: number | null }
   | { kind: 'credit-ends'; isBad: boolean; at: number }

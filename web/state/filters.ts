@@ -82,7 +82,7 @@ export const filter = computed<OfferFilter>(() => {
   };
 });
 
-/** Requirements beyond models; null if there are none, and then the price sheet itself shows the free GPUs. */
+/** Requirements beyond models; null without any, and then the price sheet itself shows the free GPUs. */
 export const machineFilter = computed<OfferFilter | null>(() => {
   const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
   return Object.values(rest).some((value) => value !== null) ? rest : null;

@@ -5,7 +5,7 @@ const SECURE_NAME = '__Host-console';
 const PLAIN_NAME = 'console';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** Returns the token in a request's session cookie; null if there is none, or two, which would be ambiguous. */
+/** Returns the token in a request's session cookie; null without one, and with two, which are ambiguous. */
 export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolean): string | null {
   const prefix = `${nameOf(isSecure)}=`;
   const found = (headers.cookie ?? '')
