@@ -10,7 +10,7 @@ import { type HttpExtension, refusal } from './graphql-errors.js';
 
 export const GRAPHQL_PATH = '/graphql';
 export const JSON_ANSWER = 'application/json';
-/** Has a status of its own for every refusal (GraphQL over HTTP). */
+/** Answer type with a dedicated status for every refusal (GraphQL over HTTP). */
 export const RESPONSE_ANSWER = 'application/graphql-response+json';
 export const STREAM_ANSWER = 'text/event-stream';
 /** Answer types, preferred first. */
