@@ -168,7 +168,7 @@ export async function openGateway(
 /** Closes what a failed start has opened so far. */
 type Opened = (() => unknown)[];
 
-/** What the use cases depend on, and the parts that run next to them. */
+/** Dependencies of the use cases, and the parts that run next to them. */
 interface Base {
   config: Config;
   clock: Clock;

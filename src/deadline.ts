@@ -1,16 +1,16 @@
 /** Ends work that takes too long. */
 export interface Deadline {
-  /** Aborted when the time is over, or with the signal that it was made of. */
+  /** Aborted when the time is over, or with the given signal. */
   readonly signal: AbortSignal;
   /** Whether the time is over. */
   readonly isOver: boolean;
-  /** The work is done: lets go of the timer. */
+  /** Ends the deadline when the work is done, and releases its timer. */
   clear(): void;
 }
 
 /**
- * Instead of `AbortSignal.timeout()` within `AbortSignal.any()`: Node 20 may collect the timeout as garbage there, and then it
- * never fires. A timer is held until it fires or is cleared.
+ * Replaces `AbortSignal.timeout()` within `AbortSignal.any()`, which Node 20 may collect as garbage, so that it never
+ * fires. This timer is held until it fires or is cleared.
  */
 export function deadline(withinMs: number, signal?: AbortSignal): Deadline {
   const controller = new AbortController();

@@ -21,7 +21,7 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
-/** As `dns.lookup` with `all`. */
+/** Like `dns.lookup` with `all`. */
 export type LookupAll = (
   host: string,
   options: { all: true },
@@ -29,7 +29,7 @@ export type LookupAll = (
 ) => void;
 
 export interface NameLookupOptions {
-  /** Instead of those of resolv.conf. */
+  /** Servers that replace those of resolv.conf. */
   servers?: readonly string[];
   hostsFile?: string;
   resolvConf?: string;

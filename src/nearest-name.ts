@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
-/** A longer name is compared with none: the distance takes the product of both lengths. */
+/** A longer name is not compared, because the distance takes the product of both lengths. */
 const MAX_CHARACTERS = 64;
 
 /**
- * The known name that was most likely meant by `given`; null when none is near. Capitals, separators and the order of
- * words don't count: `maxPrice` is `price_max`.
+ * Returns the known name that `given` most likely means; null if none is near. Case, separators and the order of words
+ * don't count: `maxPrice` is `price_max`.
  */
 export function nearestName(given: string, known: readonly string[]): string | null {
   if (given.length > MAX_CHARACTERS) return null;
@@ -19,16 +19,16 @@ export function nearestName(given: string, known: readonly string[]): string | n
   return least <= 0.5 ? nearest : null;
 }
 
-/** 0 for the same words, 1 for nothing in common. */
+/** Returns the distance: 0 for the same words, 1 for nothing in common. */
 function unlikeness(given: readonly string[], name: readonly string[]): number {
   const [one, other] = [given.join(' '), name.join(' ')];
   const share = distance(one, other) / Math.max(one.length, other.length, 1);
-  // gpu_name is meant for gpu.
+  // For example, gpu_name means gpu.
   const isWithin = name.length > 0 && name.every((word) => given.includes(word));
   return isWithin ? Math.min(share, 0.4) : share;
 }
 
-/** In small letters and alphabetical order. */
+/** Returns the words in lower case and alphabetical order. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

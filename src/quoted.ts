@@ -1,4 +1,4 @@
-/** A word for a shell, in single quotes; without zero bytes, which no word can have. */
+/** Quotes a word for a shell in single quotes. The word must have no zero bytes, which no word can contain. */
 export function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

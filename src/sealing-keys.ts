@@ -8,16 +8,17 @@ const FILE = 'secrets.key';
 const OWNER_ONLY = 0o600;
 
 interface Sources {
-  /** Of the setting; null where it is not set. */
+  /** Keys of the setting; null if unset. */
   secretsKeys: readonly string[] | null;
-  /** Null: the built-in PostgreSQL, whose data lies in `dataDir`. */
+  /** Null: the built-in PostgreSQL, with its data in `dataDir`. */
   databaseUrl: string | null;
   dataDir: string;
 }
 
 /**
- * Reads the keys that seal secrets, when they are first needed: those of the setting, or beside a built-in database the
- * file secrets.key, which the first need makes. Several gateways share a database, but no file: there it takes the setting.
+ * Reads the keys that seal secrets, when first needed: those of the setting, or with a built-in database the file
+ * secrets.key, which is created when first needed. Several gateways share a database, but no file: they need the
+ * setting.
  */
 export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): () => Promise<readonly SealingKey[]> {
   let keys: Promise<readonly SealingKey[]> | undefined;
@@ -47,7 +48,7 @@ async function keyOfFile(dataDir: string): Promise<string> {
     await file.writeFile(`${randomBytes(SEALING_KEY_BYTES).toString('hex')}\n`);
     await file.sync();
     await file.close();
-    // Whole or not at all; whoever loses the race takes the winner's.
+    // Complete or not at all; a process that loses the race takes the winner's file.
     await link(made, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -65,13 +65,13 @@ function Screen() {
   return <Private key={second} id={second ?? ''} />;
 }
 
-/** Renting was once a dialog over the machines: its addresses still lead to it. */
+/** Renting used to be a dialog over the machines, and its addresses still work. */
 function Renting({ of: asked }: { of: URLSearchParams }) {
   useEffect(() => go(deployPathOfOld(asked), { replace: true }), []);
   return null;
 }
 
-/** Requirements once stood in the address of the first screen: such a link still finds its machines. */
+/** Requirements used to be in the address of the first screen; such a link still finds its machines. */
 function Start() {
   const isOldLink = [...FILTER_NAMES, 'deploy'].some((name) => query.value.has(name));
   useEffect(() => {
@@ -82,7 +82,7 @@ function Start() {
   return session.value === 'in' ? <Home /> : <FirstSight />;
 }
 
-/** The service answers an address that is nothing with this page too. */
+/** The service also answers unknown addresses with this page. */
 function Nothing() {
   useTitle(texts.nothingTitle);
   return (
@@ -95,19 +95,19 @@ function Nothing() {
   );
 }
 
-/** Signed in: on to where the sign-in was asked for, which is never another origin. */
+/** After the sign-in: continues to the requested address, which is never of another origin. */
 function GoOn() {
   useEffect(() => {
     const then = query.value.get('then') ?? '/';
     const asked = URL.canParse(then, location.origin) ? new URL(then, location.origin) : null;
-    // A path that begins with two slashes is the name of another host.
+    // A path that begins with two slashes names another host.
     const isOurs = asked?.origin === location.origin && !asked.pathname.startsWith('//');
     go(isOurs ? asked.pathname + asked.search : '/', { replace: true });
   }, []);
   return null;
 }
 
-/** A new screen is announced by the focus on its heading, as a loaded page would be by its title. */
+/** Announces a new screen by focusing its heading, as the title announces a loaded page. */
 function useFocusOnNewScreen(): void {
   useEffect(() => {
     let last = path.value;
@@ -119,7 +119,7 @@ function useFocusOnNewScreen(): void {
   }, []);
 }
 
-/** The code of a screen may still be on its way. */
+/** Time limit for the heading, because the screen's code may still be loading. */
 const HEADING_WITHIN_MS = 10_000;
 
 function focusHeading(of: string, since = performance.now()): void {

@@ -5,25 +5,26 @@ import { inLanguage, languageOf } from './build/languages.js';
 import { xtermWithinPolicy } from './build/xterm-policy.js';
 import { LANGUAGES } from './texts/languages.js';
 
-/** One build for each language: `vite build --mode de`. The first empties the folder and makes the pictures. */
+/** One build per language: `vite build --mode de`. The first empties the folder and creates the pictures. */
 export default defineConfig(({ mode }) => {
   const isFirst = mode === LANGUAGES[0].code;
   if (isFirst) writeArt();
   return {
     root: import.meta.dirname,
-    // Relative addresses: a proxy may serve the gateway under a path of its own.
+    // Relative addresses, because a proxy may serve the gateway under its own path.
     base: '/',
     plugins: [inLanguage(languageOf(mode)), xtermWithinPolicy()],
     build: {
       outDir: resolve(import.meta.dirname, '../dist/console'),
       emptyOutDir: isFirst,
       target: 'es2022',
-      // The policy of the page allows files of its own origin and nothing else: no data: addresses, no inline script.
+      // The page's policy allows only files of its own origin: no data: addresses, no inline script.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
-        // What the first screen shares with those loaded later would be a file for each that shares it: more requests at first.
+        // Code shared between the first screen and later ones would otherwise be one file per combination: more initial
+        // requests.
         output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 2 }] } },
       },
     },

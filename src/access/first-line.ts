@@ -4,7 +4,10 @@ import type { Tunnel } from './tunnels.js';
 /** Maximum length of the line. */
 const MAX_BYTES = 4_096;
 
-/** The first line of what a command prints, without its end, and what came with it. Throws where there is none. */
+/**
+ * Returns the first line of a command's output, without its end, and the bytes received with it. Throws if there is no
+ * line.
+ */
 export async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
   let read: Buffer = Buffer.alloc(0);
   while (!read.subarray(0, MAX_BYTES).includes(10)) {

@@ -12,7 +12,7 @@ const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
 };
 const RETRY_AFTER_SECONDS = 5;
 
-/** Reads logs through the tunnels that host agents dial; what they refuse is refused in the domain's words. */
+/** Reads logs through the tunnels that host agents dial; refused tunnels become domain errors. */
 export function logsOf(tunnels: Tunnels): OpenLogs {
   return async ({ opener, instanceId, tail, since, follow }, signal) => {
     const { accountId, keyId: apiKeyId, session } = opener;
@@ -24,7 +24,7 @@ export function logsOf(tunnels: Tunnels): OpenLogs {
   };
 }
 
-/** A refused tunnel in the domain's words. */
+/** Converts a refused tunnel to a domain error. */
 export function refusalOf({ reason, message }: TunnelRefused): DomainError {
   const code = CODE_OF[reason] ?? 'unavailable';
   const passes = code === 'unavailable' || code === 'rate_limited';

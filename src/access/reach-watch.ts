@@ -2,26 +2,26 @@ import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, readReach } from '../domain/fleet/reach.js';
 
-/** While the database is away it is not known who may still reach what. */
+/** While the database is unreachable, access rights are unknown. */
 const CHECK_AGAIN_MS = 500;
 
-/** Something that leads into an instance. */
+/** An open connection into an instance. */
 export interface Access {
   opener: Opener;
   instanceId: string;
-  /** What an instance has logged may be read after it has stopped. */
+  /** Whether it may stay open after the instance has stopped, as for reading logs. */
   outlivesStop: boolean;
 }
 
 export interface ReachWatchOptions<T extends Access> {
   deps: Deps;
-  /** Those that are open now. */
+  /** Currently open connections. */
   open: Iterable<T> & { has(access: T): boolean };
-  /** Called with those whose opener may not reach the instance any more. */
+  /** Called with the connections whose opener may no longer reach the instance. */
   onOver(accesses: readonly T[]): void;
 }
 
-/** Checks whether what is open may go on, as soon as its instance, account or key has changed. */
+/** Checks whether open connections may continue, as soon as their instance, account or key has changed. */
 export class ReachWatch<T extends Access> {
   readonly #options: ReachWatchOptions<T>;
   readonly #unsubscribe: () => void;
@@ -38,7 +38,7 @@ export class ReachWatch<T extends Access> {
     this.#unsubscribe();
   }
 
-  /** One question for those of one opener and instance, asked until there is an answer. */
+  /** Checks all connections of one opener and instance together, and retries until there is an answer. */
   check(accesses: readonly T[]): void {
     const groups = new Map<string, T[]>();
     for (const access of accesses) {
@@ -69,7 +69,7 @@ export class ReachWatch<T extends Access> {
   }
 }
 
-/** What a change may end; null for a change that ends nothing. */
+/** Returns which connections a change may end; null if it ends none. */
 function concernedBy(notice: Notice): ((access: Access) => boolean) | null {
   switch (notice.table) {
     case 'instance':

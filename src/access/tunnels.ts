@@ -22,29 +22,29 @@ import { bearerOf } from '../domain/rules/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
- * Tunnels into instances, for whatever gives a renter a way in (SSH, web ports, logs):
+ * Tunnels into instances, for every way in (SSH, web ports, logs):
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
  * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent has
- * opened it, and rejects with TunnelRefused, whose `reason` says why and whose message is for the renter. `tunnel` is a
- * Duplex of bytes with backpressure and half-close, with
+ * opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
+ * `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
  *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()
- *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
- *   tunnel.replay, wasTaken      of a shell: what of its output is sent; `end` came because another has it now
- * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
- * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
- * Limits: 256 per instance, 512 per host but 64 of each instance in any case, 5,000 per process.
+ *   tunnel.exitCode              number | null | undefined; set by `end`, undefined if it was disconnected
+ *   tunnel.replay, wasTaken      of a shell: the part of its output that is sent; whether another client took it over
+ * It is destroyed with an error when it is disconnected: by its agent's crash, or the end of the instance, its key
+ * (opener), the account's good standing, or this gateway. The caller of `open` destroys it when no longer needed.
+ * Limits: 256 per instance, 512 per host but at least 64 per instance, 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
 const MAX_TUNNELS_PER_HOST = 512;
-/** Of an instance, whatever its neighbours on the host have: at most eight share one. */
+/** Tunnels guaranteed to an instance regardless of its neighbours on the host: at most eight share one. */
 const SURE_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
-/** Counted from the agent's dialling: an engine that gets a hundred commands at once is slow. */
+/** Counted from when the agent dials: an engine that receives a hundred commands concurrently is slow. */
 const OPENS_WITHIN_MS = 60_000;
 /** Bounds of an agent's control messages in one tunnel; it needs three. */
 const AGENT_CONTROLS = { max: 32, maxBytes: 8_192 };
@@ -63,7 +63,7 @@ export type RefusalReason =
   | 'cancelled'
   | 'ending';
 
-/** Why there is no tunnel; the message is for the renter. */
+/** Reason why there is no tunnel; the message is for the renter. */
 export class TunnelRefused extends Error {
   constructor(
     readonly reason: RefusalReason,
@@ -82,22 +82,22 @@ export interface TunnelRequest {
 export interface Tunnel extends Duplex {
   readonly id: string;
   readonly stderr: Duplex;
-  /** Of a command that ended; null when the engine does not know it, undefined while there is none. */
+  /** Exit code of a command that ended: null if the engine doesn't know it, undefined before its end. */
   readonly exitCode: number | null | undefined;
-  /** Null for anything but a shell. */
+  /** Replayed output of a shell; null for any other tunnel. */
   readonly replay: Replay | null;
-  /** Of a shell: somebody else is connected to it. */
+  /** Whether another client has connected to the shell. */
   readonly wasTaken: boolean;
   resize(columns: number, rows: number): void;
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
-  /** As a terminal that is closed; a shell is not kept then. */
+  /** Ends it like a closed terminal; a shell is not kept. */
   hangUp(): void;
 }
 
 export interface TunnelsOptions {
   deps: Deps;
   log: Logger;
-  /** Where agents reach this gateway and no other; null: at the address of all gateways. */
+  /** Address at which agents reach only this gateway; null: the address of all gateways. */
   tunnelsUrl: string | null;
 }
 
@@ -113,7 +113,7 @@ export class Tunnels {
     clientTracking: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
-    // A host may send thousands of frames in one packet: other work has its turn after each.
+    // A host may send thousands of frames in one packet: other work gets its turn after each.
     allowSynchronousEvents: false,
   });
   readonly #unsubscribe: () => void;
@@ -126,7 +126,7 @@ export class Tunnels {
     this.#tunnelsUrl = tunnelsUrl;
     this.#watch = new ReachWatch({ deps, open: this.#open, onOver: (entries) => this.#cut(entries) });
     this.#unsubscribe = deps.db.notices.subscribe({
-      // The machine's token was revoked or replaced: whoever had it is not believed any more.
+      // The machine's token was revoked or replaced: its previous holder is no longer trusted.
       onNotice: (notice) => {
         if (notice.table === 'host') this.#cut([...this.#open].filter(({ machineId }) => machineId === notice.machine));
       },
@@ -137,14 +137,14 @@ export class Tunnels {
     return this.#open.size;
   }
 
-  /** Those of a kind. */
+  /** Returns the number of open tunnels of a kind. */
   count(kind: TunnelTarget['kind']): number {
     let count = 0;
     for (const { target } of this.#open) if (target.kind === kind) count += 1;
     return count;
   }
 
-  /** Rejects with TunnelRefused. */
+  /** Opens a tunnel; rejects with TunnelRefused. */
   async open(wanted: TunnelRequest, signal?: AbortSignal): Promise<Tunnel> {
     const { opener, instanceId, target } = wanted;
     const reach = await reachOf(this.#deps, opener, instanceId);
@@ -159,7 +159,7 @@ export class Tunnels {
     const openedAt = performance.now();
     try {
       const tunnel = await this.#dial(entry, signal);
-      // Who only reads what an instance wrote does not use it.
+      // Reading logs doesn't count as using the instance.
       const end = target.kind === 'logs' ? () => {} : this.#deps.fleet.connections.begin(instanceId);
       tunnel.once('close', () => {
         end();
@@ -172,13 +172,13 @@ export class Tunnels {
       return tunnel;
     } catch (error) {
       this.#open.delete(entry);
-      // The agent may have dialled, and not opened it yet.
+      // The agent may have dialled without opening it yet.
       entry.tunnel?.destroy();
       throw error;
     }
   }
 
-  /** Takes the connection of an agent that dials; false for any other. */
+  /** Takes over the connection of an agent that dials; returns false for any other. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (!request.url!.startsWith(TUNNELS_PATH)) return false;
     this.#accept(request, socket, head).catch((error) => {
@@ -188,19 +188,19 @@ export class Tunnels {
     return true;
   }
 
-  /** Cuts all tunnels off and refuses new ones. */
+  /** Disconnects all tunnels and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     this.#unsubscribe();
     this.#watch.close();
     for (const entry of [...this.#open]) this.#end(entry, ending());
-    // Also those that have ended without a word from their agent: the process would wait for it.
+    // Includes those that ended without a close from their agent, because the process would wait for them.
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayTunnel> {
     const { id, machineId } = entry;
-    // The notice must be on its way before: when the agent waits at another gateway, it is not lost.
+    // The notice subscription must be ready first, so that a notice isn't lost if the agent waits at another gateway.
     await this.#deps.db.notices.ready();
     if (entry.cutBy !== null) throw entry.cutBy;
     return new Promise((resolve, reject) => {
@@ -291,7 +291,7 @@ export class Tunnels {
     const { id, tunnel, target } = entry;
     entry.cutBy = why;
     this.#dialled.get(id)?.fail(why);
-    // Who may not reach it any more leaves no shell behind; the end of this gateway is not theirs.
+    // The shell of a client that may no longer reach the instance ends; when this gateway shuts down, shells stay.
     if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
     tunnel?.destroy(why);
   }
@@ -341,20 +341,20 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
     this.sendControl({ type: 'signal', name });
   }
 
-  /** The words reach the agent although the tunnel is destroyed then. */
+  /** The message reaches the agent although the tunnel is destroyed afterwards. */
   hangUp(): void {
     this.signal('HUP');
     this.closeGently();
   }
 }
 
-/** An older agent passes over a tunnel of a kind that it does not know. */
+/** Returns whether the agent knows this kind of tunnel; an older one ignores unknown kinds. */
 function knows({ headers }: IncomingMessage, { kind }: TunnelTarget): boolean {
   const named = headers[TUNNEL_KINDS_HEADER];
   return kind !== 'shell' || (typeof named === 'string' && named.split(',').includes(kind));
 }
 
-/** Why an instance gets no other tunnel, by how many are open; null: it does. */
+/** Returns why an instance gets no further tunnel, given the numbers open; null if it does. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `an instance has at most ${MAX_TUNNELS_PER_INSTANCE} open tunnels`;
@@ -362,7 +362,7 @@ export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess:
   return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 
-/** The machine that runs it. */
+/** Returns the machine that runs the instance; throws if it can't be reached. */
 function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: TunnelTarget): string {
   if (state === 'unknown') throw new TunnelRefused('unknown', 'no such instance');
   if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} is destroyed`);

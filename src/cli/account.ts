@@ -9,7 +9,7 @@ import { givenBackThisMonth } from './statements.js';
 import { card, formatUsd } from './table.js';
 import { askSecret, canAsk, done, printLines, readAll, remark } from './terminal.js';
 
-/** `givenBack`: what the service gave back this month, where that is known. */
+/** `givenBack`: amount credited by the service this month, if known. */
 type SeenBalance = Balance & { givenBack?: number };
 
 const BALANCE: View<SeenBalance> = {

@@ -32,7 +32,7 @@ export async function attachedOf(client: GpuClient, id: string): Promise<Attache
   return (await see(client, id))?.volumes ?? [];
 }
 
-/** Where it is, how old its last snapshot is, and what is not saved. */
+/** Describes its location, the age of its last snapshot, and unsaved changes. */
 export function describeAttached(
   { path, holdsLease, saved, lastSnapshotAt, lostSince, message }: Attached,
   now: Date,
@@ -55,8 +55,8 @@ function ageOf(text: string, now: Date): string {
 }
 
 /**
- * Resolves once a stopped instance whose host is heard has saved its volumes; at once for any other, whose move the service
- * decides. `say` is told once what is waited for.
+ * Resolves once a stopped instance on a reachable host has saved its volumes; immediately for any other, whose move the
+ * service decides. `say` is called once with the reason for waiting.
  */
 export async function untilSaved(client: GpuClient, id: string, say: (words: string) => void): Promise<void> {
   for (let first = true; ; first = false) {

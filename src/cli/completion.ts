@@ -4,7 +4,7 @@ import { quoted } from '../quoted.js';
 import { isInstance } from './instances.js';
 import { printLines } from './terminal.js';
 
-/** What a completion script contains of a command. */
+/** A command as the completion script needs it. */
 interface CommandSpec {
   name: string;
   description: string;
@@ -14,7 +14,7 @@ interface CommandSpec {
 }
 
 const INSTANCES = 'gpu instances --quiet 2>/dev/null';
-/** Of the service that the line names. */
+/** Queries the service that the command line names. */
 const INSTANCES_IN_BASH = `$(${INSTANCES.replace('gpu', 'gpu "${base[@]}"')})`;
 const SHELLS = { bash, zsh, fish } as const;
 
@@ -54,7 +54,7 @@ function bash(commands: readonly CommandSpec[]): string[] {
   return [
     '# gpu completion for bash',
     '_gpu() {',
-    // Not COMP_WORDS: there an address is split at its colons.
+    // COMP_WORDS would split an address at its colons.
     '  local words= command= base=() line i last cur prev typed=${COMP_LINE:0:COMP_POINT}',
     '  read -ra line <<< "$typed"',
     '  [[ $typed == *[[:space:]] ]] && line+=("")',

@@ -25,11 +25,11 @@ interface Deadlines {
 const IDLE_TIME = '5m to 24h, such as 30m';
 const WHEN = 'from now (90m, 8h, 2d12h) or an instant (2026-11-23T18:00:00Z)';
 const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
-/** A variable that is left out leaves its deadline as it is. */
+/** An omitted variable leaves its deadline unchanged. */
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { id stopAt destroyAt } }`;
 
-/** The options of a deploy that say when the instance ends by itself, and what it may cost. */
+/** Adds the options of a deploy that set when the instance ends automatically, and its spending limit. */
 export function withDeadlines(command: Command): Command {
   return command
     .option('--stop-at <when>', `stop it by itself: ${WHEN}`)
@@ -38,7 +38,7 @@ export function withDeadlines(command: Command): Command {
     .option('--stop-when-idle <time>', `stop it when nothing happens on it for ${IDLE_TIME}`, idleMinutes);
 }
 
-/** The members of the request that the options ask for. */
+/** Returns the members of the request for the options. */
 export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),
@@ -76,7 +76,7 @@ export function addDeadlineCommand(program: Command): void {
     });
 }
 
-/** Minutes of a time such as 30m, 2h or 1h30m. */
+/** Parses minutes from a duration such as 30m, 2h or 1h30m. */
 function idleMinutes(text: string): number {
   const [, hours = '0', minutes = '0'] = /^(?=\d)(?:(\d{1,4})h)?(?:(\d{1,5})m)?$/.exec(text) ?? [];
   const total = Number(hours) * 60 + Number(minutes);

@@ -2,10 +2,10 @@ import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import type { RefusalCode } from '../client/types.js';
 import type { Settings } from './settings.js';
 
-/** Of one request, until its answer is read. */
+/** Time limit for one request, until its answer is read. */
 const TIMEOUT_MS = 30_000;
 
-/** Asks the service's GraphQL, for what its REST routes don't have; rejects as the client does. */
+/** Queries the service's GraphQL for data that its REST routes don't have; rejects as the client does. */
 export async function askGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
@@ -14,7 +14,7 @@ export async function askGraphql<Data>(settings: Settings, query: string, variab
   return dataOf<Data>(url, response, text);
 }
 
-/** The events of a subscription until the service ends it; rejects as `askGraphql` does. */
+/** Yields the events of a subscription until the service ends it; rejects as `askGraphql` does. */
 export async function* followGraphql<Data>(settings: Settings, query: string, variables: object): AsyncGenerator<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
@@ -77,7 +77,7 @@ function dataOf<Data>(url: string, response: Response, text: string): Data {
 interface Answer {
   data?: unknown;
   errors?: { message: string; extensions?: { code?: RefusalCode } }[];
-  /** Before GraphQL is reached, a refusal is as on REST. */
+  /** A request refused before it reaches GraphQL has the REST form. */
   error?: { code: RefusalCode; message: string };
 }
 

@@ -6,7 +6,7 @@ import { openSession, type Session } from './session.js';
 
 /** The argument of commands that work on an instance. */
 const ARGUMENT = 'instance';
-/** A text of this form is an id, also where an instance has it as its name. */
+/** A text of this form is always an id, even if an instance has it as its name. */
 const ID = /^i-[0-9a-f]{8}$/;
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const NAMES = '{ instances { id name } }';
@@ -16,7 +16,7 @@ export function isInstance(argument: Argument | undefined): boolean {
   return argument?.name() === ARGUMENT;
 }
 
-/** Before each command that works on an instance, replaces a name by the id. */
+/** Replaces a name with the id before each command that works on an instance. */
 export function acceptNames(program: Command): void {
   program.hook('preAction', async (_, command) => {
     const index = command.registeredArguments.findIndex(isInstance);
@@ -26,7 +26,7 @@ export function acceptNames(program: Command): void {
   });
 }
 
-/** Returns the id of the active instance with this id or name. What can be neither is left to the service to refuse. */
+/** Returns the id of the active instance with this id or name. The service refuses anything else. */
 export async function idOf(session: Session, given: string): Promise<string> {
   if (ID.test(given) || !NAME.test(given)) return given;
   const { body: names } = await session.ask(namesOf, true);

@@ -10,7 +10,7 @@ type Port = NonNullable<DeployRequest['ports']>[number];
 const RESTARTS = ['always', 'on_failure', 'never'] as const satisfies readonly DeployRequest['restart'][];
 const EXIT_ACTIONS = ['keep', 'stop', 'destroy'] as const satisfies readonly DeployRequest['on_exit'][];
 
-/** What `withLaunch` reads. */
+/** The options that `withLaunch` adds. */
 export interface LaunchOptions {
   name?: string;
   env?: Record<string, string>;
@@ -25,7 +25,7 @@ export interface LaunchOptions {
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
 
-/** The options of a command that say what runs. */
+/** Adds the options of a command that define the workload. */
 export function withLaunch(command: Command): Command {
   return withPlainLaunch(command)
     .option('--entrypoint <word>', "instead of the image's entrypoint (repeatable, a word each)", addWord)
@@ -37,7 +37,7 @@ export function withLaunch(command: Command): Command {
     );
 }
 
-/** Those that hold whatever the command is, and what becomes of it. */
+/** Adds the options that apply to any command. */
 export function withPlainLaunch(command: Command): Command {
   return command
     .option('--name <name>', 'what you call the instance: lower-case letters, digits, hyphens')
@@ -50,7 +50,7 @@ export function withPlainLaunch(command: Command): Command {
     .option('--registry-login <name>', 'pull the image with this registry login of yours');
 }
 
-/** The members of the request that the options and the words behind `--` ask for. */
+/** Returns the members of the request for the options and the command after `--`. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
   const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };

@@ -14,11 +14,14 @@ interface Limit {
   limitReachedAt: string | null;
 }
 
-/** What reads and sets the limit of one kind of subject; the first field of an answer is it, or a list with it. */
+/**
+ * How to read and set the limit of one kind of subject. The first field of an answer is the subject, or a list that
+ * contains it.
+ */
 interface Subject {
   read: string;
   set: string;
-  /** What the limit is called in a sentence. */
+  /** The limit's name in a sentence. */
   words: string;
 }
 

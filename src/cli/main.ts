@@ -1,15 +1,15 @@
 #!/usr/bin/env -S node --
-// Behind `--` Node reads no options. It would read --env-file itself: exit with 9 where the file is missing, and apply the NODE_OPTIONS
-// that the file has for an instance to this very process.
+// Node reads no options after `--`. It would otherwise read --env-file itself: exit with 9 if the file is missing, and
+// apply the file's NODE_OPTIONS, which are for an instance, to this process.
 import { EXIT } from './failure.js';
 import { runCommand } from './program.js';
 
-// A reader that closes the pipe (`| head`) has what it wants.
+// A reader that closes the pipe (`| head`) has all it needs.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? EXIT.done : EXIT.refused),
 );
 
-// Not awaited: a command that waits for nothing any more ends with the code that is set by then.
+// Not awaited: a command with nothing left to wait for ends with the exit code set so far.
 void runCommand(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
 });

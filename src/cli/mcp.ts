@@ -17,7 +17,7 @@ export function addMcpCommand(program: Command): void {
     .option('-i, --identity <file>', 'private key that run_command logs in with, instead of those that ssh tries')
     .action(async (options: McpOptions, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      // Its packages are loaded here alone: they would slow every other command down.
+      // Loaded only here, because its packages would slow down every other command.
       const { serveMcp } = await import('./mcp/serve.js');
       serveMcp({
         settings,

@@ -48,7 +48,7 @@ Exit codes:
   2  wrong usage, or not confirmed; nothing was changed
   3  no connection to the service, or no answer that makes sense`;
 
-/** Runs a command of the user's; returns its exit code. */
+/** Runs a command line; returns its exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });

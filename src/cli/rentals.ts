@@ -34,7 +34,7 @@ type Seen = {
   tcpPorts?: readonly TcpPort[];
   volumes?: readonly Attached[];
 };
-/** A port of its own that is reached by TCP. */
+/** A published TCP port. */
 interface TcpPort {
   port: number;
   host: string;
@@ -64,7 +64,7 @@ const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefine
   spare: 6,
 });
 
-/** Each member that is set, by its name in REST, as JSON where it is no text. */
+/** Shows each member that is set, by its REST name, as JSON unless it is text. */
 const LAUNCHED: View<InstanceLaunch> = {
   lines: ({ object: _, launch, ...terms }) =>
     card(
@@ -210,7 +210,8 @@ export function addRentalCommands(program: Command): void {
 }
 
 /**
- * Queries the list, the names of new instances, and runtimes unless it is known that there are none: a watched list is queried often.
+ * Queries the list, the names of new instances, and the runtimes unless none are known to exist; a watched list is
+ * queried often.
  */
 function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList> {
   let idsWithout = '';
@@ -297,13 +298,13 @@ function withKey(command: Command): Command {
   );
 }
 
-/** What a header can hold; the service checks the length. */
+/** Checks that a key fits a header; the service checks the length. */
 function visibleAscii(key: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
   return key;
 }
 
-/** Sends a write under a key made beforehand, so that after an interrupt the user learns how to find its outcome. */
+/** Sends a write under a key created in advance, so that the user can find its outcome after an interrupt. */
 async function underKey<Body>(
   { idempotencyKey = randomUUID() }: WriteOptions,
   send: (write: { idempotencyKey: string; signal: AbortSignal }) => Promise<Body>,
@@ -365,7 +366,7 @@ async function detailsOf(client: GpuClient, id: string): Promise<Details | null>
   return (await client.graphql<{ instance: Details | null }>(DETAILS, { id })).instance;
 }
 
-/** Null for an instance without a name, which has its id as one. */
+/** Returns null for an instance without a name, whose name is its id. */
 function nameOf(id: string, name: string | undefined): string | null {
   return name === undefined || name === id ? null : name;
 }

@@ -160,7 +160,7 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
         (run) => run.code(),
       );
     } catch (error) {
-      // Another client may have fetched what is there and destroyed it between two looks.
+      // Another client may have fetched the results and destroyed it between two polls.
       code = await known().catch(() => null);
       if (code === null) throw error;
     }
@@ -170,9 +170,9 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
 
 /** One client's part in a run, until it ends or is ended by a signal. */
 class Following {
-  /** The command may have begun: ending without a word would lose what it does. */
+  /** Whether the command may have begun: ending silently would lose its results. */
   isBegun = false;
-  /** The instance goes on, whatever comes. */
+  /** Whether the instance continues in any case. */
   isDetached = false;
   readonly #options: FollowOptions;
   readonly #ending = new AbortController();
@@ -206,7 +206,7 @@ class Following {
     }
   }
 
-  /** Output, files and exit code; then the instance is destroyed. */
+  /** Waits for output, files and exit code, then destroys the instance. */
   async toTheEnd(run: Run): Promise<number> {
     this.isBegun = true;
     const code = await run.toTheEnd(process.cwd());
@@ -232,7 +232,7 @@ class Following {
     };
   }
 
-  /** What is the signal to end: this alone, or the command too? */
+  /** Decides whether a signal ends only this client or the command too. */
   async #end(name: Ending): Promise<void> {
     const run = this.#run;
     if (this.#ending.signal.aborted && run === null) {
@@ -263,7 +263,7 @@ class Following {
     }
     if (isOver) {
       try {
-        // The reason first, then what it led to.
+        // The reason first, then its consequence.
         this.#progress?.end();
         if (ended === null) process.exitCode = exitCodeOf(error);
       } finally {

@@ -6,10 +6,10 @@ import { type Progress, showProgress } from './terminal.js';
 
 const BAR_CHARACTERS = 24;
 const BYTES_PER_MB = 1_000_000;
-/** A command that a signal ended has this and the signal's number as its exit code. */
+/** Base of the exit code of a command that a signal ended; the signal's number is added. */
 const SIGNALS_FROM = 128;
 
-/** In one line: the phase, how much of the image is there, and the engine's words. */
+/** Describes in one line: the phase, the progress of the image, and the engine's message. */
 export function describeRuntime({ phase, pulledBytes, totalBytes, message, restarts }: Runtime): string {
   const parts = [phase.toLowerCase()];
   if (isFetching(phase) && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
@@ -18,7 +18,7 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
   return parts.join(', ');
 }
 
-/** Returns an exit code with the signal that it stands for; null while none is known, or the container runs again. */
+/** Returns an exit code with its signal; null while unknown, or if the container runs again. */
 export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   if (exitCode === null || phase === 'RUNNING') return null;
   const number = exitCode - SIGNALS_FROM;
@@ -26,7 +26,7 @@ export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
 }
 
-/** Null when the service does not answer (an older one knows no runtime), whatever the reason. */
+/** Returns null if the request fails for any reason; an older service knows no runtime. */
 export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
     if (error instanceof GpuError) return null;
@@ -34,7 +34,7 @@ export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Until the container runs. Fails when its start did; an instance without a container is not waited for. */
+/** Waits until the container runs. Fails if its start failed; doesn't wait for an instance without a container. */
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
   const progress = showProgress('Waiting for the container');
   try {
@@ -45,7 +45,7 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
   }
 }
 
-/** Shows it in a spinner, the one that is there or a new one. */
+/** Shows the runtime in the given spinner or a new one. */
 export function showRuntime(progress: Progress | null, runtime: Runtime): Progress {
   const shown = progress ?? showProgress('Waiting for the container');
   shown.say(lineOf(runtime));
@@ -60,7 +60,7 @@ function lineOf(runtime: Runtime): string {
   return `${what} ${'█'.repeat(full)}${'░'.repeat(BAR_CHARACTERS - full)} ${bytes(pulledBytes, totalBytes)}`;
 }
 
-/** An image, or volumes. */
+/** Whether an image or volumes are being fetched. */
 function isFetching(phase: Runtime['phase']): boolean {
   return phase === 'PULLING' || phase === 'RESTORING';
 }

@@ -10,7 +10,7 @@ interface Answer<Body> {
   text: string;
 }
 
-/** The service, as one command reaches it. */
+/** The service's client for one command. */
 export interface Session {
   settings: Settings;
   ask<Body>(call: (client: GpuClient) => Promise<Body>, quietly?: boolean): Promise<Answer<Body>>;
@@ -20,7 +20,7 @@ export function settingsFor(command: Command): Settings {
   return readSettings(process.env, command.optsWithGlobals<{ baseUrl?: string }>().baseUrl);
 }
 
-/** With `needsKey`, fails before anything is sent if there is no key. */
+/** Opens a session. With `needsKey`, fails before sending anything if there is no key. */
 export function openSession(command: Command, { needsKey }: { needsKey: boolean }): Session {
   const settings = settingsFor(command);
   const { apiKey, baseUrl, loggedInElsewhere } = settings;
@@ -45,7 +45,7 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
       const seconds = Math.max(1, Math.round(delayMs / 1_000));
       const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
       if (process.stderr.isTTY) retrying(text);
-      // The service may ask for a wait of a minute: a log has to say why nothing happens.
+      // The service may request a wait of a minute: a log must explain the pause.
       else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
     },
   });

@@ -14,9 +14,9 @@ interface Setting {
 export interface Settings {
   baseUrl: Setting;
   apiKey: Setting | null;
-  /** The login's file, which need not exist. */
+  /** The login's file, which may be missing. */
   file: string;
-  /** The address whose login is kept, when it is another than the one in force. */
+  /** Address of the stored login, if it differs from the current one. */
   loggedInElsewhere: string | null;
 }
 
@@ -97,7 +97,7 @@ function firstOf(...settings: { value: string | undefined; from: string }[]): Se
   return set === undefined ? null : { value: set.value!, from: set.from };
 }
 
-/** In the client's form: with the path prefix, without a trailing slash. */
+/** Normalizes it like the client: with the path prefix, without a trailing slash. */
 function usable({ value, from }: Setting): Setting {
   try {
     return { value: readBaseUrl(value), from };

@@ -18,7 +18,7 @@ export interface Output {
   quiet?: boolean;
   /** Seconds; true for the default. */
   watch?: number | true;
-  /** The key that ends it, as it is shown. */
+  /** The key that ends it, for display. */
   ends?: string;
 }
 
@@ -28,7 +28,7 @@ const CLEAR_SCREEN = '\u001b[2J';
 const TO_TOP = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
-/** The line above the frame, and the one the cursor rests on. */
+/** The line above the frame, and the cursor's line. */
 const LINES_OF_FRAME = 2;
 
 export function watchSeconds(text: string): number {
@@ -37,7 +37,7 @@ export function watchSeconds(text: string): number {
   throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
 }
 
-/** Sends the request and prints the answer in the form that the options choose; repeatedly with --watch. */
+/** Sends the request and prints the answer in the chosen form; repeats with --watch. */
 export async function show<Body>(
   session: Session,
   options: Output,
@@ -52,7 +52,7 @@ export async function show<Body>(
   if (words !== null && !options.quiet) remark(words);
 }
 
-/** Redraws in place on a terminal; elsewhere prints one answer after the other. Runs until interrupted. */
+/** Redraws in place on a terminal; elsewhere prints each answer below the previous one. Runs until interrupted. */
 async function watch<Body>(
   session: Session,
   { json = false, quiet = false, watch: every, ends = 'Ctrl-C' }: Output,
@@ -81,7 +81,7 @@ async function watch<Body>(
   }
 }
 
-/** True for a failure that may be over at the next attempt. */
+/** Whether the failure may be over at the next attempt. */
 function isTemporary(error: unknown): error is GpuError {
   return (
     error instanceof GpuConnectionError ||

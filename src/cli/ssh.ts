@@ -32,15 +32,15 @@ const LIST = `query { sshKeys { ${KEY_FIELDS} } }`;
 const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { ${KEY_FIELDS} } }`;
 const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
 const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { ${KEY_FIELDS} } }`;
-/** ssh's own end, and its last words when no key was taken. */
+/** Exit code of ssh itself, and the last error line if no key was accepted. */
 export const SSH_FAILED = 255;
 export const KEY_REFUSED = /Permission denied \(|Too many authentication failures/;
-/** As ssh looks for them. */
+/** Default key files, in ssh's order. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
-/** What an address of a remote file begins with. */
+/** Prefix of a remote file's address. */
 const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;
 const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
-/** They go into arguments of ssh and into a file of it. */
+/** Both end up in arguments and a file of ssh. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
 
@@ -102,7 +102,7 @@ export function addSshCommands(program: Command): void {
     });
 }
 
-/** Runs the system's ssh, and ends as it ends. */
+/** Runs the system's ssh, and exits with its code. */
 export async function sshInto(
   settings: Settings,
   id: string,
@@ -114,11 +114,11 @@ export async function sshInto(
   await runProgram('ssh', [...forwards, ...args, ...command], () => sayRefused(id, keys));
 }
 
-/** What leads the system's ssh into a running instance, and the keys that open it. A command may follow. */
+/** Returns ssh arguments that connect to a running instance, and the keys that open it. A command may follow. */
 export async function sshArguments(settings: Settings, id: string, identity: string | undefined) {
   const { address, keys } = await addressOf(settings, id);
   const { user, host, port } = address;
-  // Behind it ssh takes no options: the words of a command are for the container.
+  // ssh reads no options after it: the command is for the container.
   const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
   return { args, keys };
 }
@@ -129,7 +129,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   const remote = remoteOf([from, to]);
   const id = await idOf(session, remote.instance);
   const { address, keys } = await addressOf(settings, id);
-  // A name here may look like a host's, or like an option.
+  // A name here may look like a host's or an option.
   const place = (path: string) => {
     if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
     return path.startsWith('/') ? path : `./${path}`;
@@ -139,7 +139,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   await runProgram('scp', [...args, '--', place(from), place(to)], () => sayRefused(id, keys));
 }
 
-/** The one of two paths that is in an instance. An id decides; without one, a name does, as a host's for scp. */
+/** Returns the path that is in an instance. An id decides; without one, a name, as with scp's hosts. */
 function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {
   for (const form of [REMOTE_BY_ID, REMOTE_BY_NAME]) {
     const found = paths.map((text) => form.exec(text)).filter((match) => match !== null);
@@ -165,12 +165,12 @@ async function addressOf(settings: Settings, id: string): Promise<{ address: Add
   return { address: ssh, keys: sshKeys };
 }
 
-/** The service sent the host's key over TLS: nobody has to confirm it. */
+/** The service sent the host key over TLS, so no confirmation is needed. */
 function optionsOf(settings: Settings, { host, port, hostKey }: Address, identity: string | undefined): string[] {
   const file = join(dirname(settings.file), 'known_hosts');
   const name = `gpu-${host}-${port}`;
   keepHostKey(file, name, hostKey);
-  // Few resolvers know names below it.
+  // Few resolvers know subdomains of localhost.
   const here = host === 'localhost' || host.endsWith('.localhost') ? ['-o', 'HostName=127.0.0.1'] : [];
   return [
     ...['-o', `UserKnownHostsFile="${file}"`, '-o', 'GlobalKnownHostsFile=none', '-o', `HostKeyAlias=${name}`],
@@ -202,7 +202,7 @@ function readPublicKey(file: string | undefined): string {
   }
 }
 
-/** ssh has said that no key was taken. Whose fault that is shows beside what the account has. */
+/** Explains why ssh had no key accepted, by the keys of the account. */
 function sayRefused(id: string, keys: readonly SshKey[]): void {
   const known = keys.map(({ fingerprint, comment }) => `  ${fingerprint} ${visible(comment)}`.trimEnd());
   const lines = [
@@ -213,14 +213,14 @@ function sayRefused(id: string, keys: readonly SshKey[]): void {
   process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** The command ends as the program does. `onRefused` is called when it ended because it could not log in. */
+/** Exits like the program. `onRefused` is called if it could not log in. */
 async function runProgram(name: string, args: readonly string[], onRefused: () => void): Promise<void> {
-  // Ctrl-C is for the program.
+  // Ctrl-C goes to the program.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     process.exitCode = await new Promise<number>((resolve, reject) => {
-      // Questions are asked at the terminal itself: standard error holds words alone.
+      // Prompts use the terminal directly: standard error holds only messages.
       const child = spawn(name, args, { stdio: ['inherit', 'inherit', 'pipe'] });
       let isRefused = false;
       child.stderr.on('data', (chunk: Buffer) => {

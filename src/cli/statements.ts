@@ -77,17 +77,17 @@ export function addStatementCommand(program: Command): void {
     });
 }
 
-/** What the service gave back since `from`: of one instance, or of all. */
+/** Returns the amount credited by the service since `from`, for one instance or all. */
 export async function givenBackSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
   const { movements } = await readStatement(settings, from, null);
   const given = movements.filter(
     (each) => each.kind === 'SERVICE_CREDIT' && (instanceId === undefined || each.instanceId === instanceId),
   );
-  // Sums of amounts with six decimals, which a sum of doubles does not keep.
+  // Sums exactly amounts with six decimals, which doubles would not.
   return given.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
 }
 
-/** What the service gave back in this UTC month. */
+/** Returns the amount credited by the service in this UTC month. */
 export async function givenBackThisMonth(settings: Settings): Promise<number> {
   return givenBackSince(settings, startOf(await thisMonth(settings)));
 }
@@ -110,12 +110,12 @@ function linesOf({ from, to, openingBalance, closingBalance, movements, lines }:
   ];
 }
 
-/** EARLY_EXIT as a person writes it. */
+/** Formats a kind such as EARLY_EXIT for people. */
 function wordsOf(kind: string): string {
   return kind.toLowerCase().replaceAll('_', ' ');
 }
 
-/** By the clock of the service. */
+/** Returns the month by the service's clock. */
 async function thisMonth(settings: Settings): Promise<string> {
   const { balance } = await askGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
   return balance.asOf.slice(0, 7);

@@ -4,7 +4,7 @@ import { readable } from './times.js';
 
 export interface Column<Row> {
   heading: string;
-  /** Shown below the heading on a terminal, beside it elsewhere. */
+  /** Shown below the heading on a terminal, next to it elsewhere. */
   unit?: string;
   cells(rows: readonly Row[]): string[];
   right?: boolean;
@@ -23,7 +23,7 @@ export function text<Row>(heading: string, pick: (row: Row) => string, details: 
   return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
 }
 
-/** An instant, as a person reads it on a terminal; `missing` where there is none. */
+/** Creates a column for an instant, readable on a terminal; `missing` if null. */
 export function when<Row>(
   heading: string,
   pick: (row: Row) => string | null,
@@ -44,7 +44,7 @@ export function number<Row>(heading: string, pick: (row: Row) => number, details
   return { heading, cells: (rows) => rows.map((row) => String(pick(row))), right: true, ...details };
 }
 
-/** Exact, with the same number of decimals in every row. */
+/** Creates a column of exact amounts, with the same number of decimals in every row. */
 export function usd<Row>(heading: string, pick: (row: Row) => number | null, details: Details<Row> = {}): Column<Row> {
   const cells = (rows: readonly Row[]) => {
     const decimals = Math.max(MIN_USD_DECIMALS, ...rows.map((row) => decimalsOf(pick(row) ?? 0)));
@@ -57,7 +57,7 @@ export function formatUsd(amount: number): string {
   return amount.toFixed(Math.max(MIN_USD_DECIMALS, decimalsOf(amount)));
 }
 
-/** Headings and one line for each row. Fits a terminal's width, with colours; elsewhere plain and complete. */
+/** Formats headings and one line per row. Fits a terminal's width, with colours; elsewhere plain and complete. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {
   const { stdout } = process;
   const all = columns.map((column) => {
@@ -97,7 +97,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   ];
 }
 
-/** One object, with a line for each field. */
+/** Formats one object, with a line per field. */
 export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields.map(([label, value, style]) => {

@@ -12,7 +12,7 @@ import type { Output } from './show.js';
 import { table, text } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
 
-/** What can be deployed again: a saved template, or an instance. */
+/** A deployable saved launch: a saved template, or an instance's. */
 interface Saved {
   template: string;
   diskGb: number;
@@ -80,7 +80,7 @@ export function addTemplateCommands(program: Command): void {
     });
 }
 
-/** The members of a deploy that was saved under the name. */
+/** Returns the members of the deploy saved under the name. */
 export async function requestOfSaved(settings: Settings, name: string): Promise<Partial<DeployRequest>> {
   return requestOf(await savedUnder<Saved>(settings, name, SAVED));
 }

@@ -7,7 +7,7 @@ import { EXIT, Failure } from './failure.js';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Calls that are answered sooner show no spinner. */
+/** Calls that complete sooner show no spinner. */
 const SPINNER_AFTER_MS = 200;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
@@ -23,12 +23,12 @@ export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
 }
 
-/** Needs both streams: a question must be seen and answered. */
+/** Whether both streams are terminals: a question must be seen and answered. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Prints JSON unchanged; on a terminal with a line end, and with escapes for what the terminal would obey. */
+/** Prints JSON unchanged; on a terminal with a line end, and with control characters escaped. */
 export function printText(text: string): void {
   process.stdout.write(process.stdout.isTTY ? `${visibleJson(text)}\n` : text);
 }
@@ -41,7 +41,7 @@ export function done(text: string): string {
   return paint(process.stdout, 'green', text);
 }
 
-/** Prints a hint at a terminal only, not in scripts. */
+/** Prints a hint, only at a terminal. */
 export function remark(text: string): void {
   if (process.stdout.isTTY) process.stderr.write(`${paint(process.stderr, 'dim', text)}\n`);
 }
@@ -58,7 +58,7 @@ export async function askSecret(question: string): Promise<string> {
   return text.trim();
 }
 
-/** Reads one typed line; `echo` receives what is shown of it. */
+/** Reads one typed line; `echo` receives the shown characters. */
 function ask(question: string, echo: Writable): Promise<string> {
   const { stdin, stderr } = process;
   const lines = createInterface({ input: stdin, output: echo, terminal: true });
@@ -97,7 +97,7 @@ export function showProgress(text: string): Progress {
   let words = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
-    // A command that listens to Ctrl-C itself ends the spinner as well.
+    // A command that handles Ctrl-C itself also ends the spinner.
     const handleSignals = process.listenerCount('SIGINT') === 0;
     turning = spinner({ text: words, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);

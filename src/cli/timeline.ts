@@ -9,7 +9,7 @@ const BYTES_PER_MB = 1_000_000;
 
 type Kind = TimelineEntry['kind'];
 
-/** In one word, and its colour: what happened. */
+/** One word for each kind, with its colour. */
 const KINDS: Readonly<Record<Kind, readonly [word: string, style: Style | null]>> = {
   rented: ['rented', 'green'],
   started: ['started', 'green'],
@@ -62,7 +62,7 @@ function styleOf(entry: TimelineEntry): Style | null {
   return isRefused(entry) ? 'red' : (KINDS[entry.kind]?.[1] ?? null);
 }
 
-/** What its kind has to say; a service of another version may have kinds and reasons of its own. */
+/** Describes an entry; a service of another version may have other kinds and reasons. */
 function wordsOf(entry: TimelineEntry): string {
   const { kind, rate_per_hour: rate, amount, seconds, stop_reason: reason, volume_name: volume } = entry;
   const { asked, size_bytes: size, host_fault: hostFault } = entry;

@@ -1,4 +1,4 @@
-/** Returns an instant as a person at a terminal reads it, in the local time zone; elsewhere unchanged. */
+/** Formats an instant in the local time zone on a terminal; returns it unchanged elsewhere. */
 export function readable(instant: string | null): string {
   if (instant === null) return '-';
   const at = new Date(instant);
@@ -8,7 +8,9 @@ export function readable(instant: string | null): string {
   return `${date} ${time}`;
 }
 
-/** Returns an instant with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`; unchanged where no person reads it. */
+/**
+ * Formats an instant with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`; unchanged outside a terminal.
+ */
 export function readableWithAge(instant: string | null, now = new Date()): string {
   const text = readable(instant);
   if (instant === null || text === instant) return text;
@@ -17,7 +19,7 @@ export function readableWithAge(instant: string | null, now = new Date()): strin
   return `${text}, ${seconds < 0 ? `in ${distance}` : `${distance} ago`}`;
 }
 
-/** Returns seconds as one rounded unit. */
+/** Formats seconds as one rounded unit. */
 export function distanceOf(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;

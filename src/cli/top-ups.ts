@@ -38,7 +38,7 @@ const LIST = `query { topUps { ${FIELDS} } }`;
 const ASSETS = `query { topUpAssets { code network confirmations } }`;
 
 const LOOK_EVERY_MS = 3_000;
-/** What waits in vain is looked at again with \`gpu topups\`. */
+/** After this time, waiting stops; \`gpu topups\` shows the state. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 const OVER = ['CREDITED', 'UNDERPAID', 'OVERPAID', 'LATE', 'EXPIRED'];
 const STYLE_OF: Record<string, Style> = { CREDITED: 'green', OVERPAID: 'green', LATE: 'green', EXPIRED: 'red' };
@@ -104,7 +104,7 @@ function readUsd(given: string | undefined): number {
   return Number(given);
 }
 
-/** A coin that is taken on one network needs no network: `USDT` is then that one. */
+/** Completes a coin's name: a coin that is accepted on only one network, such as `USDT`, doesn't need it named. */
 async function wholeName(settings: Settings, asset: string): Promise<string> {
   const wanted = asset.toUpperCase();
   if (wanted !== 'USDT') return wanted;
@@ -148,7 +148,7 @@ function qrLines(uri: string): string[] {
   return ['', ...renderUnicodeCompact(uri, { border: 2 }).split('\n'), ''];
 }
 
-/** A line that moves until the top-up is credited or expired, or Ctrl-C: nothing depends on somebody waiting. */
+/** Shows a moving line until the top-up is credited or expired, or Ctrl-C. Waiting has no effect on the top-up. */
 async function wait(settings: Settings, made: TopUp): Promise<void> {
   const progress = showProgress('Waiting for the payment; Ctrl-C ends the wait, not the top-up');
   const endsAt = Date.now() + MAX_WAIT_MS;
@@ -167,7 +167,7 @@ async function wait(settings: Settings, made: TopUp): Promise<void> {
   }
 }
 
-/** Null while the service can't be reached or is busy: that may be over by the next time. */
+/** Returns null while the service can't be reached or is busy, which may be over by the next poll. */
 async function latest(settings: Settings, id: string): Promise<TopUp | null> {
   try {
     return (await askGraphql<{ topUp: TopUp }>(settings, ONE, { id })).topUp;

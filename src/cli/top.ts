@@ -5,7 +5,7 @@ import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, table, text, usd } from './table.js';
 
-/** How often hosts are measured. */
+/** Measurement interval of hosts. */
 const EVERY_SECONDS = 10;
 const INTERRUPT = '\u0003';
 const MIB_OF_GIB = 1_024;
@@ -18,7 +18,7 @@ const TOP = `{ instances {
     cpuPercent memoryUsedBytes networkInBytesPerSecond networkOutBytesPerSecond
     gpus { busyPercent memoryUsedMb memoryTotalMb powerWatts celsius } } } }`;
 
-/** Of one GPU; null: not known. */
+/** Load of one GPU; null: unknown. */
 interface GpuLoad {
   busyPercent: number | null;
   memoryUsedMb: number | null;
@@ -27,7 +27,7 @@ interface GpuLoad {
   celsius: number | null;
 }
 
-/** What an instance does now; null: not known. */
+/** Current load of an instance; null: unknown. */
 interface Load {
   cpuPercent: number | null;
   memoryUsedBytes: number | null;
@@ -44,7 +44,7 @@ interface Row {
   numGpus: number;
   priceHr: string;
   diskPriceHr: string;
-  /** Null where it does not run, or was not measured lately. */
+  /** Null if it isn't running, or wasn't measured recently. */
   load: Load | null;
 }
 
@@ -74,7 +74,7 @@ const COLUMNS: readonly Column<Row>[] = [
   usd('COST', costOf),
 ];
 
-/** The machine while it runs, and its disk always. */
+/** Returns the hourly cost: the machine while it runs, and always its disk. */
 function costOf({ status, priceHr, diskPriceHr }: Row): number {
   return Number(diskPriceHr) + (status === 'RUNNING' ? Number(priceHr) : 0);
 }
@@ -85,7 +85,7 @@ function memoryOf(gpus: readonly GpuLoad[]): string {
   return used === null || total === null ? '-' : `${used.toFixed(1)} of ${total.toFixed(0)}`;
 }
 
-/** Null where one of them is not known, or there is none. */
+/** Returns the sum; null if a value is unknown or missing. */
 function sum(values: readonly (number | null)[]): number | null {
   return values.length === 0 || values.includes(null) ? null : values.reduce<number>((all, each) => all + each!, 0);
 }
@@ -94,7 +94,7 @@ function mean(values: readonly (number | null)[]): number | null {
   return over(sum(values), values.length);
 }
 
-/** Of those that are known. */
+/** Returns the maximum of the known values. */
 function greatest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);
@@ -134,7 +134,7 @@ export function addTopCommand(program: Command): void {
     });
 }
 
-/** Ends the process with q, and with Ctrl-C as elsewhere. Gives the keyboard back when called; null where there is none. */
+/** Ends the process on q, and on Ctrl-C as usual. Returns a function that releases the keyboard; null without one. */
 function endOnKey(): (() => void) | null {
   const { stdin, stdout } = process;
   if (!stdin.isTTY) return null;

@@ -14,14 +14,14 @@ const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail)
 const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
 const DEFAULT_TAIL = 100;
 const MAX_TAIL = 1_000;
-/** What opens an address in a browser, where there is a desktop. */
+/** Programs that open an address in a browser on a desktop. */
 const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string[]]>> = {
   linux: ['xdg-open'],
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** The named ports of an instance, its web port first, and what was made for it. */
+/** The named ports of an instance, its web port first, and its generated values. */
 interface Links {
   links: { port: number; path: string }[];
   tokens: { variable: string; value: string; inLink: boolean }[];
@@ -60,7 +60,7 @@ async function open(
   const { settings } = openSession(command, { needsKey: true });
   if (token) return printToken(settings, id, port, path);
   const { links, tokens } = (await askGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
-  // Where its page takes a token from the address, the link has it.
+  // If its page takes a token from the address, the link contains it.
   const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
   const variables = { id, port: port ?? opened?.port, path: path ?? opened?.path };
   const { webLink } = await askGraphql<{ webLink: { url: string } }>(settings, LINK, variables);
@@ -70,7 +70,7 @@ async function open(
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
 }
 
-/** Only the token on standard output, for scripts. */
+/** Prints only the token on standard output, for scripts. */
 async function printToken(settings: Settings, id: string, port: number | undefined, path = '/'): Promise<void> {
   interface Answer {
     webToken: { token: string; header: string; url: string; expiresAt: string };
@@ -81,7 +81,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
-/** Without a word where there is no desktop: the link is printed in any case. */
+/** Fails silently without a desktop, because the link is printed in any case. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? [];
@@ -108,10 +108,10 @@ async function logs(
   for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Prints each line to the stream that it was written to; a line that grows is printed once, as far as it only grows. */
+/** Prints each line to its original stream; prints only the added part of a line that grows. */
 class LogPrinter {
   readonly #hasTimes: boolean;
-  /** The last line, while it has no end. */
+  /** The last line, while it is incomplete. */
   #open: Line | null = null;
 
   constructor(hasTimes: boolean) {
@@ -130,7 +130,7 @@ class LogPrinter {
     }
   }
 
-  /** Ends a last line that has no end. */
+  /** Ends an incomplete last line. */
   end(): void {
     if (this.#open !== null) streamOf(this.#open).write('\n');
     this.#open = null;

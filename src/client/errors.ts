@@ -21,11 +21,13 @@ export class GpuError extends Error {
   readonly status: number | null;
   /** Names the request in the service's log; null when no answer came. */
   readonly requestId: string | null;
-  /** Seconds to wait before trying again, as the service says; null when it doesn't. */
+  /** Seconds to wait before trying again, if the service says so; else null. */
   readonly retryAfter: number | null;
-  /** How often the request was sent. */
+  /** How many times the request was sent. */
   attempts = 1;
-  /** Of a write: repeated with this key within 24 hours, it is done only once, whether or not this call was. */
+  /**
+   * Key of a write. Repeated with this key within 24 hours, the write is done only once, whether or not this call was.
+   */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {

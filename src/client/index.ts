@@ -66,60 +66,60 @@ export interface GpuClient {
   instances: {
     /** The active instances, newest first. */
     list(options?: CallOptions): Promise<InstanceList>;
-    /** Rents a machine at its present hourly rate, locked for the life of the instance. */
+    /** Rents a machine at its current hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
     /** One instance, destroyed or not. */
     get(id: string, options?: CallOptions): Promise<Instance>;
-    /** What it was launched with, and what ends it. */
+    /** Its launch settings and its deadlines. */
     launch(id: string, options?: CallOptions): Promise<InstanceLaunch>;
-    /** A token that lets programs in to a private web port for a day, in its header. */
+    /** Creates a token that admits programs to a private web port for a day, in its header. */
     webToken(id: string, request?: WebTokenRequest, options?: CallOptions): Promise<WebToken>;
     /** Destroys the instance and erases its disk. Refused with action_failed once it is destroyed. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
-    /** As `destroy`, and succeeds too if it is destroyed already: for tools that say what should be. */
+    /** Like `destroy`, but also succeeds if it is destroyed already: for tools that declare a desired state. */
     ensureDestroyed(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
-    /** Goes on elsewhere with its volumes; resolves to the new instance. */
+    /** Relaunches it on another host with its volumes; resolves to the new instance. */
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
-    /** What it did, by default within the last hour. */
+    /** Its measurements, by default within the last hour. */
     metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
-    /** What happened to it, newest first; older entries: `after` with the `end_cursor` of the page. */
+    /** Its events, newest first; older entries: `after` with the `end_cursor` of the page. */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
-    /** What runs for it, by GraphQL; null when its machine has no host agent. */
+    /** State of its container, by GraphQL; null if its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
-    /** Of the active ones, by id. */
+    /** States of the containers of active instances, by instance id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
-    /** How what runs in it is opened, with the tokens made for it, by GraphQL: passwords. Refused once it is destroyed. */
+    /** Links to its named ports, with its generated tokens and passwords, by GraphQL. Refused once it is destroyed. */
     links(id: string, options?: CallOptions): Promise<InstanceLinks>;
   };
   volumes: {
-    /** Those that are not deleted, oldest first. */
+    /** Volumes that are not deleted, oldest first. */
     list(options?: CallOptions): Promise<VolumeList>;
-    /** Billed by the second from then on. */
+    /** Creates a volume, billed per second from its creation. */
     create(request: CreateVolumeRequest, options?: WriteOptions): Promise<Volume>;
     /** One volume, deleted or not, with its snapshots. */
     get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
-    /** It never shrinks. */
+    /** Grows a volume; volumes never shrink. */
     grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
-    /** Takes it from an instance that does not run, whatever that has not saved. */
+    /** Detaches it from an instance that is not running; changes that the instance has not saved are lost. */
     release(id: string, options?: CallOptions): Promise<VolumeRelease>;
-    /** With all its snapshots. Refused while an instance has it. */
+    /** Deletes it with all its snapshots. Refused while it is attached. */
     delete(id: string, options?: WriteOptions): Promise<Volume>;
   };
   /** By GraphQL; REST has no routes for them. */
   templates: {
-    /** What can be deployed by its slug. Needs no key. */
+    /** Templates that can be deployed by slug. Needs no key. */
     list(options?: CallOptions): Promise<Template[]>;
-    /** What the account saved, by name; `requestOf` makes members of a deploy of one. */
+    /** Templates saved by the account, by name; `requestOf` turns one into members of a deploy. */
     saved(options?: CallOptions): Promise<SavedTemplate[]>;
-    /** Keeps a launch under a name, instead of the one that was there. */
+    /** Saves a launch under a name, and replaces an earlier one. */
     save(name: string, launch: LaunchRequest, options?: CallOptions & { description?: string }): Promise<SavedTemplate>;
-    /** What was deployed from it stays. */
+    /** Deletes it; instances deployed from it stay. */
     delete(name: string, options?: CallOptions): Promise<void>;
   };
   /**
-   * The data of a GraphQL operation, for what REST has no route for; rejects with the first refusal. It is sent again when its answer
-   * is lost: give a mutation an idempotency key where it takes one.
+   * Returns the data of a GraphQL operation that REST has no route for; rejects with the first refusal. It is sent
+   * again if its answer is lost: give a mutation an idempotency key if it takes one.
    */
   graphql<Data>(document: string, variables?: object, options?: CallOptions): Promise<Data>;
 }
@@ -183,7 +183,7 @@ async function ensureDestroyed(send: Send, id: string, options: WriteOptions): P
   } catch (error) {
     if (!(error instanceof GpuRefusal) || error.code !== 'action_failed') throw error;
     const instance = await send<Instance>({ method: 'GET', path: pathOf(id), options });
-    // Else it is refused for another reason, such as what leaving a reserved term costs.
+    // Any other refusal has another reason, such as the cost of leaving a reserved term.
     if (instance.status !== 'destroyed') throw error;
     return { object: 'instance', id: instance.id, status: 'destroyed' };
   }

@@ -1,13 +1,13 @@
 import { type GpuError, GpuRefusal } from './errors.js';
 
 export interface RetryPolicy {
-  /** Most attempts of one request; 1 turns retries off. */
+  /** Maximum attempts per request; 1 turns retries off. */
   maxAttempts: number;
-  /** For all attempts and the waits between them; a wait that would exceed it is not started. */
+  /** Time limit for all attempts and the waits between them; a wait that would exceed it is not started. */
   totalMs: number;
-  /** Before the second attempt; doubled before each further one. */
+  /** Wait before the second attempt; doubled before each further one. */
   baseDelayMs: number;
-  /** The longest wait, except one that the service asks for with Retry-After. */
+  /** Maximum wait, except one that the service requests with Retry-After. */
   maxDelayMs: number;
 }
 
@@ -20,7 +20,7 @@ const WORTH_ANOTHER_TRY: readonly string[] = [
   'unavailable',
   'idempotency_in_progress',
 ];
-/** From a proxy whose service did not answer. */
+/** Statuses of a proxy whose service did not answer. */
 const GATEWAY_STATUSES: readonly (number | null)[] = [502, 503, 504];
 
 /** An undefined bound takes its default, so every bound is set. */
@@ -35,7 +35,10 @@ export function isWorthAnotherTry(error: GpuError): boolean {
   return WORTH_ANOTHER_TRY.includes(error.code) || GATEWAY_STATUSES.includes(error.status);
 }
 
-/** The wait after an attempt, counted from 1: exponential, a random half of it; never less than the service asks for. */
+/**
+ * Returns the wait after an attempt, counted from 1: exponential, half of it random; never less than the service
+ * requests.
+ */
 export function delayMs(policy: RetryPolicy, attempt: number, retryAfter: number | null): number {
   const full = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
   const own = full * (0.5 + Math.random() / 2);

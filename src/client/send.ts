@@ -7,7 +7,7 @@ export interface ClientOptions {
   apiKey?: string | undefined;
   /** With the path prefix; an address without a path gets `/v1`. */
   baseUrl?: string | undefined;
-  /** For one attempt, until its answer is read. */
+  /** Time limit for one attempt, until its answer is read. */
   timeoutMs?: number | undefined;
   retry?: Partial<RetryPolicy>;
   /** Used instead of the global fetch. */
@@ -47,9 +47,9 @@ export interface WriteOptions extends CallOptions {
 interface Call {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
-  /** Beside the routes of REST, not under the path prefix. */
+  /** Whether it goes to /graphql, next to the REST routes and outside the path prefix. */
   isGraphql?: boolean;
-  /** GraphQL answers refusals beside data: the first of them is the answer. */
+  /** Whether to reject with GraphQL's first refusal, which comes in addition to data. */
   refuses?: boolean;
   query?: object | undefined;
   body?: object;
@@ -70,7 +70,7 @@ interface Attempt {
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
 const DEFAULT_TIMEOUT_MS = 30_000;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Most characters of a body that an error message quotes. */
+/** Maximum characters of a body that an error message quotes. */
 const MAX_QUOTED = 200;
 
 /** Throws a TypeError when an option can't be used; a key is never part of a message. */
@@ -110,7 +110,7 @@ export function createSend(options: ClientOptions): Send {
   };
 }
 
-/** The normal form: with the path prefix, without a trailing slash. */
+/** Normalizes an address: with the path prefix, without a trailing slash. */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
@@ -139,7 +139,7 @@ function bodyOf({ body }: Call): { body?: string } {
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** One request. Rejects only when the caller's signal aborts it. */
+/** Sends one request. Rejects only when the caller's signal aborts it. */
 async function attemptOnce(
   options: ClientOptions,
   attempt: Attempt,
@@ -223,7 +223,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Seconds, from either form of the header. */
+/** Returns seconds, from either form of the header. */
 function readRetryAfter(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);

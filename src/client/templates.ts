@@ -1,7 +1,7 @@
 import type { CallOptions, Send } from './send.js';
 import type { DeployRequest } from './types.js';
 
-/** A template of the catalogue: what `deploy` takes by its slug. */
+/** A template of the catalogue; `deploy` takes its slug. */
 export interface Template {
   slug: string;
   title: string;
@@ -9,7 +9,7 @@ export interface Template {
   description: string;
   /** OCI image. */
   image: string;
-  /** Of all GPUs together, in GB; null where it does not matter. */
+  /** Memory of all GPUs together, in GB; null if it doesn't matter. */
   vramGb: number | null;
   /** The first is the web port. */
   ports: { port: number; name: string | null }[];
@@ -19,10 +19,10 @@ export interface Template {
 export interface TemplateVariable {
   name: string;
   description: string;
-  /** Its value where a launch gives none. */
+  /** Value used if a launch gives none. */
   default: string | null;
   required: boolean;
-  /** Its value is better a secret of the account. */
+  /** Whether its value should be a secret of the account. */
   secret: boolean;
   /** Whether the service generates a value if the launch gives none; `instances.links` shows it. */
   isGenerated: boolean;
@@ -30,7 +30,7 @@ export interface TemplateVariable {
   made: boolean;
 }
 
-/** What runs, beside template and disk, as GraphQL shows it. */
+/** The workload, in addition to template and disk, as GraphQL shows it. */
 export interface Launch {
   name: string | null;
   env: Record<string, string>;
@@ -44,7 +44,7 @@ export interface Launch {
   onExit: 'KEEP' | 'STOP' | 'DESTROY';
 }
 
-/** A launch that the account keeps under a name. */
+/** A launch that the account saved under a name. */
 export interface SavedTemplate {
   name: string;
   description: string;
@@ -52,12 +52,12 @@ export interface SavedTemplate {
   template: string;
   diskGb: number;
   launch: Launch;
-  /** Opens the console's dialog filled in with it, for anybody who has the link; without secrets. */
+  /** Opens the console's dialog filled in with it, for anyone with the link; without secrets. */
   link: string;
   createdAt: string;
 }
 
-/** What `deploy` takes, but for the machine and what is of one rental alone. */
+/** Members of `deploy`, except the machine and those of one rental only. */
 export type LaunchRequest = Pick<
   DeployRequest,
   | 'template'
@@ -74,11 +74,11 @@ export type LaunchRequest = Pick<
   | 'on_exit'
 >;
 
-/** How what runs in an instance is opened. */
+/** How to open the services that run in an instance. */
 export interface InstanceLinks {
   /** Its named ports; a private one needs the cookie of a web link with this path. */
   links: { name: string; port: number; path: string; url: string; open: boolean }[];
-  /** The tokens and passwords that were made for it. */
+  /** The tokens and passwords generated for it. */
   tokens: { variable: string; value: string; inLink: boolean }[];
 }
 
@@ -92,7 +92,7 @@ const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name }
 const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
   links { name port path url open } tokens { variable value inLink } } }`;
 
-/** Members of a deploy that launch again what was saved, or what an instance was launched with. */
+/** Returns members of a deploy that repeat a saved launch, or the launch of an instance. */
 export function requestOf({
   template,
   diskGb,
@@ -130,7 +130,7 @@ export function savedInputOf(name: string, description: string | undefined, requ
   return { name, description, template, diskGb: disk_gb, launch };
 }
 
-/** What it answers of templates, each a GraphQL operation. */
+/** Returns the client's template methods, each a GraphQL operation. */
 export function templatesOf(send: Send) {
   const ask = async <Data>(query: string, variables: object, options: CallOptions): Promise<Data> => {
     const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;

@@ -63,7 +63,7 @@ export interface AppOptions extends HealthOptions {
   webPorts: WebPorts;
   /** For the console. */
   files: InstanceFiles;
-  /** Of the server this listens to. */
+  /** The messages of the server that this listens to. */
   messages: Messages;
   /** Receives the outcome of each payment in a callback. */
   onPayment(event: PaymentEvent): void;
@@ -71,7 +71,7 @@ export interface AppOptions extends HealthOptions {
   graphiqlDir: string;
   /** Folder of the built web console; null: there is no console. */
   consoleDir: string | null;
-  /** Whether anybody may create an account in the console. */
+  /** Whether anyone may create an account in the console. */
   signup: 'open' | 'closed';
 }
 
@@ -99,7 +99,7 @@ export function createApp(options: AppOptions): RequestListener {
       schema: surface.schema,
       checkAnswer: surface.checkAnswer,
       limiter,
-      // A session cookie counts here and nowhere else.
+      // A session cookie counts only here.
       identify:
         browsers === null ? identify : createIdentify({ deps, keyUses, isTrusted, ofSession: browsers.identify }),
       createContext,
@@ -197,7 +197,7 @@ function restHooks(
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendText: sendJson,
     sendPublic: (request, response, body) => {
-      // The pipeline drew a ticket for every GET it had no kept answer for.
+      // The pipeline drew a ticket for every GET without a cached answer.
       const { ticket, route } = request.state;
       const answer = ticket!.keep(JSON.stringify(body), { type: JSON_TYPE, route, operation: null });
       const reply = answers.replyTo(request, answer);

@@ -15,7 +15,7 @@ export interface HeadFault extends Refusal {
 
 /** Finds a request head that Node's parser accepts although its meaning is not certain; null when it is sound. */
 export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage) => HeadFault | null {
-  /** Most requests name the same host as the one before. */
+  /** Most requests name the same host as the previous one. */
   let lastValidHost: string | undefined;
 
   const hostFault = ({ headers: { host }, httpVersion }: IncomingMessage): string | null => {
@@ -47,7 +47,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
   return null;
 }
 
-/** A trusted proxy that names no protocol is misconfigured, and its other headers would be believed too. */
+/** A trusted proxy that names no protocol is misconfigured, and its other headers would be trusted too. */
 function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): HeadFault | null {
   const forwarded = headers['x-forwarded-proto'];
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 export interface UnsentLimits {
   /** How long a peer may leave waiting bytes untouched. */
   stalledMs: number;
-  /** Most bytes that wait on all connections together. */
+  /** Maximum bytes that wait on all connections together. */
   maxBytes: number;
   /** Interval of the check: a connection is cut at most this much later. */
   checkEveryMs: number;
@@ -14,19 +14,19 @@ export interface UnsentLimits {
 
 export const UNSENT_LIMITS: UnsentLimits = { stalledMs: 30_000, maxBytes: 128 * 1_024 * 1_024, checkEveryMs: 1_000 };
 
-/** Pipelined requests: what they are answered waits in memory until the answers before it are sent. */
+/** Pipelined requests: their answers wait in memory until the previous ones are sent. */
 const PRUNED_FROM = 8;
 
-/** An open connection: its responses, and when its peer last took something. */
+/** An open connection: its responses, and when its peer last accepted data. */
 class Connection {
   readonly socket: Socket;
-  /** Those that are not finished, and maybe others; the newest is always the last. */
+  /** Unfinished responses, and possibly others; the newest is always the last. */
   #responses: ServerResponse[] = [];
   #taken = 0;
   #queued = 0;
   #read = -1;
   #readAtMs = 0;
-  /** Since then the peer has taken nothing, or there was nothing to take. */
+  /** Since then the peer has accepted nothing, or there was nothing to accept. */
   stalledSinceMs = performance.now();
 
   constructor(socket: Socket) {
@@ -42,14 +42,14 @@ class Connection {
     this.#responses.push(response);
   }
 
-  /** Bytes that wait, those of answers that wait for others included. Texts count by their characters. */
+  /** Returns the bytes that wait, including answers that wait for others. Texts count by their characters. */
   get unsent(): number {
     this.#prune();
     const { writableLength } = this.socket;
     return this.#responses.reduce((sum, response) => sum + lengthBeside(response, writableLength), writableLength);
   }
 
-  /** True when it has no complete request that waits for its answer, and nothing of one has come for so long. */
+  /** Returns whether no complete request waits for its answer, and no part of one has arrived for this long. */
   isSilent(nowMs: number, forMs: number): boolean {
     const { newest, socket } = this;
     const { bytesRead } = socket;
@@ -76,21 +76,25 @@ class Connection {
   }
 }
 
-/** What a response holds beside the buffer of its connection, which its own length includes once it has one. */
+/**
+ * Returns the bytes that a response holds in addition to its connection's buffer, which its own length includes once it
+ * has one.
+ */
 function lengthBeside(response: ServerResponse, ofSocket: number): number {
   return response.writableLength - (response.socket === null ? 0 : ofSocket);
 }
 
 /**
- * Bytes of the write under way that the system has not taken yet. Node also uses it to see whether a write makes
- * progress (`net.Socket`'s own timeout), and gives no other way to it: without it a large answer would be one step.
+ * Returns the bytes of the current write that the system has not taken yet. Node also uses this to see whether a write
+ * makes progress (`net.Socket`'s own timeout), and offers no other way: without it, a large answer would be one step.
  */
 function queuedBytes(socket: Socket): number {
   return (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }
 
 /**
- * The open connections of a server. Cuts those whose peer does not read, and the stillest when too much waits in all.
+ * The open connections of a server. Cuts those whose peer does not read, and the longest stalled ones when too many
+ * bytes wait in total.
  */
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
@@ -115,7 +119,7 @@ export class Connections {
     return this.#open.get(socket)?.newest;
   }
 
-  /** To be called again and again: cuts those of which nothing more comes. */
+  /** Cuts the connections that no longer receive anything; to be called repeatedly. */
   closeSilent(forMs: number): void {
     const now = performance.now();
     for (const connection of this.#open.values()) if (connection.isSilent(now, forMs)) connection.socket.destroy();
@@ -148,7 +152,7 @@ export class Connections {
   }
 }
 
-/** At once: what the system holds for the peer is given up too. */
+/** Cuts immediately, and discards the system's buffer for the peer. */
 function cut({ socket }: Connection): void {
   socket.resetAndDestroy();
 }

@@ -1,6 +1,6 @@
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key'];
-/** Limit for the list of header names that a browser asks for; no page needs more. */
+/** Maximum length of the list of header names that a browser requests; no page needs more. */
 const MAX_ASKED_CHARACTERS = 2_000;
 /** Names of headers, as a browser lists them (RFC 9110, 5.6.2). */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
@@ -12,8 +12,8 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 export type Headers = readonly string[];
 
 /**
- * Headers of the answer to a preflight, in addition to those of every answer. `asked` is what the browser wants to
- * send: client libraries and tracing add headers of their own, and none of them gives a page more than its key does.
+ * Returns the headers of the answer to a preflight, in addition to those of every answer. `asked` lists the headers
+ * that the browser wants to send: client libraries and tracing add some, and none gives a page more than its key does.
  */
 export function preflightHeaders(asked: string | undefined): Headers {
   return [

@@ -5,7 +5,7 @@ import { named, refuseOtherMethods } from './routing.js';
 export interface DescriptionOptions {
   schema: GraphQLSchema;
   publicUrl: string;
-  /** False: nobody is shown the schema. */
+  /** Whether the schema is shown. */
   introspection: boolean;
 }
 

@@ -3,7 +3,7 @@ import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A refusal as the REST surface words it. */
+/** A refusal on the REST surface. */
 export interface Refusal {
   status: number;
   code: ErrorCode;
@@ -17,12 +17,12 @@ export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>):
   return JSON.stringify({ error: { code, message } });
 }
 
-/** For the metrics. A connection that never became a request has no state. */
+/** Records a refusal for the metrics. A connection that never became a request has no state. */
 export function noteRefusal({ state }: IncomingMessage, code: string): void {
   (state as typeof state | undefined)?.refusals.push(code);
 }
 
-/** Sends the envelope with the headers its status asks for, in addition to those already set on the response. */
+/** Sends the envelope with the headers its status requires, in addition to those already set on the response. */
 export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
   const { status, retryAfterSeconds } = refusal;
   noteRefusal(response.req, refusal.code);

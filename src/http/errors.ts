@@ -10,21 +10,21 @@ import { bodyFault } from './read-json.js';
 
 /** An error as a caller sees it, on either surface. */
 export interface Fault extends Refusal {
-  /** The input at fault, where there is one. */
+  /** The invalid input field, if there is one. */
   field?: string;
-  /** The scope that the key lacks, where that is why. */
+  /** The missing scope of the key, if that is the reason. */
   scope?: string;
-  /** True for a fault of the gateway itself: its cause is logged and never sent. */
+  /** Whether it is an error of the gateway itself: its cause is logged and never sent. */
   unexpected: boolean;
-  /** Why the database can't serve; for the log alone. */
+  /** Why the database can't serve; only for the log. */
   outage?: string;
 }
 
-/** Logs what callers don't see. `details` describe the request. */
+/** Logs details that callers don't see. `details` describe the request. */
 export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
-/** A database that is away refuses every request for the same reason. */
+/** An unreachable database refuses every request for the same reason. */
 const OUTAGE_AGAIN_MS = 10_000;
 const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
@@ -82,7 +82,7 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** The route's own names, where one refused. */
+/** Replaces field names with the route's own, if a route refused. */
 function inOwnNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };
@@ -92,7 +92,7 @@ function fault(code: ErrorCode, message: string, details: Partial<Fault> = {}): 
   return { code, status: STATUS_OF[code], message, unexpected: false, ...details };
 }
 
-/** GraphQL wraps what a resolver threw. */
+/** Returns the error that a resolver threw, which GraphQL wraps. */
 function rootCause(error: unknown): unknown {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {

@@ -7,7 +7,7 @@ import { createHttpServer, type DrainableServer, type UpgradeListener } from './
 /** Time for requests in flight to complete during shutdown. */
 const DRAIN_MS = 6_000;
 const IDLE_CHECK_MS = 50;
-/** Then a request of which nothing more comes is not waited for. */
+/** After this time, a request that sends no more data is not waited for. */
 const SILENT_MS = 250;
 
 /** The gateway's port: it listens before the gateway is ready, and answers 503 until then. */
@@ -30,12 +30,12 @@ export class GatewayServer {
     );
   }
 
-  /** False from the beginning of the shutdown on: readiness fails. */
+  /** Whether it is serving. False as soon as the shutdown begins: readiness fails. */
   get isServing(): boolean {
     return this.#isServing;
   }
 
-  /** Where it listens, such as http://127.0.0.1:4000. Rejects with Node's error when it can't. */
+  /** Listens and returns its address, such as http://127.0.0.1:4000. Rejects with Node's error if it can't. */
   listen({ host, port }: { host: string; port: number }): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -49,7 +49,7 @@ export class GatewayServer {
     });
   }
 
-  /** The gateway is ready: requests and WebSockets go there from now on. */
+  /** Passes requests and WebSockets on, once the gateway is ready. */
   serve(listener: RequestListener, onUpgrade: UpgradeListener): void {
     this.#listener = listener;
     this.#onUpgrade = onUpgrade;
@@ -74,7 +74,7 @@ export class GatewayServer {
     clearTimeout(cut);
   }
 
-  /** At once, whatever is under way. */
+  /** Closes immediately, aborting requests in progress. */
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();

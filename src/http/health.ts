@@ -7,16 +7,16 @@ import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
   deps: Deps;
-  /** Null when no Redis is used. */
+  /** Null if Redis is not used. */
   redisState: (() => RedisState) | null;
-  /** False once the process is asked to end. */
+  /** Whether the process is serving; false as soon as its shutdown begins. */
   isServing(): boolean;
 }
 
 /** GET /healthz: the process is alive. */
 export const liveness: RequestHandler = (_request, response) => void response.json({ status: 'ok' });
 
-/** GET /readyz. Redis does not decide: without it each process limits requests for itself. */
+/** GET /readyz. Redis is not required: without it, each process limits requests separately. */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
   return async (_request, response) => {
     const database = await databaseState(deps);
@@ -30,7 +30,7 @@ export function createReadiness({ deps, redisState, isServing }: HealthOptions):
   };
 }
 
-/** For operators: a failed market re-check does not make a gateway unready. Null while the database is away. */
+/** For operators: a failed market re-check does not make a gateway unready. Null while the database is unreachable. */
 async function marketState(deps: Deps): Promise<object | null> {
   const times = await recheckTimes(deps).catch(() => null);
   if (times === null) return null;

@@ -6,10 +6,12 @@ import type { Instant } from '../domain/rules/time.js';
 import { type KeyPlace, noteKeyPlaces } from '../domain/webhooks/key-places.js';
 
 const FLUSH_EVERY_MS = 30_000;
-/** Networks of keys that are remembered, and that wait to be written down. */
+/** Maximum networks of keys that are remembered, and that wait to be stored. */
 const MAX_PLACES = 20_000;
 
-/** Collects when keys were last used and writes it every half minute; unwritten times are lost with the process. */
+/**
+ * Collects when keys were last used and stores it every half minute; times not yet stored are lost with the process.
+ */
 export interface KeyUses {
   note(caller: Caller): void;
   close(): Promise<void>;
@@ -17,7 +19,7 @@ export interface KeyUses {
 
 export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): KeyUses {
   let uses = new Map<string, Instant>();
-  /** Networks of keys that are written down, and those that wait for it. */
+  /** Networks of keys that are stored, and those waiting to be. */
   const known = new LRUCache<string, true>({ max: MAX_PLACES });
   let places = new Map<string, KeyPlace>();
   const flush = async () => {

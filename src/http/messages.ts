@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-/** The classes one server makes its requests and responses from. */
+/** Classes for one server's requests and responses. */
 export interface Messages {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
@@ -14,8 +14,8 @@ export function createMessages(): Messages {
       declare offersUpgrade: unknown;
 
       /**
-       * Node sets it once the head is read, and hands the connection over if it is true. Clients that offer another
-       * protocol than WebSocket, such as h2c, want an answer of this one: it is read as any other request.
+       * Node sets it once the head is read, and hands the connection over if true. Clients that offer a protocol other
+       * than WebSocket, such as h2c, expect an answer in this one: the request is read like any other.
        */
       get upgrade(): boolean {
         if (this.offersUpgrade !== true) return false;
@@ -32,7 +32,7 @@ export function createMessages(): Messages {
 
 /**
  * Lets a server's messages inherit the methods of its Express app. Express would otherwise change the prototype of each
- * one, and V8 pays for that: a third of what was allocated outlived its collection, 5 to 8 ms each time.
+ * one, which is expensive in V8: a third of allocations outlived their collection, 5 to 8 ms each time.
  */
 export function inheritFromExpress(messages: Messages, app: Express): void {
   app.request = Object.setPrototypeOf(messages.IncomingMessage.prototype, app.request);

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 
-/** So much has to come within `STEP_MS` of waiting for it, because an upload holds a place: 8 kB each second. */
+/** Minimum bytes that must arrive within `STEP_MS` of waiting, because an upload holds a place: 8 kB per second. */
 const STEP_BYTES = 240_000;
 const STEP_MS = 30_000;
 
-/** The body of a request. Cuts the connection of a sender that is too slow; a store that is slow costs the sender no time. */
+/** Yields the body of a request. Disconnects a sender that is too slow; a slow store costs the sender no time. */
 export async function* atPace(request: IncomingMessage, stepMs = STEP_MS): AsyncIterable<Buffer> {
   const pieces: AsyncIterator<Buffer> = request[Symbol.asyncIterator]();
   let waitedMs = 0;

@@ -10,7 +10,7 @@ import type { Tracer } from './tracer.js';
 
 export interface PipelineOptions {
   requestIds: RequestIds;
-  /** Null when requests are not logged. */
+  /** Null if requests are not logged. */
   logRequest: LogRequest | null;
   checkHead(request: IncomingMessage): HeadFault | null;
   cors(origin: string | undefined): Headers;
@@ -32,8 +32,8 @@ export interface WebPorts {
 }
 
 /**
- * What every request passes, in order: its state and log line, the check of its head, and unless it is for an instance
- * CORS, and then one of three ways.
+ * Handles every request in order: its state and log line, the check of its head, CORS unless it is for an instance, and
+ * then one of three ways.
  */
 export function createPipeline(options: PipelineOptions): RequestListener {
   const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts, tracer } = options;
@@ -79,7 +79,7 @@ export function createPipeline(options: PipelineOptions): RequestListener {
   }
 }
 
-/** The kept answer to a GET or HEAD; null when there is none, and then the route may keep the one it makes. */
+/** Returns the cached answer to a GET or HEAD; null without one, and the route may then cache its answer. */
 function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
   if (method !== 'GET' && method !== 'HEAD') return null;
   const found = answers.lookupPath(url!);

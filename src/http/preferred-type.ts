@@ -1,11 +1,11 @@
 import Negotiator from 'negotiator';
 
-/** Quoted texts whole, also one that does not end, so that each character is read once. */
+/** Keeps quoted texts whole, including an unterminated one, so that each character is read once. */
 const PIECES = /"(?:\\.|[^"\\])*"?|[,;]|[^",;]+/g;
 
 /**
- * Finds the media type that an Accept header prefers; undefined if none will do. Parameters other than the weight don't
- * exclude a type: every answer is UTF-8, whatever a range says about it.
+ * Finds the media type that an Accept header prefers; undefined if none matches. Parameters other than the weight don't
+ * exclude a type: every answer is UTF-8, regardless of a range's charset.
  */
 export function preferredType(accept: string, available: string[]): string | undefined {
   return new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaType(available);

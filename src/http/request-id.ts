@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 /** Hexadecimal digits of an id: 128 random bits, as in a UUID. */
 const LENGTH = 32;
-/** Ids drawn at once: a call for random bytes costs more than the rest of an id. */
+/** Ids generated in one call: a call for random bytes costs more than the rest of an id. */
 const BATCH = 256;
 
 /** Gives each request an id of 32 random hexadecimal digits. */

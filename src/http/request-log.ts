@@ -6,13 +6,13 @@ import type { IsTrusted } from './trust-proxy.js';
 
 const FIRST_REFUSAL = 400;
 
-/** What the log says of a request. */
+/** A request's log line. */
 export interface RequestLine {
   id: string;
   method: string;
   /** Template of the route, such as /v1/instances/{id}. */
   route: string;
-  /** Null when nothing was sent. */
+  /** Null if nothing was sent. */
   status: number | null;
   /** Milliseconds from the head of the request to the end of its answer, to the microsecond. */
   ms: number;
@@ -21,35 +21,35 @@ export interface RequestLine {
   account: string | null;
   /** Name of the GraphQL operation that ran. */
   operation: string | null;
-  /** Null when the connection was already lost. */
+  /** Null if the connection was already lost. */
   address: string | null;
-  /** Of the request's trace. */
+  /** Id of the request's trace. */
   trace?: string;
-  /** The connection was lost before the answer was sent. */
+  /** Whether the connection was lost before the answer was sent. */
   aborted?: true;
 }
 
 export type WriteRequest = (line: RequestLine) => void;
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
-/** Told of every request when it is over; `status` is null when nothing was sent. */
+/** Called when a request is over; `status` is null if nothing was sent. */
 export type ObserveRequest = (request: IncomingMessage, status: number | null, ms: number) => void;
 
 /**
- * One line for each request that is not routine, written when its answer has been sent or its connection is lost. It holds
- * neither path, query, headers nor body: any of them may contain a key.
+ * Logs one line for each request that is not routine, when its answer has been sent or its connection is lost. It
+ * contains neither path, query, headers nor body: any of them may contain a key.
  */
 export function createRequestLog(
   writeLine: WriteRequest | null,
   observe: ObserveRequest | null,
   isTrusted: IsTrusted,
 ): LogRequest {
-  /** Bytes already attributed to answers, of each open connection. Answers leave a connection in order. */
+  /** Bytes already attributed to answers, per open connection. Answers leave a connection in order. */
   const attributed = new WeakMap<Socket, number>();
 
   return (request, response) => {
     const { socket } = request;
     const startedAt = performance.now();
-    // Unknown once the connection is closed, whatever the type says.
+    // Unknown once the connection is closed, despite the type.
     const address: string | null = writeLine === null ? null : addressOf(request, isTrusted) || null;
     let isLogged = false;
     const write = (isFinished: boolean) => {
@@ -63,7 +63,7 @@ export function createRequestLog(
       const ms = performance.now() - startedAt;
       observe?.(request, status, ms);
       if (writeLine === null || (isRoutine && response.statusCode < FIRST_REFUSAL)) return;
-      // What is written to a lost connection finishes too.
+      // Writes to a lost connection finish too.
       const isAborted = !isFinished || socket.destroyed;
       writeLine({
         id,
@@ -79,7 +79,7 @@ export function createRequestLog(
         ...(isAborted && { aborted: true }),
       });
     };
-    // Before Node hands the connection to the answer of a pipelined request.
+    // Runs before Node hands the connection to the answer of a pipelined request.
     response.prependListener('finish', () => write(true));
     response.on('close', () => write(false));
   };

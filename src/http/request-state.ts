@@ -11,29 +11,29 @@ import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
 import type { IsTrusted } from './trust-proxy.js';
 
-/** What the gateway learns about a request on its way; the pipeline creates it, the log line is made from it. */
+/** The data that the gateway collects about a request. The pipeline creates it, and the log line is created from it. */
 export interface RequestState {
   /** X-Request-Id of the answer. */
   id: string;
   /** Template of the route, such as /v1/instances/{id}. */
   route: string;
-  /** The lookup of the caller's key; null before it is asked for. */
+  /** The lookup of the caller's key; null until requested. */
   caller: Promise<Caller | null> | null;
-  /** Why its key, which is known, is not accepted. */
+  /** Why its key, although known, is not accepted. */
   keyFault: KeyFault | null;
   /** Null without a valid key. */
   accountId: string | null;
   /** The GraphQL operation that ran; null for REST and for requests refused before. */
   operation: RunOperation | null;
-  /** Codes of what it was refused; GraphQL may refuse several fields. */
+  /** Codes of its refusals; GraphQL may refuse several fields. */
   refusals: string[];
-  /** Of a request that is traced; null for any other. */
+  /** Trace id; null if the request is not traced. */
   traceId: string | null;
-  /** Keeps the answer being made, if it turns out to be public; null when it must not be kept. */
+  /** Caches the answer in progress if it turns out to be public; null if it must not be cached. */
   ticket: Ticket | null;
-  /** Worth a line in the log only when it fails. */
+  /** Whether only a failure deserves a log line. */
   isRoutine: boolean;
-  /** Its body may take longer to arrive than requests to the gateway itself. */
+  /** Whether its body may take longer to arrive than requests to the gateway itself. */
   isLongLived: boolean;
 }
 
@@ -41,13 +41,15 @@ interface RunOperation {
   kind: OperationTypeNode;
   /** Null for an anonymous operation and for a name that must not be logged. */
   name: string | null;
-  /** A query whose fields are all public: its answer is the same for everybody. */
+  /** Whether all fields of the query are public: its answer is the same for every caller. */
   isPublicQuery: boolean;
-  /** What it takes from the rate limit. */
+  /** Number of requests it takes from the rate limit. */
   cost: number;
 }
 
-/** The route of a request that matches none. A path may hold anything, an API key too: it is never logged. */
+/**
+ * The route of a request that matches none. A path is never logged, because it may contain anything, even an API key.
+ */
 const UNKNOWN_ROUTE = 'unknown';
 
 declare module 'http' {
@@ -74,18 +76,18 @@ export function createRequestState(id: string): RequestState {
   };
 }
 
-/** Finds whom the session cookie of a request stands for. */
+/** Finds the caller of a request's session cookie. */
 export type IdentifySession = (request: IncomingMessage, address: string) => Promise<Identified>;
 
 export interface IdentifyOptions {
   deps: Deps;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
-  /** Asked for a request that gives no Authorization at all. */
+  /** Called for a request without an Authorization header. */
   ofSession?: IdentifySession;
 }
 
-/** Finds the caller a request's key belongs to, once a request; null without a key that is accepted. */
+/** Finds the caller of a request's key, once per request; null without an accepted key. */
 export function createIdentify({ deps, keyUses, isTrusted, ofSession }: IdentifyOptions): Identify {
   const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
     const { headers, state } = request;
@@ -111,14 +113,14 @@ export function createIdentify({ deps, keyUses, isTrusted, ofSession }: Identify
   };
 }
 
-/** Where a request comes from, past the proxies that are trusted; empty for a connection that was lost already. */
+/** Returns the client address of a request, past trusted proxies; empty for a connection that was already lost. */
 export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): string {
   // Nothing is trusted by default, and most requests name no address.
   if (request.headers['x-forwarded-for'] === undefined) return request.socket.remoteAddress ?? '';
   return proxyAddr(request, isTrusted) ?? '';
 }
 
-/** Makes the context of a request's resolvers. */
+/** Creates the context of a request's resolvers. */
 export type CreateContext = (caller: Caller | null, response: ServerResponse) => GatewayContext;
 
 export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext {

@@ -9,7 +9,7 @@ export function named(route: string): RequestHandler {
   };
 }
 
-/** Takes a path that is not valid percent-encoding literally: an unknown id or route instead of a fault of the router. */
+/** Takes a path with invalid percent-encoding literally: an unknown id or route instead of a router error. */
 export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   try {
     decodeURIComponent(request.path);
@@ -20,7 +20,7 @@ export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** For paths that serve the methods of `allowed` alone, such as `GET, HEAD, OPTIONS`. */
+/** Refuses methods other than `allowed`, such as `GET, HEAD, OPTIONS`. */
 export function refuseOtherMethods(allowed: string): RequestHandler {
   return (request, response) => {
     response.setHeader('Allow', allowed);

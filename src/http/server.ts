@@ -6,33 +6,33 @@ import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
 
-/** Takes a connection over; false when it is not its own. */
+/** Takes a connection over; returns false for one that is not its own. */
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 interface Timeouts {
-  /** From the first byte of a request, or from its connection, to the end of its head. */
+  /** Time from the first byte of a request, or from its connection, to the end of its head. */
   headersMs: number;
-  /** To the end of its body. */
+  /** Time to the end of its body. */
   requestMs: number;
   /** Interval of the check: a connection is cut at most this much later. */
   checkEveryMs: number;
-  /** Between two requests on a connection. */
+  /** Time between two requests on a connection. */
   idleMs: number;
 }
 
 export interface DrainableServer extends Server {
-  /** To be called again and again: cuts connections whose request does not arrive. */
+  /** Cuts connections whose request does not arrive; to be called repeatedly. */
   closeSilent(forMs: number): void;
 }
 
 /**
- * Idle connections are kept longer than proxies keep theirs (Caddy for two minutes): a request that is on its way when its
- * connection is closed is lost, and a proxy may not send it again.
+ * Idle connections are kept longer than proxies keep theirs (Caddy for two minutes): a request in flight when its
+ * connection closes is lost, and a proxy may not resend it.
  */
 const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000, idleMs: 150_000 };
-/** A refusal may take so long to be read; then its connection is closed whoever holds on to it. */
+/** Time to read a refusal; afterwards its connection is closed regardless of the peer. */
 const LINGER_MS = 1_000;
-/** Of the request line and all headers together. */
+/** Maximum size of the request line and all headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
 const MALFORMED: Refusal = { status: 400, code: 'invalid_request', message: 'this is not valid HTTP' };
@@ -53,8 +53,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
 /**
- * A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. What
- * waits to be read by its clients is bounded.
+ * Creates a server that answers in JSON even if no request results: malformed, too slow, or with too large a head.
+ * Bounds the bytes that wait for its clients to read.
  */
 export function createHttpServer(
   messages: Messages,
@@ -100,7 +100,7 @@ export function createHttpServer(
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     // Node reports it once.
     else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
-    // A complete request came before: it runs, and the refusal must not be taken for its answer.
+    // A complete request came before. It runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();
     else refuse();
@@ -108,7 +108,7 @@ export function createHttpServer(
   return Object.assign(server, { closeSilent: (forMs: number) => connections.closeSilent(forMs) });
 }
 
-/** Ends a connection with these words, and lets go of it even if the other side never does. */
+/** Ends a connection with this text, and releases it even if the other side never does. */
 function endSoon(socket: Duplex, words?: string): void {
   socket.end(words);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -118,7 +118,7 @@ function lastHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, Connection: 'close' };
 }
 
-/** For a connection that has no response object to write to. */
+/** Formats a refusal for a connection that has no response object. */
 function rawResponse(refusal: Refusal, requestId: string): string {
   const body = errorBody(refusal);
   const headers = {

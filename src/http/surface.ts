@@ -15,13 +15,13 @@ export interface Surface {
 
 let untraced: Surface | undefined;
 
-/** Returns the API of gateways that trace nothing. A process makes it once, however many gateways it opens. */
+/** Returns the API of gateways without tracing. A process creates it only once, for any number of gateways. */
 export function untracedSurface(): Surface {
   untraced ??= createSurface();
   return untraced;
 }
 
-/** Makes the API; `wrap` may wrap the schema's resolvers before anything is compiled. */
+/** Creates the API; `wrap` may wrap the schema's resolvers before anything is compiled. */
 export function createSurface(wrap?: (schema: GraphQLSchema) => void): Surface {
   const schema = buildSchema();
   wrap?.(schema);

@@ -2,23 +2,23 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Most callers remembered; a forgotten one begins with a full bucket. */
+/** Maximum callers remembered; a forgotten one starts with a full bucket. */
 const MAX_CALLERS = 20_000;
 
 export interface TokenBucketOptions {
-  /** Requests allowed at once. */
+  /** Maximum burst of requests. */
   size: number;
-  /** After those, one more request every `everySeconds`. */
+  /** After a burst, one more request every `everySeconds`. */
   everySeconds: number;
   refusal(retryAfterSeconds: number): string;
 }
 
 export interface TokenBuckets {
-  /** Refuses with rate_limited. */
+  /** Takes one request; refuses with rate_limited. */
   take(caller: string): void;
 }
 
-/** A bucket for each caller of a route that the accounts' rate limit does not cover. */
+/** Creates a bucket for each caller of a route that the accounts' rate limit does not cover. */
 export function createTokenBuckets({ size, everySeconds, refusal }: TokenBucketOptions): TokenBuckets {
   const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: MAX_CALLERS });
   return {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Makes the spans of requests. Where there is no tracing there is none. */
+/** Creates the spans of requests. Exists only with tracing. */
 export interface Tracer {
-  /** Answers a request within its span, which takes over the trace of its sender. */
+  /** Answers a request within its span, which continues the sender's trace. */
   request(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
   /** Ends the span of a request whose answer is a stream: the span covers only its opening. */
   opened(request: IncomingMessage): void;

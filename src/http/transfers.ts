@@ -3,19 +3,19 @@ import { DomainError } from '../domain/rules/errors.js';
 const BUSY_RETRY_SECONDS = 5;
 
 export interface TransferLimits {
-  /** Of one volume, or one instance, under way at once. */
+  /** Maximum concurrent transfers of one volume or instance. */
   perTarget: number;
-  /** Of one account: whoever takes his time leaves places to others. */
+  /** Maximum concurrent transfers of one account, so that a slow one leaves places to others. */
   perAccount: number;
   all: number;
-  /** Those that wait for their turn, of one account and of all. */
+  /** Maximum waiting transfers per account and in total. */
   waitingPerAccount: number;
   waiting: number;
 }
 
-/** Whose bytes are moved. */
+/** Account and object of a transfer. */
 export interface Mover {
-  /** Of the volume or the instance. */
+  /** Id of the volume or instance. */
   id: string;
   accountId: string;
 }
@@ -25,10 +25,10 @@ interface Waiting {
   begin(): void;
 }
 
-/** Bounds what is moved at once; the others wait, unread, in the order in which they came. */
+/** Limits concurrent transfers; further ones wait, unread, in order of arrival. */
 export class Transfers {
   readonly #limits: TransferLimits;
-  /** By target, and by account: their ids differ. */
+  /** Numbers running by target and by account, whose ids differ. */
   readonly #running = new Map<string, number>();
   #all = 0;
   #waiting: Waiting[] = [];
@@ -37,12 +37,15 @@ export class Transfers {
     this.#limits = limits;
   }
 
-  /** What is under way. */
+  /** Number of transfers in progress. */
   get size(): number {
     return this.#all;
   }
 
-  /** Waits for its turn and works. Refuses with unavailable where too many wait, and rejects when the signal is aborted. */
+  /**
+   * Waits for its turn and runs the work. Refuses with unavailable if too many wait, and rejects when the signal is
+   * aborted.
+   */
   async run<T>(mover: Mover, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#hasRoom(mover)) this.#add(mover, 1);
     else await this.#wait(mover, signal);
@@ -82,7 +85,7 @@ export class Transfers {
     const next = this.#waiting.find(({ mover }) => this.#hasRoom(mover));
     if (next === undefined) return;
     this.#waiting = this.#waiting.filter((each) => each !== next);
-    // Its place is taken before anybody else may ask.
+    // Takes its place before any other request can.
     this.#add(next.mover, 1);
     next.begin();
   }

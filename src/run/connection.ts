@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { RunFailed } from './failure.js';
 
-/** Where SSH leads into an instance, as the service says. */
+/** An instance's SSH address, as the service reports it. */
 export interface Address {
   user: string;
   host: string;
@@ -13,23 +13,23 @@ export interface Address {
   hostKey: string;
 }
 
-/** They go into a file that ssh reads. */
+/** Both end up in a file that ssh reads. */
 const USER = /^i-[0-9a-f]{8}$/;
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
 const TRIES_FOR_SECONDS = 15;
-/** A connection without an answer for three times this long is given up. */
+/** A connection without an answer for three times this long is abandoned. */
 const KEEPALIVE_SECONDS = 10;
 
 const runFile = promisify(execFile);
 
-/** The keys of one run and how ssh is to connect, in a folder that nobody else reads. */
+/** The keys of one run and the ssh configuration, in a private folder. */
 export class Connection {
   readonly #folder = mkdtempSync(join(tmpdir(), 'gpu-run-'));
   readonly #children = new Set<ChildProcess>();
   #target = '';
 
-  /** A pair of keys of its own; resolves to the public one. */
+  /** Creates a dedicated key pair; resolves to the public key. */
   async makeKey(comment: string): Promise<string> {
     const file = this.#path('key');
     try {
@@ -41,14 +41,14 @@ export class Connection {
     return readFileSync(`${file}.pub`, 'utf8').trim();
   }
 
-  /** The service sent the host's key over HTTPS: nobody has to confirm it. */
+  /** The service sent the host key over HTTPS, so no confirmation is needed. */
   use(address: Address, identity = this.#path('key')): void {
     const { user, host, port, hostKey } = address;
     if (!HOST.test(host) || !HOST_KEY.test(hostKey) || !USER.test(user) || !Number.isInteger(port))
       throw new RunFailed('the service gave no usable address for SSH');
     writeFileSync(this.#path('known_hosts'), `gpu-run ${hostKey}\n`, { mode: 0o600 });
     const options = {
-      // Few resolvers know names below it.
+      // Few resolvers know subdomains of localhost.
       ...((host === 'localhost' || host.endsWith('.localhost')) && { HostName: '127.0.0.1' }),
       Port: port,
       IdentityFile: inQuotes(identity),
@@ -72,7 +72,7 @@ export class Connection {
       ServerAliveCountMax: 3,
     };
     const lines = Object.entries(options).map(([name, value]) => `  ${name} ${value}`);
-    // What comes first counts. The user's own file may say how to get out of the network, as by a proxy.
+    // The first value counts. The user's own file may configure the way out of the network, such as a proxy.
     const own = join(homedir(), '.ssh', 'config');
     writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(own)}`, ''].join('\n'), {
       mode: 0o600,
@@ -80,7 +80,7 @@ export class Connection {
     this.#target = `${user}@${host}`;
   }
 
-  /** What rsync connects with, and the place of a path there. */
+  /** The ssh command for rsync, and the remote form of a path. */
   get shell(): string {
     return `ssh -F ${inQuotes(this.#path('config'))}`;
   }
@@ -88,7 +88,7 @@ export class Connection {
     return `${this.#target}:${path}`;
   }
 
-  /** ssh with a command line; ended with `close`. */
+  /** Runs ssh with a command line; `close` ends it. */
   ssh(commandLine: string, stdio: StdioOptions): ChildProcess {
     return this.start('ssh', ['-F', this.#path('config'), '-T', this.#target, commandLine], stdio);
   }
@@ -100,7 +100,7 @@ export class Connection {
     return child;
   }
 
-  /** Ends what it has started, and erases the keys. */
+  /** Ends the processes it has started, and erases the keys. */
   close(): void {
     for (const child of this.#children) child.kill();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -111,7 +111,7 @@ export class Connection {
   }
 }
 
-/** The exit code; null after a signal. Rejects when the program is not installed. */
+/** Resolves to the exit code; null after a signal. Rejects if the program is not installed. */
 export function ended(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', ({ code, message }: NodeJS.ErrnoException) =>

@@ -1,6 +1,6 @@
-/** A run can't go on; the message is one line for whoever started it. */
+/** A run that can't continue; the message is one line for the user. */
 export class RunFailed extends Error {
-  /** The instance, where there is one that was not destroyed. */
+  /** The instance that was not destroyed, if there is one. */
   readonly instanceId: string | null;
 
   constructor(message: string, instanceId: string | null = null) {

@@ -9,38 +9,38 @@ import { land, OpenFolder, unlock } from './landing.js';
 import type { Fetched } from './paths.js';
 import { NOTHING_THERE, remote } from './scripts.js';
 
-/** A folder that is sent: what is in `from` here comes into `to`, below the workspace unless it is absolute. */
+/** A folder to send: the content of `from` here goes into `to`, below the workspace unless absolute. */
 export interface Folder {
   from: string;
   to: string;
 }
 
-/** Whether the other side has rsync, and where paths begin there. */
+/** Whether the remote side has rsync, and where its paths begin. */
 export interface Place {
   hasRsync: boolean;
   hasBegun: boolean;
   workspace: string;
 }
 
-/** ssh has lost its connection, or rsync has: 10, 12, 30 and 35 are its own codes for it. */
+/** Exit codes of a lost connection: 255 of ssh; 10, 12, 30 and 35 of rsync. */
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
-/** Characters of an error text of tar that are shown. */
+/** Maximum characters shown of tar's error text. */
 const MAX_COMPLAINT = 400;
 
-/** What became of one try. */
+/** Outcome of one attempt. */
 export type Outcome = 'done' | 'lost' | 'nothing there';
 
 const runFile = promisify(execFile);
 
-/** Refuses with RunFailed what is no folder, before anything is rented. */
+/** Refuses non-folders with RunFailed, before anything is rented. */
 export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
     if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is no folder here`);
   }
 }
 
-/** With rsync where both sides have it, which goes on where it was cut off; else as one archive. */
+/** Sends a folder: with rsync if both sides have it, which resumes after a disconnect; else as one archive. */
 export async function send(connection: Connection, folder: Folder, place: Place): Promise<Outcome> {
   const from = resolve(folder.from);
   const to = posix.resolve(place.workspace, folder.to);
@@ -65,7 +65,10 @@ export async function send(connection: Connection, folder: Folder, place: Place)
   return outcome;
 }
 
-/** Brings a path of the workspace to its place below `into`. `onLeftOut` gets the entries that would be a risk to this computer. */
+/**
+ * Fetches a path of the workspace to its place below `into`. `onLeftOut` receives the entries that would be a risk to
+ * this computer.
+ */
 export async function bringBack(
   connection: Connection,
   { path, to }: Fetched,
@@ -73,7 +76,7 @@ export async function bringBack(
   onLeftOut: (paths: readonly string[]) => void,
 ): Promise<Outcome> {
   const root = realpathSync(into);
-  // Nothing is unpacked where a file of the renter's lies.
+  // Nothing is unpacked where a file of the renter exists.
   const folder = mkdtempSync(join(root, '.gpu-run-'));
   const draft = new OpenFolder(Buffer.from(folder));
   try {
@@ -89,7 +92,7 @@ export async function bringBack(
   }
 }
 
-/** A tree that is too deep to be removed stays, which is no reason to lose the results. */
+/** A tree too deep to be removed stays, which is no reason to lose the results. */
 function remove(folder: string, draft: OpenFolder): void {
   for (const prepare of [() => {}, () => unlock(draft)]) {
     try {
@@ -108,14 +111,14 @@ async function unpackInto(connection: Connection, path: string, draft: string): 
   unpacking.stdin!.on('error', () => {});
   sending.stdout!.pipe(unpacking.stdin!);
   const [sent, unpacked] = await codes;
-  // Without an archive tar fails as well, which says nothing.
+  // Without an archive, tar fails as well, with no useful message.
   if (sent === NOTHING_THERE) return 'nothing there';
   const outcome = outcomeOf('tar', sent);
   if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${complaint()}`);
   return outcome;
 }
 
-/** Reads a program's standard error; returns its last lines as one, once it has ended. */
+/** Reads a program's standard error; returns its last lines as one when it has ended. */
 function tailOf(stream: Readable): () => string {
   let tail = '';
   stream.setEncoding('utf8').on('data', (text: string) => {

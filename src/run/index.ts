@@ -11,48 +11,51 @@ export type { Folder } from './files.js';
 /** Seconds without a client after which the instance of a run is stopped. */
 const LINGER_SECONDS = 600;
 
-/** What a run is followed with; all of it may be left out. */
+/** Options for following a run; all are optional. */
 export interface FollowOptions {
-  /** Where what `out` names is brought to; the working directory by default. */
+  /** Where the paths in `out` are fetched to; the working directory by default. */
   into?: string;
-  /** The output as it comes, awaited before more is read; by default it goes to this process' own stdout and stderr. */
+  /**
+   * Receives output as it arrives, and is awaited before more is read; by default output goes to this process' own
+   * stdout and stderr.
+   */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
-  /** What happens, in a line each: rented, sent, lost, reached again. */
+  /** Receives progress, one line each: rented, sent, lost, reconnected. */
   onStep?: (words: string) => void;
   /** Ends the run and destroys its instance, unless it is kept. */
   signal?: AbortSignal;
-  /** Private key to log in with; by default a pair is made that opens this instance alone. */
+  /** Private key for login; by default a pair is created that opens only this instance. */
   identity?: string;
 }
 
-/** What is run, and on which machine: the best that fits and has a host agent. */
+/** The command to run, and its machine: the best match with a host agent. */
 export interface RunOptions extends Wanted, FollowOptions {
-  /** Word by word; it runs in `/workspace`, without input. */
+  /** Command and its arguments; it runs in `/workspace`, without input. */
   command: readonly string[];
-  /** Name, env, secrets, ports and registry login, as of GraphQL's LaunchInput. */
+  /** Name, env, secrets, ports and registry login, as in GraphQL's LaunchInput. */
   launch?: Omit<RunLaunch, 'command' | 'entrypoint' | 'restart' | 'onExit'>;
-  /** Folders that are sent: what is in `from`, to `to` below `/workspace`. */
+  /** Folders to send: the content of `from`, to `to` below `/workspace`. */
   folders?: readonly Folder[];
-  /** Paths below `/workspace` that are brought back, whatever the exit code. */
+  /** Paths below `/workspace` to fetch, regardless of the exit code. */
   out?: readonly string[];
-  /** The instance is not destroyed at the end. */
+  /** Whether to keep the instance at the end. */
   keep?: boolean;
   /** 1 to 604,800 seconds without a client after which the instance is stopped; 600 by default. */
   lingerSeconds?: number;
-  /** Names this run, so that it is rented once however often it is asked for; random by default. */
+  /** Identifies this run, so that it is rented only once, however often it is requested; random by default. */
   idempotencyKey?: string;
 }
 
 export interface RunEnded {
   id: string;
-  /** Of the command; 128 + the signal's number where one killed it. */
+  /** Exit code of the command; 128 + the signal's number if one killed it. */
   code: number;
 }
 
 /**
- * Does what `gpu run` does: rents, sends, runs, brings back, destroys. A lost connection loses nothing: it is taken up again for an
- * hour. Rejects with RunFailed, a GpuError, or the signal's reason; after RunFailed with an `instanceId` the command may go on there,
- * and `attach` finds it. Needs OpenSSH's client and tar on this computer.
+ * Does the same as `gpu run`: rents, sends, runs, fetches, destroys. A lost connection loses nothing: it is retried for
+ * an hour. Rejects with RunFailed, a GpuError, or the signal's reason. After RunFailed with an `instanceId`, the
+ * command may continue there, and `attach` finds it. Needs OpenSSH's client and tar on this computer.
  */
 export async function run(client: GpuClient, options: RunOptions): Promise<RunEnded> {
   const { folders = [], out = [], keep = false, lingerSeconds = LINGER_SECONDS, ...rest } = options;
@@ -82,13 +85,13 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
 }
 
 export interface AttachOptions extends FollowOptions {
-  /** Paths below `/workspace` that are brought back to the same path, over what exists there. */
+  /** Paths below `/workspace` to fetch to the same path, overwriting existing files. */
   out?: readonly string[];
 }
 
 /**
- * Follows a run that goes on or has ended, from its first byte, and ends it as `run` does; rejects as `run` does. What the run itself
- * brings back comes to a folder named after the instance where its path exists here.
+ * Follows a run that continues or has ended, from its first byte, and ends it as `run` does; rejects as `run` does. The
+ * run's own results go to a folder named after the instance if their path exists here.
  */
 export async function attach(client: GpuClient, id: string, options: AttachOptions = {}): Promise<RunEnded> {
   const { signal = new AbortController().signal } = options;

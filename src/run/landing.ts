@@ -16,25 +16,24 @@ import {
 } from 'node:fs';
 import { RunFailed } from './failure.js';
 
-/*
- * Moves unpacked results to where they belong. The instance decides what it sends: no link is followed on either side, and what could do
- * harm here (device nodes, links that lead out of the results, set-user-ID bits) is left out.
- */
+/* Moves unpacked results to their places. The instance decides what it sends: no link is followed on either side,
+   and anything that could do harm here (device nodes, links that lead out of the results, set-user-ID bits) is left
+   out. */
 
-/** On Linux a folder is named by its open handle, so that a link that replaces it in the meantime changes nothing. */
+/** On Linux, a folder is named by its open handle, so that a link that replaces it in the meantime has no effect. */
 const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
 const IS_WINDOWS = process.platform === 'win32';
 const PERMISSIONS = 0o777;
 const OWNER_ENTERS = 0o700;
-/** Folders within each other: each that is entered keeps a handle open. */
+/** Maximum nesting of folders: each one entered keeps a handle open. */
 const MAX_DEPTH = 256;
 
-/** A folder that is no link. */
+/** A folder that is not a link. */
 export class OpenFolder {
   readonly path: Buffer;
   readonly #fd: number | null = null;
 
-  /** Rejects a link, and what is no folder. */
+  /** Rejects links and non-folders. */
   constructor(path: Buffer) {
     this.path = path;
     if (HAS_HANDLES) {
@@ -92,7 +91,7 @@ function within(path: Buffer, use: (folder: Buffer) => void): void {
   }
 }
 
-/** Uses the folder that the names lead to, each after `enter` has seen it. */
+/** Uses the folder at the end of the names, after `enter` has seen each. */
 function descend(
   folder: Buffer,
   [name, ...rest]: readonly Buffer[],
@@ -112,7 +111,7 @@ function isFolder(path: Buffer): boolean {
   return statsOf(path)?.isDirectory() === true;
 }
 
-/** Makes an entry of the draft harmless, or removes it; false where nothing of it is left. */
+/** Makes an entry of the draft harmless, or removes it; returns false if nothing of it remains. */
 function clean(folder: Buffer, name: Buffer, depth: number, shown: string, leftOut: string[]): boolean {
   const path = child(folder, name);
   const stats = statsOf(path);
@@ -126,7 +125,7 @@ function clean(folder: Buffer, name: Buffer, depth: number, shown: string, leftO
     return true;
   }
   if (stats.isFile()) {
-    // Another name of the same file may lie outside: its mode, and later its content, would change with this one's.
+    // Another name of the same file may be outside: its mode, and later its content, would change with this one's.
     if (stats.nlink > 1) renameSync(copyOf(path, folder), path);
     if (stats.nlink > 1 || (stats.mode & ~PERMISSIONS & 0o7777) !== 0) chmodSync(path, stats.mode & PERMISSIONS);
     return true;
@@ -138,8 +137,8 @@ function clean(folder: Buffer, name: Buffer, depth: number, shown: string, leftO
 }
 
 /**
- * Whether the target of a link lies in the results, wherever their other links lead: it climbs only at its beginning, and at most to the
- * folder that comes back. `depth` 0 is that folder itself.
+ * Whether the target of a link is in the results, regardless of their other links: it climbs only at its beginning, and
+ * at most to the fetched folder. `depth` 0 is that folder itself.
  */
 function staysWithin(target: string, depth: number): boolean {
   if (target.startsWith('/') || (IS_WINDOWS && /[:\\]/.test(target))) return false;
@@ -149,7 +148,7 @@ function staysWithin(target: string, depth: number): boolean {
   return climbs < depth && !parts.slice(climbs).includes('..');
 }
 
-/** Files there that are not in it stay. */
+/** Moves an entry; existing files that are not part of it stay. */
 function move(from: Entry, to: Entry, shown: string): void {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   const comesAsFolder = isFolder(source);
@@ -168,7 +167,7 @@ function move(from: Entry, to: Entry, shown: string): void {
   );
 }
 
-/** False for a folder that comes to another file system: it is made there, and what is in it has to follow. */
+/** Returns false for a folder that moves to another file system: it is created there, and its content must follow. */
 function moveWhole(from: Entry, to: Entry): boolean {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   try {
@@ -185,7 +184,7 @@ function moveWhole(from: Entry, to: Entry): boolean {
   return true;
 }
 
-/** A copy of a file or a link under a new name in a folder; returns its path. */
+/** Copies a file or a link under a new name in a folder; returns its path. */
 function copyOf(path: Buffer, folder: Buffer): Buffer {
   const copy = child(folder, Buffer.from(`.gpu-run-${randomUUID()}`));
   if (lstatSync(path).isSymbolicLink()) symlinkSync(readlinkSync(path, 'buffer'), copy);

@@ -2,13 +2,13 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunFailed } from './failure.js';
 
-/** A path below the workspace, and where it comes to here. */
+/** A path below the workspace, and its destination here. */
 export interface Fetched {
   path: string;
   to: string;
 }
 
-/** Returns paths below the workspace in their plain form. Refuses with RunFailed a path that leads elsewhere. */
+/** Returns paths below the workspace in normal form. Refuses with RunFailed a path that leads elsewhere. */
 export function checkOut(paths: readonly string[]): string[] {
   return paths.map((path) => {
     const slashed = path.replaceAll('\\', '/');
@@ -20,7 +20,7 @@ export function checkOut(paths: readonly string[]): string[] {
   });
 }
 
-/** Refuses with RunFailed a destination that is a link or lies behind one, before anything is rented. */
+/** Refuses with RunFailed a destination that is a link or is behind one, before anything is rented. */
 export function checkDestinations(paths: readonly string[], into: string): void {
   for (const path of paths) {
     const parts = path.split('/');
@@ -35,14 +35,15 @@ export function checkDestinations(paths: readonly string[], into: string): void 
   }
 }
 
-/** Returns each path with its place: `gpu run` brings results to the same path here. */
+/** Returns each path with its place: `gpu run` fetches results to the same path here. */
 export function toSamePlace(paths: readonly string[]): Fetched[] {
   return paths.map((path) => ({ path, to: path }));
 }
 
 /**
- * Returns each path with its place for a run that another client may have started: any client with a key of the account chose these
- * paths. Nothing that exists here changes: a path whose first folder exists, or is hidden, comes to a folder named after the instance.
+ * Returns each path with its place for a run that another client may have started: any client with a key of the account
+ * chose these paths. Nothing that exists here changes: a path whose first folder exists, or is hidden, goes to a folder
+ * named after the instance.
  */
 export function toSafePlace(paths: readonly string[], id: string, into: string): Fetched[] {
   return paths.map((path) => {

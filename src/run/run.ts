@@ -20,30 +20,30 @@ export interface RunOptions extends Wanted {
 }
 
 export interface RunHooks {
-  /** What happens, in one line each. */
+  /** Receives progress, one line each. */
   onStep(words: string): void;
-  /** While the container comes up. */
+  /** Called while the container starts. */
   onRuntime?(runtime: Runtime): void;
   describe(runtime: Runtime): string;
   /** Awaited before more is read. */
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void>;
-  /** Ends the client's part. The command goes on. */
+  /** Ends the client's part. The command continues. */
   signal: AbortSignal;
-  /** Private key to log in with; left out, a pair of keys is made for the run. */
+  /** Private key for login; if omitted, a key pair is created for the run. */
   identity?: string | undefined;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
-/** Without an answer of the service for this long, a run is given up; its command goes on. */
+/** A run is abandoned when the service has not answered for this long; its command continues. */
 const GIVES_UP_AFTER_MS = 3_600_000;
-/** How long the service may take to hear of the exit code, before the instance is destroyed without it. */
+/** How long the service may take to receive the exit code, before the instance is destroyed without it. */
 const CODE_IS_KEPT_WITHIN_MS = 10_000;
 const LOOKS_AGAIN_MS = 150;
-/** Names of entries left out that are shown. */
+/** Maximum names of omitted entries that are shown. */
 const SHOWN_LEFT_OUT = 5;
 
-/** A command on an instance of its own, as a client follows it. */
+/** A command on a dedicated instance, as a client follows it. */
 export class Run {
   readonly id: string;
   readonly #client: GpuClient;
@@ -52,9 +52,9 @@ export class Run {
   readonly #connection = new Connection();
   readonly #ready = new Deferred<Place>();
   readonly #code = new Deferred<number>();
-  /** Rejects when the client's part is over before its time. */
+  /** Rejects when the client's part ends early. */
   readonly #over = new Deferred<never>();
-  /** Paths that the client names itself; null where it has started the run, and so has named all. */
+  /** Paths that the client names itself; null if it started the run, and so named all. */
   readonly #named: readonly string[] | null;
   #keyId: string | null = null;
   #isClosed = false;
@@ -79,7 +79,7 @@ export class Run {
     signal.addEventListener('abort', onAbort, { once: true });
   }
 
-  /** Rents the best machine for it. */
+  /** Rents the best machine for the command. */
   static async deploy(client: GpuClient, options: RunOptions, hooks: RunHooks): Promise<Run> {
     const { command, terms, patienceSeconds, launch, idempotencyKey = randomUUID() } = options;
     const whole: RunLaunch = {
@@ -89,15 +89,15 @@ export class Run {
       restart: 'NEVER',
       onExit: terms.keep ? 'KEEP' : 'STOP',
     };
-    // Not ended by the signal: what was rented must be known, so that it can be destroyed.
+    // Not ended by the signal, because the rental must be known in order to be destroyed.
     const rented = await deployBest(client, options, whole, idempotencyKey);
     hooks.onStep(describeRented(rented));
     return new Run(client, rented.id, terms, hooks);
   }
 
   /**
-   * One that was begun before, anywhere. An instance that was stopped at its end is started again. `out`: paths that are brought back
-   * as well, over what exists here.
+   * Finds a run that was started before, from any client. An instance that was stopped at its end is restarted. `out`:
+   * further paths to fetch, overwriting existing files.
    */
   static async find(client: GpuClient, id: string, out: readonly string[], hooks: RunHooks): Promise<Run> {
     const { status, launch } = await see(client, id, hooks.signal);
@@ -111,14 +111,14 @@ export class Run {
     return new Run(client, id, terms, hooks, out);
   }
 
-  /** One that goes on. Nothing is started for it. */
+  /** Follows a running run. Starts nothing. */
   static async watch(client: GpuClient, id: string, hooks: RunHooks): Promise<Run> {
     const { status, launch } = await see(client, id, hooks.signal);
     if (status !== 'RUNNING') throw new RunFailed(`${id} is ${status.toLowerCase()}`, id);
     return new Run(client, id, termsOf(launch?.entrypoint) ?? { out: [], keep: true }, hooks);
   }
 
-  /** The exit code of a run whose container is over, destroyed or not; null while it is there. */
+  /** Returns the exit code of a run whose container has ended, destroyed or not; null while it exists. */
   static async codeOf(client: GpuClient, id: string): Promise<number | null> {
     const { status, runtime, launch } = await see(client, id);
     if (termsOf(launch?.entrypoint) === null) throw new RunFailed(`${id} is not of \`gpu run\``, id);
@@ -128,7 +128,7 @@ export class Run {
     return runtime.exitCode;
   }
 
-  /** Waits until its container runs, and looks in. */
+  /** Waits until its container runs, and connects. */
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
     const { ssh } = await see(this.#client, this.id, signal);
@@ -144,7 +144,7 @@ export class Run {
     await this.#unlessOver(this.#ready.promise);
   }
 
-  /** Refuses with RunFailed where its files were never sent whole. */
+  /** Refuses with RunFailed if its files were never completely sent. */
   async mustHaveBegun(): Promise<void> {
     if ((await this.#ready.promise).hasBegun) return;
     throw new RunFailed(`${this.id} never got its files: \`gpu destroy ${this.id}\`, and run it again`, this.id);
@@ -158,14 +158,16 @@ export class Run {
     }
   }
 
-  /** Begins the command unless it has begun, and passes its output on from the first byte; resolves to its exit code. */
+  /**
+   * Starts the command unless it has started, and passes its output on from the first byte; resolves to its exit code.
+   */
   async #follow(): Promise<number> {
     const all = Promise.all([this.#code.promise, this.#pass('stdout', 'out'), this.#pass('stderr', 'err')]);
     const [code] = await this.#unlessOver(all);
     return code;
   }
 
-  /** Begins the command. */
+  /** Starts the command. */
   async begin(): Promise<void> {
     await this.#untilDone(async () => {
       const code = await ended(this.#connection.ssh(remote('begin'), 'ignore'));
@@ -173,7 +175,7 @@ export class Run {
     });
   }
 
-  /** The exit code, once there is one. */
+  /** Resolves to the exit code when there is one. */
   code(): Promise<number> {
     return this.#unlessOver(this.#code.promise);
   }
@@ -213,7 +215,7 @@ export class Run {
     return this.#terms.keep;
   }
 
-  /** Output, files and exit code; then the instance is destroyed unless it is kept. */
+  /** Waits for output, files and exit code; then destroys the instance unless it is kept. */
   async toTheEnd(into: string): Promise<number> {
     const code = await this.#follow();
     await this.#bringBack(into);
@@ -222,15 +224,15 @@ export class Run {
   }
 
   /**
-   * Destroys it at its end. Whoever else waits for it may look only afterwards: the service is told the exit code first, by
-   * the end of the container.
+   * Destroys it at its end. Another waiting client may check only afterwards, so the service first receives the exit
+   * code, by the end of the container.
    */
   async #finish(): Promise<void> {
     this.#isClosed = true;
     const enough = new AbortController();
     const { signal } = enough;
     const late = sleep(CODE_IS_KEPT_WITHIN_MS, undefined, { signal }).catch(() => {});
-    // Neither may go on afterwards: a timer alone would keep the process for its whole time.
+    // Neither may continue afterwards: a pending timer would keep the process alive.
     await this.#unlessOver(Promise.race([this.#leaveCode(signal).catch(() => {}), late])).finally(() => enough.abort());
     await this.destroy();
   }
@@ -245,14 +247,14 @@ export class Run {
     this.#keyId = null;
   }
 
-  /** Ends the client's part and removes its key. A key that can't be removed now goes with the instance. */
+  /** Ends the client's part and removes its key. A key that can't be removed now is removed with the instance. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#connection.close();
     if (this.#keyId !== null) await removeKey(this.#client, this.#keyId).catch(() => {});
   }
 
-  /** Tells the container that a client is there, and hears the exit code. */
+  /** Signals to the container that a client is connected, and receives the exit code. */
   async #watch(): Promise<void> {
     for (const lost = new Lost(); !this.#isClosed; ) {
       const child = this.#connection.ssh(remote('watch'), ['pipe', 'pipe', 'ignore']);
@@ -299,7 +301,7 @@ export class Run {
     }
   }
 
-  /** A connection has ended. Rejects when there is nothing to connect to any more. */
+  /** Called when a connection has ended. Rejects if there is nothing left to connect to. */
   async #beforeNextTry(lost: Lost): Promise<void> {
     if (this.#isClosed || this.#hooks.signal.aborted) return;
     try {
@@ -342,7 +344,7 @@ class Deferred<T> {
   });
 }
 
-/** How often, and since when, something could not be reached. */
+/** Counts failed attempts, and how long they have failed. */
 class Lost {
   count = 0;
   #sinceMs = 0;
@@ -355,7 +357,7 @@ class Lost {
     return this.count > 0 && performance.now() - this.#sinceMs > GIVES_UP_AFTER_MS;
   }
 
-  /** Milliseconds until the next try. */
+  /** Returns the milliseconds until the next attempt. */
   next(): number {
     if (this.count === 0) this.#sinceMs = performance.now();
     this.count += 1;

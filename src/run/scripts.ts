@@ -1,28 +1,25 @@
-/*
- * What runs in the container of a run. POSIX shell alone, with what busybox has: images have nothing else in common.
- *
- * The keeper is the container's command. It waits for the files of the run, then runs the command, and keeps output and
- * exit code in files: nothing of it depends on a connection. Clients look in over SSH.
- */
+/* Scripts that run in the container of a run. Only POSIX shell and commands that busybox has, because images have
+   nothing else in common. The keeper is the container's command. It waits for the files of the run, then runs the
+   command, and keeps output and exit code in files: nothing of it depends on a connection. Clients connect over SSH. */
 
 import { checkOut } from './paths.js';
 
-/** What a run was asked for, kept in its launch: `gpu attach` finds it there, on any computer. */
+/** The terms of a run, kept in its launch, where `gpu attach` finds them on any computer. */
 export interface RunTerms {
-  /** Paths in the workspace that are brought back. */
+  /** Paths in the workspace to fetch. */
   out: string[];
-  /** The instance is not destroyed at the end. */
+  /** Whether to keep the instance at the end. */
   keep: boolean;
 }
 
-/** By this word a launch is known to be a run. */
+/** Identifies a launch as a run. */
 export const NAME = 'gpu-run';
-/** The keeper ends with it when no client came to begin the run. */
+/** Exit code of the keeper if no client came to start the run. */
 const NOBODY_CAME = 125;
-/** Of a command that was cut off because its instance stopped: as after SIGTERM. */
+/** Exit code of a command aborted because its instance stopped, as after SIGTERM. */
 const CUT_OFF = 143;
 
-/** $W is where the files go and the command begins, $D is the run's own folder. */
+/** $W is the folder for the files and the command, $D is the run's own folder. */
 const PLACES = `
 W=/workspace
 mkdir -p "$W" 2>/dev/null
@@ -67,8 +64,9 @@ exit "$code"
 `;
 
 /**
- * Says `ready`, whether there is rsync, whether the command has begun, and the workspace; then `code` and the exit code once the command has ended. While it runs,
- * the keeper knows that a client is there. It ends with its input: a client that dies leaves nothing behind.
+ * Prints `ready`, whether there is rsync, whether the command has begun, and the workspace; then `code` and the exit
+ * code once the command has ended. While it runs, the keeper knows that a client is connected. It ends with its input:
+ * a client that crashes leaves nothing behind.
  */
 const WATCH = `${PLACES}
 mkdir -p "$D" || exit 1
@@ -87,12 +85,15 @@ cat >/dev/null
 kill $!
 `;
 
-/** The files are there: the command may begin. */
+/** Marks the files as complete: the command may begin. */
 const BEGIN = `${PLACES}
 : >"$D/go"
 `;
 
-/** $1: out or err; $2: bytes to leave out. Lets the command begin, writes the file as it grows, and ends when the command has ended. */
+/**
+ * $1: out or err; $2: bytes to skip. Lets the command begin, prints the file as it grows, and ends when the command has
+ * ended.
+ */
 const FOLLOW = `${PLACES}
 : >"$D/go"
 until [ -e "$D/$1" ]; do [ -e "$D/code" ] && exit 0; nap; done
@@ -104,12 +105,12 @@ until [ -e "$D/code" ]; do cat <&3; nap; done
 cat <&3
 `;
 
-/** $1: a folder, in the workspace unless its path is absolute. Its files come as a tar on the input. */
+/** $1: a folder, in the workspace unless its path is absolute. Its files arrive as a tar on the input. */
 const RECEIVE = `${PLACES}
 cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
 `;
 
-/** $1: a path in the workspace, written as a tar; of a link, what it leads to. Ends with 44 when there is nothing. */
+/** $1: a path in the workspace, printed as a tar; for a link, its target. Exits with 44 if there is nothing. */
 const SEND = `${PLACES}
 cd "$W" && { [ -e "$1" ] || exit 44; }
 if [ ! -L "$1" ]; then tar -cf - "$1"
@@ -118,19 +119,22 @@ else tar -chf - "$1"; fi
 `;
 export const NOTHING_THERE = 44;
 
-/** Everything is fetched: the keeper may end, with the command's code. */
+/** Marks everything as fetched: the keeper may exit, with the command's code. */
 const END = `${PLACES}
 : >"$D/end"
 `;
 
 export const SCRIPTS = { watch: WATCH, begin: BEGIN, follow: FOLLOW, receive: RECEIVE, send: SEND, end: END } as const;
 
-/** The entrypoint of a run's launch; the launch's command follows it. */
+/** Returns the entrypoint of a run's launch; the launch's command follows it. */
 export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[] {
   return ['/bin/sh', '-c', KEEPER, NAME, String(patienceSeconds), JSON.stringify(terms)];
 }
 
-/** Null for a launch that is no run. Refuses with RunFailed paths that lead out of the folder here: who made the launch is not known. */
+/**
+ * Reads the terms; null for a launch that is not a run. Refuses with RunFailed paths that lead out of the folder here,
+ * because the author of the launch is unknown.
+ */
 export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {
   if (entrypoint?.[3] !== NAME) return null;
   const terms = parse(entrypoint[5] ?? '');
@@ -147,7 +151,7 @@ function parse(text: string): Partial<RunTerms> | null {
   }
 }
 
-/** One command line for the shell of an image, whichever it is. */
+/** Returns a command line for the shell of any image. */
 export function remote(script: keyof typeof SCRIPTS, ...args: readonly string[]): string {
   return ['exec /bin/sh -c', ...[SCRIPTS[script], NAME, ...args].map(quoted)].join(' ');
 }

@@ -2,25 +2,25 @@ import { type GpuClient, GpuRefusal } from '../client/index.js';
 import type { Address } from './connection.js';
 import { RunFailed } from './failure.js';
 
-/** What the machine of a run must have. */
+/** Requirements for the machine of a run. */
 export interface Wanted {
-  /** Slugs of GPU models, the most wanted first; by default the cheapest. */
+  /** Slugs of GPU models, most preferred first; by default the cheapest. */
   gpus?: readonly string[] | undefined;
   regions?: readonly string[] | undefined;
-  /** GPUs of the machine, at least. */
+  /** Minimum GPUs of the machine. */
   numGpus?: number | undefined;
   /** Further members of GraphQL's OfferFilterInput. */
   filter?: object | undefined;
-  /** USD per hour of the whole machine. */
+  /** Maximum price of the whole machine, in USD per hour. */
   maxPricePerHour?: number | undefined;
   /** OCI image, or slug of a template. */
   image?: string | undefined;
   diskGb?: number | undefined;
-  /** Volumes of the account, each at its path. */
+  /** Volumes of the account, each with its path. */
   volumes?: readonly { id: string; path: string }[] | undefined;
-  /** An interruptible machine costs half, and may be taken away. */
+  /** Whether it may be interruptible, which costs half; the machine can then be preempted. */
   isInterruptible?: boolean | undefined;
-  /** When it is destroyed by itself: from now, such as 8h, or an instant. */
+  /** When it is destroyed automatically: a duration, such as 8h, or an instant. */
   destroyAt?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Rented {
   priceHr: string;
 }
 
-/** An instance as a run looks at it. */
+/** The fields of an instance that a run reads. */
 export interface Seen {
   status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
   stopReason: string | null;
@@ -64,7 +64,7 @@ const ADD_KEY = `mutation ($publicKey: String!, $id: ID!) {
   addSshKey(publicKey: $publicKey, instanceId: $id) { id } }`;
 const REMOVE_KEY = 'mutation ($id: ID!) { removeSshKey(id: $id) { id } }';
 
-/** Rents the best machine, once for a key, however often it is sent. */
+/** Rents the best machine, once per key, however often it is sent. */
 export async function deployBest(
   client: GpuClient,
   wanted: Wanted,
@@ -76,7 +76,7 @@ export async function deployBest(
   const input = {
     ...(gpus !== undefined && { gpus }),
     ...(regions !== undefined && { regions }),
-    // Elsewhere nothing would run.
+    // Nothing would run on other machines.
     filter: { ...filter, hasAgent: true, ...(numGpus !== undefined && { numMin: numGpus }) },
     ...(maxPricePerHour !== undefined && { maxPricePerHour }),
     ...(image !== undefined && { template: image }),
@@ -97,7 +97,7 @@ export async function see(client: GpuClient, id: string, signal?: AbortSignal): 
   return instance;
 }
 
-/** A key that opens this instance alone and goes with it; resolves to its id. */
+/** Adds a key that opens only this instance and is removed with it; resolves to its id. */
 export async function addKey(client: GpuClient, publicKey: string, id: string): Promise<string> {
   const { addSshKey } = await client.graphql<{ addSshKey: { id: string } }>(ADD_KEY, { publicKey, id });
   return addSshKey.id;

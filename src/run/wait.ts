@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GpuClient, Runtime } from '../client/index.js';
 import { RunFailed } from './failure.js';
 
-/** An image that is there starts in well under a second; a pull takes minutes. */
+/** With a cached image, a container starts in well under a second; a pull takes minutes. */
 const ASK_FIRST_AFTER_MS = 100;
 const ASK_EVERY_MS = 1_000;
 const LONGER = 1.5;
-/** A large image on a slow line; the rental goes on either way. */
+/** Allows a large image on a slow line; the rental continues either way. */
 const WAIT_MS = 3_600_000;
 const HAS_ENDED = ['FAILED', 'EXITED'];
-/** Between a stop and a start they may still be of the one before. */
+/** Between a stop and a start, they may still be those of the previous run. */
 const IS_DOWN = ['STOPPED', 'ERASED'];
 
 /**
- * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed when it
- * can't run, or does not within an hour, and with the signal's reason; `describe` puts the runtime into words.
+ * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed if
+ * it can't run, or does not within an hour, and with the signal's reason; `describe` formats the runtime.
  */
 export async function untilRunning(
   client: GpuClient,
@@ -31,7 +31,7 @@ export async function untilRunning(
       throw new RunFailed(`${id} does not run: ${describe(runtime)}${codeOf(runtime)}`, id);
     onRuntime?.(runtime);
     await sleep(pauseMs, undefined, { signal }).catch((error) => {
-      // Node rejects with an error of its own, not with the signal's reason.
+      // Node rejects with its own error, not with the signal's reason.
       signal?.throwIfAborted();
       throw error;
     });

@@ -8,17 +8,17 @@ const require = createRequire(import.meta.url);
 const folder = new URL('../generated/', import.meta.url);
 const text = (path: string): string => readFileSync(require.resolve(path), 'utf8');
 
-/** Between two dots of the map, in its units. */
+/** Distance between two dots of the map, in its units. */
 const STEP = 7;
 
-/** Writes the pictures that the page takes from packages, into web/generated: the icons that are used, and the land of the world. */
+/** Writes pictures from packages into web/generated: the used icons, and the land of the world. */
 export function writeArt(): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL('icons.svg', folder), icons());
   writeFileSync(new URL('world.svg', folder), world());
 }
 
-/** One file of symbols: Lucide's, ISC. Whoever shows another adds its name to web/icons.json. */
+/** One file of symbols: Lucide's, ISC. Another icon needs its name in web/icons.json. */
 function icons(): string {
   const names = JSON.parse(readFileSync(new URL('../icons.json', import.meta.url), 'utf8')) as string[];
   const symbols = names.map((name) => {
@@ -28,13 +28,13 @@ function icons(): string {
   return `<!-- Lucide, ISC --><svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
 }
 
-/** Land as dots, one line of them after another: Natural Earth's outlines, public domain. */
+/** Draws land as dots, line by line: Natural Earth's outlines, public domain. */
 function world(): string {
   const topology = JSON.parse(text('world-atlas/land-110m.json')) as { objects: { land: object } };
   const land = feature(topology, topology.objects.land);
   let dots = '';
   for (let row = 0; row * STEP < MAP_HEIGHT; row += 1) {
-    // Every second line stands half a step aside.
+    // Every second line is shifted by half a step.
     for (let x = row % 2 === 0 ? STEP / 2 : STEP; x < MAP_WIDTH; x += STEP) {
       const y = row * STEP + STEP / 2;
       if (geoContains(land, fromMap(x, y))) dots += `M${x} ${y}h0`;

@@ -8,14 +8,14 @@ import { LANGUAGES, type Language } from '../texts/languages.js';
 const ENGLISH = '/texts/en/';
 const PAGES: Record<Language, Record<string, string>> = { en: english, de: german };
 
-/** The language that a build is asked for as its mode. */
+/** Returns the language of a build, which is its mode. */
 export function languageOf(mode: string): Language {
   const found = LANGUAGES.find(({ code }) => code === mode);
   if (found === undefined) throw new Error(`no texts in ${mode}: ${LANGUAGES.map(({ code }) => code).join(', ')}`);
   return found.code;
 }
 
-/** Takes the texts of this language instead of the English ones that the source imports, and calls the page by it. */
+/** Replaces the English texts that the source imports with those of this language, and names the page after it. */
 export function inLanguage(language: Language): Plugin {
   let folder = '';
   return {

@@ -1,4 +1,4 @@
-// These packages bring no types: what is used of them.
+// Types of the used parts of packages that ship none.
 declare module 'topojson-client' {
   export function feature(topology: unknown, object: unknown): object;
 }

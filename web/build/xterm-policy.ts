@@ -1,13 +1,13 @@
 import type { Plugin } from 'vite';
 
 const XTERM = /@xterm\/xterm\/lib\/xterm\.mjs$/;
-/** What the library writes that the policy of the page forbids to every script, and what says the same within it. */
+/** Code of the library that the page's policy forbids to every script, with permitted replacements. */
 const CHANGES: readonly (readonly [from: string, to: string])[] = [
   ['.createElement("style")', '.createElement("adopted-style")'],
   ['.setAttribute("style",', '.style.cssText=('],
 ];
 
-/** xterm.js writes style elements and attributes: see web/parts/adopted-style.ts. A version that does not fails the build. */
+/** xterm.js writes style elements and attributes: see web/parts/adopted-style.ts. The build fails for a version that does not. */
 export function xtermWithinPolicy(): Plugin {
   return {
     name: 'xterm-within-policy',

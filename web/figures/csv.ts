@@ -1,4 +1,4 @@
-/** RFC 4180. A text that a spreadsheet would take for a formula is led by an apostrophe; a number is none. */
+/** Formats RFC 4180. An apostrophe precedes a text that a spreadsheet would take for a formula; a number is not one. */
 export function csv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map(field).join(',')}\r\n`).join('');
 }

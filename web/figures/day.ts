@@ -1,8 +1,8 @@
-/** The first second of a UTC day, or of a later time; null for what is no day. */
+/** Returns the first second of a UTC day, or of a later time; null for an invalid day. */
 export function startOfDay(day: string | null, laterMs: number): string | null {
   if (day === null || !/^(19[7-9]|20)\d/.test(day)) return null;
   const at = Date.parse(`${day}T00:00:00Z`);
-  // Date takes 31 February for 3 March.
+  // Date parses 31 February as 3 March.
   const isDay = !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === day;
   return isDay ? new Date(at + laterMs).toISOString() : null;
 }

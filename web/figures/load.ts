@@ -9,7 +9,7 @@ export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>[
 type Point = Metrics['points'][number];
 type Gpu = Point['gpus'][number];
 
-/** One line of a chart; null where nothing is known. */
+/** One line of a chart; null where unknown. */
 export interface Line {
   name: string;
   values: (number | null)[];
@@ -18,25 +18,25 @@ export interface Line {
 export interface LoadChart {
   title: string;
   unit: string;
-  /** The end of its axis; null: as far as the values go. */
+  /** The end of its axis; null: the greatest value. */
   top: number | null;
   lines: Line[];
 }
 
 export interface LoadCharts {
-  /** Seconds since 1970 of every step of the time, those too in which nothing was measured. */
+  /** Seconds since 1970 of every step, including those without a measurement. */
   times: number[];
   charts: LoadChart[];
 }
 
-/** Lines of one chart at most: beyond so many GPUs their mean is drawn. */
+/** Maximum lines of one chart; with more GPUs, their mean is drawn. */
 const MAX_LINES = 5;
 const PERCENT = 100;
 const MIB_OF_GIB = 1_024;
 const BYTES_OF_GB = 1e9;
 const BYTES_OF_MB = 1e6;
 
-/** What is drawn of the points: charts with a known value, each with lines that have one. */
+/** Returns the charts with a known value, each with the lines that have one. */
 export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
   const known = [...byTime.keys()];
@@ -101,13 +101,13 @@ const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digi
 const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 
-/** Local: "23 Nov, 18:02:10". */
+/** Formats a local time: "23 Nov, 18:02:10". */
 export function momentText(at: number): string {
   const date = new Date(at * 1_000);
   return `${day.format(date)}, ${clockOfSeconds.format(date)}`;
 }
 
-/** For an axis whose marks are `apart` seconds from each other, local: "18:02:10", "18:02" or "23 Nov". */
+/** Formats a local time for an axis with marks every `apart` seconds: "18:02:10", "18:02" or "23 Nov". */
 export function markText(at: number, apart: number): string {
   const date = new Date(at * 1_000);
   return (apart >= 86_400 ? day : apart >= 60 ? clock : clockOfSeconds).format(date);
@@ -118,7 +118,7 @@ function meanOf(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, each) => sum + each, 0) / known.length;
 }
 
-/** The newest value that is known. */
+/** Returns the newest known value. */
 export function newestOf({ values }: Line): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

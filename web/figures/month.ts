@@ -5,9 +5,9 @@ export interface MonthRow {
   key: string;
   /** Since the first of the UTC month. */
   spent: Micro;
-  /** Per hour, now. */
+  /** Current rate per hour. */
   rate: Micro;
-  /** At the end of the month, if all goes on. */
+  /** Total at the end of the month at the current rate. */
   forecast: Micro;
 }
 
@@ -17,8 +17,8 @@ interface Spent {
 }
 
 /**
- * What each key cost this month up to `asOf`, with what it costs then per hour, reckoned on to the month's end: the greatest
- * forecast first. A key that only costs since `asOf` is there too.
+ * Returns the cost of each key this month up to `asOf`, projected at its current hourly rate to the end of the month:
+ * the greatest forecast first. Includes keys that cost only since `asOf`.
  */
 export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number): MonthRow[] {
   const perHour = new Map<string, Micro>();

@@ -4,12 +4,12 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const separator = (type: 'group' | 'decimal'): string =>
   new Intl.NumberFormat(locale).formatToParts(12_345.6).find((part) => part.type === type)!.value;
 
-/** Between thousands, and before decimals. */
+/** Separator of thousands; also that of decimals. */
 export const GROUP = separator('group');
 export const POINT = separator('decimal');
 
-/** A whole number: "12,345". */
+/** Formats a whole number: "12,345". */
 export const number = (count: number): string => whole.format(count);
 
-/** With so many decimals: "1.24". */
+/** Formats with `decimals` decimals: "1.24". */
 export const fixed = (value: number, decimals: number): string => value.toFixed(decimals).replace('.', POINT);

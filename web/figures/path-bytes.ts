@@ -1,9 +1,7 @@
-/*
- * A path in a container is bytes, which need not be text. Here it is those bytes percent-encoded, but for what is sure to be
- * harmless: it stands in addresses as it is, and two paths are equal if their texts are.
- */
+/* A path in a container is bytes, which may not be text. Here it is those bytes percent-encoded, except harmless
+   ones: it is used unchanged in addresses, and two paths are equal if their texts are. */
 
-/** The bytes of a text in UTF-8; slashes stay where they are wanted. */
+/** Encodes the UTF-8 bytes of a text; optionally keeps slashes. */
 export function encodePath(text: string, keepsSlashes = true): string {
   const bytes = new TextEncoder().encode(text);
   return Array.from(bytes, (byte) => {
@@ -13,7 +11,7 @@ export function encodePath(text: string, keepsSlashes = true): string {
   }).join('');
 }
 
-/** What is shown of it: bytes that are no text appear as replacement characters. */
+/** Decodes a path for display: bytes that are not text appear as replacement characters. */
 export function pathText(encoded: string): string {
   const bytes = Uint8Array.from(encoded.match(/%[0-9A-Fa-f]{2}|[\s\S]/g) ?? [], (each) =>
     each.length === 3 ? Number.parseInt(each.slice(1), 16) : each.charCodeAt(0),
@@ -25,7 +23,7 @@ export function joinPath(folder: string, name: string): string {
   return folder === '/' ? `/${name}` : `${folder}/${name}`;
 }
 
-/** The folders from the root on, each with its own name; the root's is a slash. */
+/** Returns the folders from the root, each with its own name; the root's is a slash. */
 export function stepsOf(path: string): { path: string; name: string }[] {
   const names = path.split('/').filter((name) => name !== '');
   return [

@@ -1,15 +1,15 @@
 /**
- * A text as it is written in a shell, in Python, in JSON and in GraphQL, so that each of them reads exactly it. What would be obeyed
- * rather than seen (controls, marks that turn the direction of text) stands there as an escape: such a command can be read before
- * it is run, and pasted into a terminal without doing anything on its way.
+ * Quotes a text for a shell, Python, JSON and GraphQL, so that each reads exactly that text. Characters that would be
+ * interpreted rather than shown (controls, direction marks) are escaped: such a command can be read before it is run,
+ * and is safe to paste into a terminal.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'g');
-/** What no shell gives a meaning to. */
+/** Characters without a meaning in any shell. */
 const PLAIN = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 
-/** For bash and zsh, whatever the text is but for NUL, which no argument can hold. */
+/** Quotes for bash and zsh, for any text without NUL, which no argument can contain. */
 export function shellWord(text: string): string {
   if (PLAIN.test(text)) return text;
   if (!HIDDEN.test(text)) return inQuotes(text);
@@ -17,13 +17,13 @@ export function shellWord(text: string): string {
   return `$'${escaped}'`;
 }
 
-/** Between single quotes, for every shell: lines stay lines. */
+/** Quotes with single quotes, for every shell; line breaks stay. */
 export const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A string of JSON, and one of Python and of GraphQL too. */
+/** Quotes as a string of JSON, which is also one of Python and GraphQL. */
 export const stringLiteral = (text: string): string => jsonText(text);
 
-/** JSON with its strings so, two spaces a level. */
+/** Formats JSON with such strings, indented by two spaces per level. */
 export const jsonText = (value: unknown, indent = '  '): string =>
   JSON.stringify(value, null, indent).replace(ALL_HIDDEN, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -2,21 +2,20 @@ import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from './quoting.js';
 
-/** What is rented, as GraphQL takes it. */
+/** A rental, as GraphQL takes it. */
 export type Order = Omit<VariablesOf<typeof Deploy>['input'], 'idempotencyKey' | 'maxPricePerHour'>;
 
-/** The ways to rent the same without this page. */
+/** Ways to rent the same without this page. */
 export const WAYS = ['gpu', 'curl', 'python', 'graphql'] as const;
 export type Way = (typeof WAYS)[number];
 
-/** How a mode is called in REST. */
+/** REST names of the modes. */
 const TYPES = { ON_DEMAND: 'od', INTERRUPTIBLE: 'interruptible', RESERVED: 'res' } as const;
 const MINUTES_PER_HOUR = 60;
 
 /**
- * The command or the request that rents exactly this, ready to be run. None holds a key: they read it from GPU_API_KEY, but for
- * GraphQL, which is the document alone.
- * @param baseUrl of REST, with its `/v1`
+ * Returns the command or request that rents exactly this, ready to run. None contains a key: they read it from
+ * GPU_API_KEY, except GraphQL, which is only the document. @param baseUrl of REST, with its `/v1`
  */
 export function sameAs(way: Way, order: Order, baseUrl: string): string {
   return { gpu: gpuCommand, curl: curlCommand, python: pythonText, graphql: graphqlDocument }[way](order, baseUrl);
@@ -49,7 +48,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   const command = launch?.command ?? [];
   return [
     `gpu --base-url ${shellWord(baseUrl)} deploy ${shellWord(machineId)}`,
-    // A value that begins with a hyphen is still the option's.
+    // Also binds a value that begins with a hyphen to its option.
     ...options.map(([option, value]) =>
       value.startsWith('-') ? shellWord(`${option}=${value}`) : `${option} ${shellWord(value)}`,
     ),
@@ -69,7 +68,7 @@ function curlCommand(order: Order, baseUrl: string): string {
   ].join(' \\\n  ');
 }
 
-/** The body of `POST /v1/instances`. */
+/** Returns the body of `POST /v1/instances`. */
 function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order): Record<string, unknown> {
   const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = more;
   const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch ?? {};
@@ -98,7 +97,7 @@ function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order)
 }
 
 function pythonText(order: Order, baseUrl: string): string {
-  // The members of REST are the SDK's arguments, and what is written in JSON here (no null, no truth) is Python too.
+  // The REST members are the SDK's arguments, and the JSON written here (without null and booleans) is also Python.
   const lines = Object.entries(restBody(order)).map(([name, value]) =>
     name === 'machine_id'
       ? `    ${jsonText(value)},`
@@ -117,14 +116,14 @@ function pythonText(order: Order, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Members whose value is one of an enumeration. */
+/** Members with values of an enumeration. */
 const ENUMS = new Set(['mode', 'restart', 'onExit']);
 
 function graphqlDocument(order: Order): string {
   return `mutation {\n  deploy(input: ${literal('', order, '  ')}) {\n    id\n    status\n    priceHr\n  }\n}`;
 }
 
-/** A value of GraphQL. Names of variables are names of its fields too; others are refused, whatever way they come. */
+/** Formats a GraphQL value. Names of variables become field names; others are refused, regardless of their source. */
 function literal(member: string, value: unknown, indent: string): string {
   if (typeof value === 'string') return ENUMS.has(member) && /^[A-Z_]+$/.test(value) ? value : stringLiteral(value);
   if (typeof value !== 'object' || value === null) return String(value);
@@ -135,7 +134,7 @@ function literal(member: string, value: unknown, indent: string): string {
     return `[\n${value.map((each) => deeper + literal('', each, deeper)).join('\n')}\n${indent}]`;
   }
   const members = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  // Within variables any name is a text's.
+  // Within variables, any name has a text value.
   const kind = (name: string) => (member === 'env' ? '' : name);
   const lines = members.map(([name, each]) => `${deeper}${name}: ${literal(kind(name), each, deeper)}`);
   return `{\n${lines.join('\n')}\n${indent}}`;

@@ -2,11 +2,11 @@ import { POINT } from './number.js';
 
 const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
 
-/** Bytes with three digits: "12 B", "4.31 kB", "200 MB". */
+/** Formats bytes with three digits: "12 B", "4.31 kB", "200 MB". */
 export function fileSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   let [size, place] = [bytes / 1_000, 0];
-  // What would be shown as 1,000 is one of the next.
+  // A value that rounds to 1,000 is shown in the next unit.
   for (; size >= 999.5 && place < UNITS.length - 1; place += 1) size /= 1_000;
   return `${size
     .toPrecision(3)

@@ -7,7 +7,7 @@ const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
 
-/** Seconds since 1970 of an API instant. */
+/** Converts an API instant to seconds since 1970. */
 export const secondsOf = (instant: string): number => Math.floor(Date.parse(instant) / 1_000);
 
 const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
@@ -17,7 +17,7 @@ const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute
 const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Local: "today 14:05", "Tuesday 14:05" within six days of now, else "3 Dec 2026, 14:05". */
+/** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, else "3 Dec 2026, 14:05". */
 export function localTime(at: number, now: number): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
   const time = clock.format(then);
@@ -25,17 +25,17 @@ export function localTime(at: number, now: number): string {
   return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
 }
 
-/** Local, to the second: "14:05:09". */
+/** Formats a local time to the second: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
 
-/** The same instant in UTC, with its date where that is another than the local one. */
+/** Formats the same instant in UTC, with its date if it differs from the local one. */
 export function utcTime(at: number): string {
   const then = new Date(at * 1_000);
   const isSameDay = then.getUTCDate() === then.getDate();
   return `${isSameDay ? '' : `${dateUtc.format(then)} `}${clockUtc.format(then)} UTC`;
 }
 
-/** The first second of the next UTC month. */
+/** Returns the first second of the next UTC month. */
 export function monthEnd(now: number): number {
   const date = new Date(now * 1_000);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / 1_000;
@@ -43,7 +43,7 @@ export function monthEnd(now: number): number {
 
 export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezoneOffset() === 0;
 
-/** The two largest units: "4 d 3 h", "12 min 5 s". */
+/** Formats the two largest units: "4 d 3 h", "12 min 5 s". */
 export function duration(seconds: number): string {
   const units = [
     [DAY, texts.days],
@@ -68,13 +68,13 @@ export function duration(seconds: number): string {
     .join(' ');
 }
 
-/** To count down with: "23:59:08". */
+/** Formats a countdown: "23:59:08". */
 export function hoursMinutesSeconds(seconds: number): string {
   const two = (count: number) => String(Math.floor(count)).padStart(2, '0');
   return `${two(seconds / HOUR)}:${two((seconds % HOUR) / MINUTE)}:${two(seconds % MINUTE)}`;
 }
 
-/** "200 MB", "1.24 GB". */
+/** Formats bytes: "200 MB", "1.24 GB". */
 export function bytes(count: number): string {
   return count < 1e9 ? `${fixed(count / 1e6, 0)} MB` : `${fixed(count / 1e9, 2)} GB`;
 }

@@ -1,7 +1,7 @@
-/** Text of others: what would be obeyed rather than seen is shown as escapes, as on the command line. Tabs stay. */
+/** Escapes foreign text like the command line: characters that would be interpreted rather than shown. Tabs stay. */
 export function visible(text: string): string {
   return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
     /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

@@ -1,6 +1,6 @@
 import { inQuotes } from './quoting.js';
 
-/** Words of a command line, as a shell splits them: quotes and backslashes keep spaces. Null while a quote is open. */
+/** Splits a command line like a shell: quotes and backslashes keep spaces. Null while a quote is open. */
 export function splitWords(line: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
@@ -24,7 +24,7 @@ export function splitWords(line: string): string[] | null {
   return quote === '' ? words : null;
 }
 
-/** The line that these words are read from. */
+/** Returns the command line for these words. */
 export function joinWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : inQuotes(word))).join(' ');
 }

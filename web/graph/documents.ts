@@ -33,7 +33,7 @@ export const PriceSheet = graphql(`
   }
 `);
 
-/** Where GPUs are free. */
+/** Regions with free GPUs. */
 export const FreeByRegion = graphql(`
   query FreeByRegion {
     offerSearch(first: 1) {
@@ -46,7 +46,7 @@ export const FreeByRegion = graphql(`
   }
 `);
 
-/** What the models cost in the last half year. */
+/** Prices of the models in the last half year. */
 export const PriceTrends = graphql(`
   query PriceTrends {
     pricing {
@@ -58,7 +58,7 @@ export const PriceTrends = graphql(`
   }
 `);
 
-/** What of the sheet changes from hour to hour. */
+/** The parts of the price sheet that change hourly. */
 export const PricingChanged = graphql(`
   subscription PricingChanged {
     pricingChanged {
@@ -145,7 +145,7 @@ export const OneOffer = graphql(
   [OfferRow],
 );
 
-/** How many GPUs of each model meet requirements that the sheet knows nothing of. */
+/** Number of GPUs per model that meet requirements that the sheet does not cover. */
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {
@@ -450,7 +450,7 @@ const AccountFields = graphql(`
   }
 `);
 
-/** All figures of money that the page goes on from. */
+/** All money figures that the page projects from. */
 export const Settle = graphql(
   `
   query Settle {
@@ -465,7 +465,7 @@ export const Settle = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** What Home says beside the figures of money and the state of what is rented. */
+/** Home's data, in addition to the money figures and the state of instances. */
 export const Home = graphql(`
   query Home {
     account {
@@ -506,7 +506,7 @@ export const Home = graphql(`
   }
 `);
 
-/** All that the page follows of an account, in one stream. */
+/** Everything that the page follows for an account, in one stream. */
 export const AccountChanged = graphql(
   `
   subscription AccountChanged {
@@ -536,7 +536,7 @@ export const AccountChanged = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** What an instance did, for its charts. */
+/** Measurements of an instance, for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
     instance(id: $id) {
@@ -624,7 +624,7 @@ export const OneInstance = graphql(
   [InstanceFields, LaunchFields],
 );
 
-/** What happened to an instance, newest first. */
+/** Events of an instance, newest first. */
 export const InstanceTimeline = graphql(`
   query InstanceTimeline($id: ID!, $first: Int, $after: String) {
     instance(id: $id) {
@@ -660,7 +660,7 @@ export const InstanceTimeline = graphql(`
   }
 `);
 
-/** What the keys of the account are called, to say who asked for something. */
+/** Names of the account's keys, to show the caller of a request. */
 export const KeyNames = graphql(`
   query KeyNames {
     apiKeys {

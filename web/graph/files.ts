@@ -1,12 +1,12 @@
 import { Refusal, Unreachable } from './send.js';
 
-/** Something in a folder of a container. */
+/** An entry of a container's folder. */
 export interface FileEntry {
-  /** As text, whatever its bytes are. */
+  /** Name as text, for any bytes. */
   name: string;
-  /** Its bytes, percent-encoded: what it is asked for by. */
+  /** Its bytes, percent-encoded, for requests. */
   encoded: string;
-  /** Of a link: what it leads to, `link` where that is nothing. */
+  /** For a link, the kind of its target; `link` if that is missing. */
   kind: 'file' | 'folder' | 'link' | 'other';
   isLink: boolean;
   size: number;
@@ -15,16 +15,16 @@ export interface FileEntry {
 
 export interface Folder {
   entries: readonly FileEntry[];
-  /** False where there are more. */
+  /** Whether all entries are included. */
   isWhole: boolean;
 }
 
-/** A machine that is asked too much takes its time. */
+/** Time limit for an answer; an overloaded machine is slow. */
 const ANSWERS_WITHIN_MS = 65_000;
-/** Nothing of an upload was taken for so long: the line is dead. */
+/** If no part of an upload was accepted for this long, the connection is dead. */
 const SILENT_FOR_MS = 60_000;
 
-/** `path` as its percent-encoded bytes. */
+/** Returns an address; `path` is percent-encoded bytes. */
 export function fileAddress(instance: string, kind: 'file' | 'folder', path: string): string {
   return `/console/files/${instance}?${kind}=${path}`;
 }
@@ -40,18 +40,18 @@ export async function makeFolder(instance: string, path: string): Promise<void> 
   await ask('POST', fileAddress(instance, 'folder', path));
 }
 
-/** A folder only if it is empty. */
+/** Removes a file, or an empty folder. */
 export async function remove(instance: string, kind: 'file' | 'folder', path: string): Promise<void> {
   await ask('DELETE', fileAddress(instance, kind, path));
 }
 
 export interface Sending {
-  /** Rejects with a Refusal, Unreachable, or, given up, with an AbortError. */
+  /** Rejects with a Refusal, Unreachable, or, if aborted, with an AbortError. */
   done: Promise<void>;
   giveUp(): void;
 }
 
-/** Sends a file. XMLHttpRequest, because fetch does not say how much has been sent. */
+/** Sends a file with XMLHttpRequest, because fetch does not report progress. */
 export function sendFile(address: string, file: File, onSent: (bytes: number) => void): Sending {
   const request = new XMLHttpRequest();
   const done = new Promise<void>((resolve, reject) => {
@@ -67,7 +67,7 @@ export function sendFile(address: string, file: File, onSent: (bytes: number) =>
       heard();
       onSent(loaded);
     };
-    // From then on the machine may take as long as it needs to write it down.
+    // Afterwards, the machine may take as long as it needs to write the file.
     request.upload.onload = () => clearTimeout(silence);
     request.onload = () => {
       if (request.status === 201) resolve();
@@ -97,7 +97,7 @@ async function ask(method: string, address: string): Promise<Response> {
 function refusalOf(status: number, body: string, retryAfter: string | null): Refusal | Unreachable {
   try {
     const { code, message } = (JSON.parse(body) as { error: { code: string; message: string } }).error;
-    // Its own words: it is a machine that does not answer, not the service.
+    // Shown with its own message, because a machine is not answering rather than the service.
     return new Refusal(
       code === 'unavailable' ? 'machine_unreachable' : code,
       message,

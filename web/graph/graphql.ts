@@ -10,7 +10,7 @@ type Graphql = ReturnType<
 >;
 
 /**
- * A document, checked against schema.graphql when it is compiled. What it becomes is its text and that of the fragments it
+ * Types a document that is checked against schema.graphql at compile time. Returns its text with the fragments it
  * names: the page needs no parser.
  */
 export const graphql = ((text: string, fragments: readonly string[] = []) =>

@@ -4,14 +4,14 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 
 /**
- * What is read mends itself: it is asked again when the service said that it may be, and without an answer after growing
- * pauses, at once when the browser is back in a network.
+ * Retries failed reads automatically: when the service allowed it, or without an answer after growing pauses, and
+ * immediately when the browser is back online.
  */
 export class Retry {
   #pauseMs = FIRST_PAUSE_MS;
   #cancel = () => {};
 
-  /** Waits after a fault, in place of an earlier wait. A refusal that will not pass by itself is not asked again. */
+  /** Waits after a fault, replacing an earlier wait. A permanent refusal is not retried. */
   after(fault: unknown, ask: () => void): void {
     this.#cancel();
     const isLost = fault instanceof Unreachable;
@@ -32,7 +32,7 @@ export class Retry {
     };
   }
 
-  /** An answer came, or nobody waits for one any more. */
+  /** Ends waiting: an answer came, or it is no longer needed. */
   end(): void {
     this.#cancel();
     this.#pauseMs = FIRST_PAUSE_MS;

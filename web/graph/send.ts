@@ -1,25 +1,28 @@
 import type { TadaDocumentNode } from 'gql.tada';
 
-/** The service understood the request and says no. */
+/** The service understood the request and refused it. */
 export class Refusal extends Error {
   constructor(
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    /** The rest of the answer, whose refused fields are null; null when it holds nothing. */
+    /** The rest of the answer, with null for refused fields; null if it has no data. */
     readonly partial: object | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
 
-  /** When the same may be asked again, by `performance.now()`; null where the service does not say. */
+  /** When a retry is allowed, by `performance.now()`; null if the service does not say. */
   readonly retryAt: number | null;
 }
 
-/** No usable answer came: the network, the gateway or its database is away. Nothing is known of what was asked. */
+/**
+ * No usable answer came: the network, the gateway or its database is unreachable. The outcome of the request is
+ * unknown.
+ */
 export class Unreachable extends Error {
-  /** Whether it was to change something, which it may have done. */
+  /** Whether the request was a write, which may have been done. */
   isWrite = false;
 }
 
@@ -31,7 +34,7 @@ interface Body<Data> {
 export const GRAPHQL_PATH = '/graphql';
 const ANSWERS_WITHIN_MS = 20_000;
 
-/** Sends one operation. Throws a Refusal for the first error in the answer, whatever else the answer holds. */
+/** Sends one operation. Throws a Refusal for the first error in the answer, regardless of its data. */
 export async function send<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
@@ -60,7 +63,10 @@ export function dataOf<Data>({ data, errors }: Body<Data>): Data {
   return data;
 }
 
-/** As fetch, with a bound on the time. Throws Unreachable without an answer, and for those of a proxy before a gateway that is away. */
+/**
+ * Fetches with a time limit. Throws Unreachable without an answer, and for answers of a proxy whose gateway is
+ * unreachable.
+ */
 export async function ask(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {

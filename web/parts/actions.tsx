@@ -14,7 +14,7 @@ import { texts } from '../texts/en/actions.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
 
-/** What can be done to an instance in its state; each says beforehand what it costs from then on. */
+/** Buttons for the actions that the instance's state allows; each shows its cost in advance. */
 export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
   if (instance.status === 'DESTROYED') return null;
   const actions: Action[] = instance.status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];
@@ -44,7 +44,7 @@ interface ConfirmProps {
   onClose(): void;
 }
 
-/** Asks once more, saying what it costs and what is lost. */
+/** Confirms an action, with its cost and losses. */
 export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -92,7 +92,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
   );
 }
 
-/** What it costs from then on, and what is lost. */
+/** Shows what the action costs afterwards, and what is lost. */
 function Consequences({ instance, action }: { instance: Instance; action: Action }) {
   const [gpu, disk] = [micro(instance.priceHr), micro(instance.diskPriceHr)];
   if (action === 'START')

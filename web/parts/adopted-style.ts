@@ -1,6 +1,6 @@
 /**
- * What stands for a style element where the policy of the page allows none: `<adopted-style>`, whose text becomes a style
- * sheet that the document adopts for as long as the element is in it.
+ * Replaces a style element where the page's policy allows none: `<adopted-style>`, whose text becomes a style sheet
+ * that the document adopts while the element is in it.
  */
 class AdoptedStyle extends HTMLElement {
   readonly sheet = new CSSStyleSheet();
@@ -20,7 +20,7 @@ Object.defineProperty(AdoptedStyle.prototype, 'textContent', {
   },
 });
 
-/** To be called before an element is made of that name. */
+/** Defines the element; to be called before one is created. */
 export function defineAdoptedStyle(): void {
   if (customElements.get('adopted-style') === undefined) customElements.define('adopted-style', AdoptedStyle);
 }

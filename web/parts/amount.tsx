@@ -1,4 +1,4 @@
-/** A large figure with its unit, which stands back. */
+/** A large figure with its unit in a muted style. */
 export const Amount = ({ of: figure, unit }: { of: string; unit: string }) => (
   <>
     {figure} <span class="unit">{unit}</span>

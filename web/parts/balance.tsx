@@ -6,14 +6,14 @@ import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
 
-/** How long credit lasts at the present burn. */
+/** How long credit lasts at the current burn. */
 function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
   if (exhaustsAt === null) return texts.lastsForYears;
   if (exhaustsAt <= serverNow.value) return texts.ranOut;
   return texts.runsOut(<Time at={exhaustsAt} />);
 }
 
-/** What is there, what goes, what went, and what the month comes to. */
+/** Balance, burn, spend, and the month's forecast. */
 export function Balance({ known }: { known: Figures }) {
   const expected = forecast.value;
   return (

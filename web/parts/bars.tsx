@@ -11,15 +11,15 @@ interface Day {
 }
 
 const [HEIGHT, LEFT, BOTTOM, TOP] = [210, 56, 24, 12];
-/** An axis that ends below needs more decimals than fit beside it. */
+/** An axis that ends below this needs more decimals than fit. */
 const LEAST_TOP_USD = 0.0001;
 const LETTERS = 'abcde';
-/** Of one day under the axis, with room beside it. */
+/** Width of a day's label under the axis, including its margin. */
 const LABEL_PX = 48;
 
 const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 
-/** One bar a day, its parts on top of each other in the order of their colours. The figures stand in a table beside it. */
+/** One bar per day, its parts stacked in the order of their colours. A table next to it has the figures. */
 export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);

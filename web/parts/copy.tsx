@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { texts } from '../texts/en/house.js';
 
-/** Copies a text; without a clipboard, which browsers keep from pages without TLS, it says how. */
+/** Copies a text; without a clipboard, which browsers keep from pages without TLS, it shows how. */
 export function Copy({ text, label = texts.copy, onCopied }: { text: string; label?: string; onCopied?: () => void }) {
   const said = useSignal('');
   const copy = async () => {

@@ -9,7 +9,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** The browser's own dialog: it keeps the focus, ends with Escape, and gives the focus back to what opened it. */
+/** The browser's own dialog: it traps the focus, closes with Escape, and returns the focus to its opener. */
 export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -18,7 +18,7 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>('[data-focus]')?.focus();
     return () => {
-      // What opened it may be gone with what was done in it.
+      // The opener may have been removed by the action.
       setTimeout(() => {
         const isThere = opener instanceof HTMLElement && opener.isConnected;
         (isThere ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Names and what they stand for: pairs that are null are left out. */
+/** Names and their values; null pairs are omitted. */
 export function Facts({ of: pairs }: { of: readonly (readonly [string, ComponentChildren] | null)[] }) {
   return (
     <dl class="facts">

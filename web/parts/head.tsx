@@ -12,14 +12,14 @@ import { RunsOut } from './runs-out.js';
 
 type Link = readonly [to: string, name: string, icon: string];
 
-/** What is looked at often: on a phone the bar below has these. */
+/** Frequent screens: on a phone, the bar at the bottom has these. */
 const OFTEN: readonly Link[] = [
   ['/', texts.home, 'house'],
   ['/machines', texts.machines, 'server'],
   ['/instances', texts.instances, 'square-terminal'],
   ['/money', texts.money, 'wallet'],
 ];
-/** On a phone these are behind a button. */
+/** Other screens: on a phone, they are behind a button. */
 const SELDOM: readonly Link[] = [
   ['/volumes', texts.volumes, 'hard-drive'],
   ['/keys', texts.keys, 'key-round'],
@@ -27,13 +27,13 @@ const SELDOM: readonly Link[] = [
   ['/webhooks', texts.webhooks, 'webhook'],
 ];
 
-/** For strangers. */
+/** For visitors who are not signed in. */
 const OPEN: readonly Link[] = [
   ['/machines', texts.machines, 'server'],
   ['/graphql', texts.api, 'code'],
 ];
 
-/** At the side with all screens for those signed in, above for strangers. */
+/** At the side with all screens if signed in, otherwise at the top. */
 export function Head() {
   const isIn = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
   return (
@@ -75,7 +75,7 @@ export function Head() {
   );
 }
 
-/** Opens the palette, for those who do not know its keys. */
+/** Opens the palette, for readers who don't know its shortcut. */
 const Find = () => (
   <button
     type="button"
@@ -91,7 +91,7 @@ const Find = () => (
   </button>
 );
 
-/** What is seldom looked at: listed where there is room, else behind a button. */
+/** Less frequent screens: listed if there is room, else behind a button. */
 function More() {
   const isOpen = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -138,7 +138,7 @@ function More() {
   );
 }
 
-/** Screens of none of the links: the link that one comes to them from. */
+/** Screens without a link, by the link that leads to them. */
 const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
 
 function isAt(to: string): boolean {

@@ -1,6 +1,6 @@
 import { type Load, loadNow } from '../state/account.js';
 
-/** How busy an instance is: "GPU 97 % · CPU 31 %". Nothing where that is not known. */
+/** Load of an instance: "GPU 97 % · CPU 31 %". Empty if unknown. */
 export function LoadFigure({ id }: { id: string }) {
   const load = loadNow(id);
   if (load === null) return null;
@@ -12,7 +12,7 @@ export function LoadFigure({ id }: { id: string }) {
   return words.length === 0 ? null : <span class="small quiet figure load-figure">{words.join(' · ')}</span>;
 }
 
-/** The mean of its GPUs, in percent; null where nothing is known of them. */
+/** Returns the mean load of its GPUs, in percent; null if unknown. */
 export function busyOf({ gpus }: Load): number | null {
   const busy = gpus.flatMap(({ busyPercent }) => busyPercent ?? []);
   return busy.length === 0 ? null : busy.reduce((sum, each) => sum + each, 0) / busy.length;

@@ -4,7 +4,7 @@ import { Retry } from '../graph/retry.js';
 import { Unreachable } from '../graph/send.js';
 import { texts } from '../texts/en/house.js';
 
-/** A part of the page whose code is loaded when it is first shown, and again after a pause while that fails. */
+/** Returns a component whose code is loaded when first shown, and retried after a pause if that fails. */
 export function loaded<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return (props) => {
     const [state, setState] = useState<{ Part?: ComponentType<Props>; isLost?: boolean }>({});
@@ -28,7 +28,7 @@ export function loaded<Props extends object>(load: () => Promise<ComponentType<P
   };
 }
 
-/** After an upgrade the code of this page is gone: only another page has the new one. */
+/** After an upgrade, this page's code is gone: only a reload gets the new one. */
 const NotLoaded = () => (
   <div class="notice warn row between">
     <span role="alert">{texts.notLoaded}</span>

@@ -1,6 +1,6 @@
 const MAKER = /^(?:NVIDIA|AMD)(?: GeForce| Tesla| Quadro| Instinct)? /;
 
-/** A model without the words that most names begin with; a screen reader hears them all the same. */
+/** A model without the vendor prefix of most names; screen readers still read the full name. */
 export function ModelName({ name }: { name: string }) {
   const [maker = ''] = MAKER.exec(name) ?? [];
   return (

@@ -4,7 +4,7 @@ import { wordsFor } from '../state/words.js';
 import { texts } from '../texts/en/errors.js';
 import { useSecondsUntil } from './countdown.js';
 
-/** What went wrong, in plain words, said to a screen reader too. */
+/** An error in plain language, announced to screen readers. */
 export function Failure({ error }: { error: unknown }) {
   const isLimited = error instanceof Refusal && error.code === 'rate_limited';
   const seconds = useSecondsUntil(isLimited ? error.retryAt : null);
@@ -16,7 +16,7 @@ export function Failure({ error }: { error: unknown }) {
   );
 }
 
-/** After a lost answer, once the service has said that nothing came of it. */
+/** Shown after a lost answer, once the service has confirmed that nothing was done. */
 export function NotArrived({ children }: { children: string }) {
   return (
     <p class="notice warn" role="alert">

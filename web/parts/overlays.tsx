@@ -11,9 +11,9 @@ import { Toasts } from './toasts.js';
 const Palette = loaded(async () => (await import('./palette.js')).Palette);
 const ShortcutSheet = loaded(async () => (await import('./shortcut-sheet.js')).ShortcutSheet);
 
-/** What lies over whatever screen is shown. */
+/** Overlays shown above any screen. */
 export function Overlays() {
-  // Another screen has other questions.
+  // A new screen closes the dialog.
   useEffect(() => {
     askedAction.value = null;
   }, [path.value, session.value]);
@@ -27,7 +27,7 @@ export function Overlays() {
   );
 }
 
-/** The instance as it is now; a destroyed one has nothing to confirm. */
+/** Uses the instance's current state; a destroyed one has nothing to confirm. */
 function AskedAction() {
   const asked = askedAction.value;
   const instance = settled.value?.instances.find(({ id }) => id === asked?.instance.id);

@@ -7,7 +7,7 @@ import '../style/palette.css';
 import { texts } from '../texts/en/commands.js';
 import { Icon } from './icon.js';
 
-/** Finds screens, instances, models and what can be done, by typing; by keyboard alone or with a pointer. */
+/** Finds screens, instances, models and actions by typing; usable by keyboard only or with a pointer. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
@@ -24,13 +24,13 @@ export function Palette() {
     document.getElementById(idOf(chosen))?.scrollIntoView({ block: 'nearest' });
   }, [chosen, typed]);
   const close = () => {
-    // The browser gives the focus back to what had it.
+    // The browser returns the focus to its previous element.
     dialog.current?.close();
     overlay.value = null;
   };
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
-    // Before what it opens: that takes the focus then.
+    // Closes before the opened screen takes the focus.
     close();
     command.run();
   };
@@ -39,7 +39,7 @@ export function Palette() {
     if (isPaletteKey(event)) close();
     else if (event.key === 'Enter' && !event.isComposing) run(found[chosen]);
     else if (to === undefined) return;
-    // One step beyond an end leads to the other.
+    // A step beyond one end moves to the other.
     else if (Math.abs(to - chosen) === 1) choose((to + found.length) % Math.max(1, found.length));
     else choose(Math.max(0, Math.min(found.length - 1, to)));
     event.preventDefault();
@@ -53,7 +53,7 @@ export function Palette() {
         event.preventDefault();
         close();
       }}
-      // The dialog itself is all around its content.
+      // The dialog element itself is the area around its content.
       onPointerDown={(event) => event.target === dialog.current && close()}
     >
       <div class="palette-box">
@@ -89,7 +89,7 @@ export function Palette() {
   );
 }
 
-/** Groups stay together, in the order in which they were first found. */
+/** Groups results in the order in which each group was first found. */
 function byGroup(found: readonly Command[]): readonly Command[] {
   const groups = [...new Set(found.map(({ group }) => group))];
   return groups.flatMap((name) => found.filter(({ group }) => group === name));
@@ -117,7 +117,7 @@ function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
             {found.map(
               (command, place) =>
                 command.group === group && (
-                  // The field keeps the focus and hears the keys.
+                  // The field keeps the focus and receives the keys.
                   <button
                     type="button"
                     tabIndex={-1}

@@ -3,7 +3,7 @@ import { costNow, type Instance } from '../state/account.js';
 import { regionName } from '../state/market.js';
 import { texts } from '../texts/en/instances.js';
 
-/** Cells of an instance's row: where it is, what it costs an hour (as `rates` gives it to all rows), and has cost. */
+/** Cells of an instance's row: its place, hourly cost (formatted by `rates` for all rows), and cost so far. */
 export function PlaceAndCost({ instance, hourly }: { instance: Instance; hourly: string | undefined }) {
   return (
     <>

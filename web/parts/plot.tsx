@@ -9,16 +9,16 @@ const HEIGHT = 144;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
 const AXIS_WIDTH = 44;
 const AXIS_HEIGHT = 28;
-/** An axis that ends below needs more decimals than fit beside it. */
+/** An axis that ends below this needs more decimals than fit. */
 const LEAST_TOP = 0.01;
-/** The charts of a page show one moment together. */
+/** Synchronizes the cursor of all charts on a page. */
 const MOMENT = 'load';
 
 interface Props extends LoadChart {
   times: readonly number[];
 }
 
-/** One chart with its key, whose entries show and hide lines. Its figures are in the table beside it, for those who do not see it. */
+/** One chart with its key, whose entries show and hide lines. A table next to it has the figures for screen readers. */
 export function Plot({ title, unit, top, times, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
@@ -71,7 +71,7 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
   return [[...times], ...lines.map(({ values }) => values)] as UPlot.AlignedData;
 }
 
-/** Colours are those of the page at the moment of drawing, so that they change with it. */
+/** Uses the page's colours at the time of drawing, so that they change with it. */
 function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };

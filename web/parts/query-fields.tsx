@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/house.js';
 
-/** Fields of requirements: what is chosen stands in the address at once. */
+/** Fields of requirements; each choice goes into the address immediately. */
 export function Field({ label, isWide = false, children }: FieldProps) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
@@ -66,7 +66,7 @@ export function DayField({ name, label }: { name: string; label: string }) {
   );
 }
 
-/** Takes them all out of the address; nothing where none is in it. */
+/** Removes all these parameters from the address; nothing is shown if it has none. */
 export function Clear({ names, children }: { names: readonly string[]; children: string }) {
   const asked = names.filter((name) => query.value.has(name));
   return asked.length === 0 ? null : (

@@ -2,26 +2,28 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** Longer lists are drawn in part. Up to here the browser's own search finds every row. */
+/** Longer lists are drawn in part. Up to this length, the browser's own search finds every row. */
 const WHOLE = 100;
-/** Rows that are drawn or left out together, and how far from the window they are drawn. */
+/** Number of rows drawn or omitted together, and how far from the window they are drawn. */
 const GROUP = 20;
 const NEAR = '1200px';
 
-/** Whether a list of so many rows is drawn in part. */
+/** Returns whether a list of this length is drawn in part. */
 export const isLong = (rows: number): boolean => rows > WHOLE;
 
 interface Props<Row> {
   rows: readonly Row[];
-  /** How many there are, where `rows` are only those that were read so far. */
+  /** Total number, if `rows` are only those read so far. */
   total?: number;
-  /** About how high a row is, until one was drawn. */
+  /** Approximate row height until one was drawn. */
   rowPx: number;
-  /** A row, and its `aria-rowindex`: it counts from 1 with the heads. */
+  /** Draws a row with its `aria-rowindex`, which counts from 1 and includes the heads. */
   children(row: Row, index: number): ComponentChildren;
 }
 
-/** The bodies of a table. Those of a long list are drawn while they are near what is seen, so that thousands of rows cost nothing. */
+/**
+ * The bodies of a table. Those of a long list are drawn while near the view, so that thousands of rows cost nothing.
+ */
 export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: Props<Row>) {
   const seenPx = useSignal(rowPx);
   if (!isLong(total)) return <tbody>{rows.map((row, at) => children(row, at + 2))}</tbody>;
@@ -34,11 +36,11 @@ export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: P
 
 interface GroupProps<Row> extends Pick<Props<Row>, 'rows' | 'children'> {
   from: number;
-  /** How high a row of the first group was. */
+  /** Height of a row in the first group. */
   seenPx: Signal<number>;
 }
 
-/** Rows while they are near, or while they have the focus; else a space as high as they were. */
+/** Rows while they are near or have the focus; else a space of the same height. */
 function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
   const place = useRef<HTMLTableSectionElement>(null);
   const height = useRef<number | null>(null);
@@ -60,7 +62,7 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
     watch.observe(place.current!);
     return () => watch.disconnect();
   }, []);
-  // A row that has the focus may go with its whole table.
+  // A focused row may be removed with its whole table.
   const noteFocus = () => setHasFocus(place.current?.contains(document.activeElement) === true);
   const isDrawn = isNear || hasFocus;
   return (
@@ -69,7 +71,7 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
       class={isDrawn ? '' : 'away'}
       style={isDrawn ? {} : { height: `${height.current ?? rows.length * seenPx.value}px` }}
       onFocusIn={noteFocus}
-      // A dialog that was opened from here gives the focus back to here.
+      // A dialog opened from here returns the focus here.
       onFocusOut={({ relatedTarget }) =>
         (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || noteFocus()
       }

@@ -4,7 +4,7 @@ import { texts } from '../texts/en/house.js';
 
 interface Props<Row> {
   legend: string;
-  /** What one row is called. */
+  /** Name of one row. */
   one: string;
   rows: readonly Row[];
   /** The row that is added. */
@@ -13,7 +13,7 @@ interface Props<Row> {
   children(row: Row, change: (changes: Partial<Row>) => void, label: string): ComponentChildren;
 }
 
-/** Rows of fields that are added and removed one by one. */
+/** Rows of fields that are added and removed one at a time. */
 export function Rows<Row extends object>({ legend, one, rows, empty, onChange, children }: Props<Row>) {
   const add = useRef<HTMLButtonElement>(null);
   return (

@@ -3,7 +3,7 @@ import { figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { texts } from '../texts/en/runs-out.js';
 
-/** When credit runs out at the present burn: the service's own answer, the same on every screen. */
+/** When credit runs out at the current burn: the service's own value, the same on every screen. */
 export function RunsOut() {
   const known = figures.value;
   if (known === null) return null;

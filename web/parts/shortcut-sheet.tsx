@@ -3,7 +3,7 @@ import { shortcuts, texts } from '../texts/en/commands.js';
 import { texts as house } from '../texts/en/house.js';
 import { Dialog } from './dialog.js';
 
-/** What the keyboard does beside Tab and Enter, and how to have none of it. */
+/** Lists the keyboard shortcuts, and a switch to disable them. */
 export function ShortcutSheet() {
   return (
     <Dialog

@@ -1,7 +1,10 @@
-/** In units of its own picture. */
+/** In units of its own view box. */
 const [WIDTH, HEIGHT, EDGE] = [80, 22, 2];
 
-/** How a price went, oldest first, without figures: what it says to a screen reader stands beside it. Nothing for less than two. */
+/**
+ * The history of a price, oldest first, without figures; the text next to it serves screen readers. Empty for fewer
+ * than two values.
+ */
 export function Sparkline({ values }: { values: readonly number[] }) {
   if (values.length < 2) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -17,7 +20,7 @@ export function Sparkline({ values }: { values: readonly number[] }) {
   );
 }
 
-/** By how much the last of them differs from the first, such as "−4 %"; null where there is nothing to compare. */
+/** Returns the change from the first to the last value, such as "−4 %"; null if there is nothing to compare. */
 export function changeOf(values: readonly number[]): string | null {
   const [first, last] = [values[0], values.at(-1)];
   if (values.length < 2 || first === undefined || last === undefined || first === 0) return null;

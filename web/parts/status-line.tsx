@@ -6,7 +6,7 @@ import { texts } from '../texts/en/house.js';
 import { useSecondsUntil } from './countdown.js';
 import { Languages } from './languages.js';
 
-/** What the figures on this page rest on, and what is wrong with that. */
+/** The state of the connection behind this page's figures, and any problem with it. */
 export function StatusLine() {
   const state = connection.value;
   const isTrouble = state !== 'waiting' && state !== 'live';
@@ -19,7 +19,7 @@ export function StatusLine() {
         <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
         {isIdle ? texts.signedOut : texts.connection[state]}
         {state === 'limited' && (
-          // Not said to a screen reader each second.
+          // Not announced to screen readers each second.
           <span aria-hidden="true">{texts.goesOn(seconds)}</span>
         )}
       </span>

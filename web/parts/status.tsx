@@ -2,7 +2,7 @@ import { bytes } from '../figures/time.js';
 import type { Instance } from '../state/account.js';
 import { phases, reasons, states, texts } from '../texts/en/status.js';
 
-/** The rental's state, in words and colour. */
+/** The rental's state, as text and colour. */
 export function Status({ instance }: { instance: Instance }) {
   const { status } = instance;
   const tone = status === 'RUNNING' ? 'good' : status === 'STOPPED' ? 'warn' : '';
@@ -18,7 +18,7 @@ export const reasonWords = (reason: NonNullable<Instance['stopReason']>): string
 
 export const stopReason = ({ stopReason }: Instance): string | null => stopReason && reasonWords(stopReason);
 
-/** What the container does, as its machine reports it. */
+/** The container's state, as its machine reports it. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
   const { phase, reachable } = runtime;
@@ -39,7 +39,7 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
 
 type KnownRuntime = NonNullable<Instance['runtime']>;
 
-/** Bytes of what is fetched now; null where nothing is, or its size is not known. */
+/** Returns the bytes of the current download; null without one, or if its size is unknown. */
 function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: number; total: number } | null {
   const isFetching = phase === 'PULLING' || phase === 'RESTORING';
   if (!isFetching || pulledBytes === null || totalBytes === null || totalBytes <= 0) return null;

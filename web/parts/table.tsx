@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from './row-groups.js';
 
-/** Figures stand under each other at the right; the heading of a column of buttons is only heard. */
+/** Figures are aligned right; the heading of a column of buttons is only for screen readers. */
 type Column = readonly [name: string, kind?: 'number' | 'unseen'];
 
 interface Props {
-  /** What it lists, said to a screen reader. */
+  /** Description of the list, for screen readers. */
   caption?: string;
   columns: readonly Column[];
-  /** Rows become cards where it is narrow: their cells say by `data-label` what they are. */
+  /** Whether rows become cards on a narrow screen, with each cell's `data-label` as its label. */
   isCards?: boolean;
-  /** How many rows there are, where `children` are the bodies that RowGroups makes of them. */
+  /** Total number of rows, if `children` are bodies from RowGroups. */
   rowCount?: number;
   children: ComponentChildren;
 }
 
 export function Table({ caption, columns, isCards = false, rowCount, children }: Props) {
-  // Its columns are as wide whichever rows are drawn.
+  // Its column widths don't depend on the drawn rows.
   const isSteady = rowCount !== undefined && isLong(rowCount);
   return (
     <table

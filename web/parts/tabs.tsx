@@ -1,19 +1,19 @@
 import { query, withQuery } from '../state/location.js';
 
 interface Props {
-  /** What they are tabs of, said to a screen reader. */
+  /** Description of the tabs, for screen readers. */
   label: string;
-  /** The first is shown where the address names none. */
+  /** The first is shown if the address names none. */
   of: readonly (readonly [tab: string, name: string])[];
 }
 
-/** The tab that the address names, where it is one of `of`, else the first. */
+/** Returns the tab that the address names, if it is one of `of`, else the first. */
 export function chosenTab(of: Props['of']): string {
   const asked = query.value.get('tab');
   return of.find(([tab]) => tab === asked)?.[0] ?? of[0]![0];
 }
 
-/** Links, so that a tab can be shared, reloaded and gone back to. */
+/** Tabs are links, so that they can be shared, reloaded and navigated back to. */
 export function Tabs({ label, of }: Props) {
   const chosen = chosenTab(of);
   return (

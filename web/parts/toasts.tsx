@@ -3,11 +3,14 @@ import { dismiss, type Toast, takeBack, toasts } from '../state/toasts.js';
 import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
-/** Time to read, and to think again. It does not run while the pointer or the focus is there, the page is hidden or a dialog is open. */
+/**
+ * Time to read and reconsider. It pauses while the pointer or the focus is on it, the page is hidden or a dialog is
+ * open.
+ */
 const STAYS_MS = 8_000;
 const UNDO_STAYS_MS = 20_000;
 
-/** What was just done, said to a screen reader too. */
+/** Confirmations of completed actions, announced to screen readers. */
 export function Toasts() {
   return (
     <section class="toasts" aria-label={texts.done}>
@@ -25,14 +28,14 @@ function One({ toast }: { toast: Toast }) {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (isHeld) return;
-    // Under a dialog it cannot be pressed: it waits until that is closed.
+    // Under a dialog it can't be pressed, so it waits until that is closed.
     const isOutOfReach = () => document.hidden || document.querySelector('dialog[open]') !== null;
     const end = () => (isOutOfReach() ? undefined : dismiss(id));
     const timer = setInterval(end, undo === null ? STAYS_MS : UNDO_STAYS_MS);
     return () => clearInterval(timer);
   }, [isHeld]);
   const item = useRef<HTMLDivElement>(null);
-  // A focus that was on it goes to the screen, not nowhere.
+  // Moves a focus on it to the screen, so that it isn't lost.
   const leave = () => {
     if (item.current?.contains(document.activeElement)) document.querySelector<HTMLElement>('main h1')?.focus();
   };

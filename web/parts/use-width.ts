@@ -1,7 +1,10 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** An element and its width in CSS pixels, as it is now: a chart is drawn as large as it is seen, so that its text is legible. */
+/**
+ * Returns an element and its current width in CSS pixels: charts are drawn at the displayed size, so that their text is
+ * legible.
+ */
 export function useWidth<Kind extends Element>(): [RefObject<Kind>, number] {
   const element = useRef<Kind>(null) as RefObject<Kind>;
   const [width, setWidth] = useState(480);

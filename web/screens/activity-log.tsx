@@ -21,9 +21,9 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
 
-/** Every change that a key asked for, newest first: a page at a time; the address holds which. */
+/** Every change requested with a key, newest first, one page at a time; the address holds the filter. */
 export function ActivityLog() {
-  /** Cursors of the pages before this one. */
+  /** Cursors of the previous pages. */
   const before = useSignal<readonly (string | null)[]>([]);
   const filter = activityFilter.value;
   const asked = JSON.stringify(filter);
@@ -143,7 +143,7 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** Ids and names; those of instances lead there. */
+/** Ids and names; those of instances are links. */
 function Targets({ of: targets }: { of: readonly string[] }) {
   return (
     <span class="mono small activity-targets">

@@ -2,7 +2,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/activity.js';
 import { ActivityLog } from './activity-log.js';
 
-/** Who asked for which change. */
+/** Changes with their callers. */
 export function Activity() {
   useTitle(texts.title);
   return (

@@ -19,7 +19,7 @@ interface BarProps {
   onChoose(ids: readonly string[]): void;
 }
 
-/** Above the list: chooses all, and says what can be done with the chosen. */
+/** Above the list: selects all, and shows the actions for the selection. */
 export function BulkBar({ instances, chosen, onChoose }: BarProps) {
   const asked = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
   const running = chosen.filter(({ status }) => status === 'RUNNING');
@@ -72,7 +72,10 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
   );
 }
 
-/** Those that are still to be done, as the account itself says: an answer may be lost, what was done is not. */
+/**
+ * Returns the instances still to be changed, by the account's own state: an answer may be lost while its action was
+ * done.
+ */
 function leftOf(action: Action, targets: readonly Instance[], done: readonly Instance[]): readonly Instance[] {
   const doneIds = new Set(done.map(({ id }) => id));
   const statuses = new Map(settled.value?.instances.map(({ id, status }) => [id, status]));
@@ -81,7 +84,7 @@ function leftOf(action: Action, targets: readonly Instance[], done: readonly Ins
   return targets.filter(({ id }) => !isDone(id));
 }
 
-/** Requests under way at once. */
+/** Maximum concurrent requests. */
 const AT_ONCE = 4;
 
 interface ConfirmProps {
@@ -90,7 +93,7 @@ interface ConfirmProps {
   onClose(): void;
 }
 
-/** Says what all of it costs, and does it once for each; what could not be done stays, with why. */
+/** Shows the total cost, and acts once per instance; failed ones remain, with the reason. */
 function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const keys = useMemo(() => new Map(targets.map(({ id }) => [id, newIdempotencyKey()])), []);
   const isBusy = useSignal(false);
@@ -109,13 +112,13 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const { id } = next;
         try {
-          // Whoever asks too often is refused all the rest.
+          // After a rate-limit refusal, the rest would be refused too.
           if (limited !== null) throw limited;
           const answer = (await send(Act, { id, action, idempotencyKey: keys.get(id)! })).action;
           done.value = [...done.value, answer ?? next];
         } catch (fault) {
           if (fault instanceof Refusal && fault.code === 'rate_limited') limited = fault;
-          // Without an answer it may have been done: the same key does it once. A refusal did nothing.
+          // Without an answer it may have been done, and the same key prevents a repetition. A refusal did nothing.
           if (!(fault instanceof Unreachable)) keys.set(id, newIdempotencyKey());
           faults.value = new Map(faults.value).set(id, fault);
         }
@@ -125,7 +128,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
     takeInstances(done.value);
     isBusy.value = false;
   };
-  // Also when what got no answer turns out to be done.
+  // Also true if an action without an answer turns out to be done.
   const isOver = left.length === 0 && !isBusy.value;
   useEffect(() => {
     if (!isOver) return;

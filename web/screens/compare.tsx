@@ -37,11 +37,11 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
   [texts.pcie, ({ pcie }) => pcie],
 ];
 
-/** The machines that were ticked, beside each other; the address holds which. */
+/** The selected machines side by side; the address holds the selection. */
 export function Compare() {
   const ids = compared.value;
   const columns = ids.map((_, place) => place);
-  // As many hooks however many are ticked.
+  // A constant number of hooks, regardless of the selection.
   const reads = [useOffer(ids[0]), useOffer(ids[1]), useOffer(ids[2]), useOffer(ids[3])];
   if (ids.length === 0) return null;
   return (
@@ -87,7 +87,7 @@ export function Compare() {
   );
 }
 
-/** Its offer; null where it is taken, undefined while nobody knows. */
+/** Reads its offer; null if it is taken, undefined while unknown. */
 function useOffer(machineId: string | undefined): { offer: Offer | null | undefined } {
   const read = useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges);
   return { offer: read.data.value?.offer };

@@ -61,7 +61,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
   );
 }
 
-/** What runs there by its names, opened with the token that its page asks for, and the passwords that were made for it. */
+/** The instance's services by name, opened with the token that their page requires, and the generated passwords. */
 function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
   const { data, error } = useRead(InstanceLinks, { id }, accountChanges);
   const { open, error: refused } = useWebLink();
@@ -97,12 +97,12 @@ function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
   );
 }
 
-/** Opens a private port in a tab of its own. */
+/** Opens a private port in a new tab. */
 function useWebLink() {
   const error = useSignal<unknown>(null);
   const open = async (what: { id: string; port: number; path?: string }) => {
     error.value = null;
-    // Opened before the answer: a browser takes a window that comes later for one that nobody asked for.
+    // Opened before the answer, because browsers block a window that opens later as unrequested.
     const tab = window.open('about:blank', '_blank');
     try {
       const { webLink } = await send(WebLink, what);

@@ -14,7 +14,7 @@ export interface DeadlineTexts {
   destroyAt: string;
 }
 
-/** When an instance ends by itself, as it is typed at its deploy. */
+/** Fields for when an instance ends automatically, as typed at its deploy. */
 export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType(texts: DeadlineTexts): void }) {
   return (
     <div class="two">
@@ -36,7 +36,7 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
   );
 }
 
-/** After how many idle minutes an instance stops, as it is typed. */
+/** Field for the idle minutes after which an instance stops, as typed. */
 export function IdleField({ value, onType }: { value: string; onType(text: string): void }) {
   return (
     <label class="field">
@@ -63,7 +63,7 @@ interface Props {
   onChanged(): void;
 }
 
-/** When an instance ends by itself: shown, changed and taken away. */
+/** When an instance ends automatically: shows, changes and removes it. */
 export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Props) {
   const typed = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
   const idle = useSignal('');

@@ -39,13 +39,13 @@ import { WhichMachine } from './which-machine.js';
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
-/** What of an address somebody else may have written, and that runs or ends something. */
+/** Parameters that run or end something, and that the author of a foreign link may have set. */
 const OF_OTHERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
-/** Rents a machine, or the best that fits the requirements. The price is the service's own answer for exactly this. */
+/** Rents a machine, or the best match for the requirements. The price is the service's own quote for exactly this. */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(texts.title);
-  // Before the fields are drawn, which begin with what it says.
+  // Runs before the fields are drawn, because they start with its values.
   useMemo(() => (isLink ? readLink() : readAddress()), []);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -53,7 +53,7 @@ export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   }, []);
   useEffect(
     () => () => {
-      // Where one goes is known once this screen is gone.
+      // The next screen is known only once this one is gone.
       setTimeout(() => isRenting() || forgetDraft());
     },
     [],
@@ -133,7 +133,7 @@ function Page() {
   );
 }
 
-/** The address of the form says what of the launch may stand there; that of a link stays as it was written. */
+/** The form's address shows the parts of the launch that it may contain; a link's address stays as written. */
 function useAddressOfLaunch(): void {
   const { name, ports } = draft.value;
   useEffect(() => {
@@ -143,7 +143,7 @@ function useAddressOfLaunch(): void {
 
 interface StepProps {
   title: string;
-  /** False: what is within has a name of its own, which is the same. */
+  /** False if its content has the same accessible name. */
   isNamed?: boolean;
   children: ComponentChildren;
 }
@@ -157,9 +157,9 @@ function Step({ title, isNamed = true, children }: StepProps) {
   );
 }
 
-/** Rents what the form asks for at the price that was quoted, once. */
+/** Rents the form's selection at the quoted price, once. */
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
-  // One for the page: however often its button is pressed, and whatever gets lost on the way, it rents once.
+  // One key for the page: it rents only once, regardless of repeated presses and lost answers.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
   const show = ({ id }: Instance) => {
@@ -168,7 +168,7 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   };
   const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
   const rent = async ({ priceHr }: Quoted) => {
-    // Never dearer than what stands on the button.
+    // Never exceeds the price on the button.
     const common = { ...terms, maxPricePerHour: priceHr, idempotencyKey };
     if (machineId !== null) return (await send(Deploy, { input: { ...common, machineId } })).deploy;
     return (await send(DeployBest, { input: { ...common, filter: filter.value } })).deployBest;
@@ -294,11 +294,11 @@ interface OutcomeProps {
   form: DeployForm;
   quoted: Quoted | null;
   rental: Pick<ReturnType<typeof useRental>, 'error' | 'isNotRented'>;
-  /** Of the quote. */
+  /** Error of the quote. */
   fault: unknown;
 }
 
-/** Why it can't be rented, and what can be done about that. */
+/** Why it can't be rented, and what to do about it. */
 function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRented }, fault }: OutcomeProps) {
   const isShort = isTooLittle(quoted);
   const isGone = !isShort && (quoted?.refusal?.code === 'deploy_failed' || isRefused(error));
@@ -343,7 +343,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
   );
 }
 
-/** A secret that was just made goes where one is still to be chosen. */
+/** Puts a newly created secret where one is still to be chosen. */
 function takeSecret(name: string): void {
   const { secrets } = draft.value;
   const at = secrets.findIndex(({ secret }) => secret === '');

@@ -24,12 +24,12 @@ interface Props {
 }
 
 const WORKSPACE = '/workspace';
-/** Rows that are drawn at first, and with each further press. */
+/** Rows drawn at first, and added with each further press. */
 const ROWS = 500;
 
 type Order = 'name' | 'size' | 'modifiedAt';
 
-/** The files of a running instance, beginning where work and volumes are. */
+/** The files of a running instance, starting in the working folder or a volume. */
 export function Files({ id, volumes }: Props) {
   const view = useMemo(() => openFolder(id), [id]);
   const asked = query.value.get('path');
@@ -117,7 +117,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
             aria-label={texts.toUpload}
             onChange={({ currentTarget }) => {
               add([...(currentTarget.files ?? [])]);
-              // The same file may be chosen again.
+              // Allows choosing the same file again.
               currentTarget.value = '';
             }}
           />
@@ -149,7 +149,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
 
 const atPath = (path: string) => withQuery({ tab: 'files', path });
 
-/** The way from the root to here. */
+/** The path from the root. */
 function Steps({ path }: { path: string }) {
   const steps = stepsOf(path);
   return (
@@ -167,7 +167,7 @@ function Steps({ path }: { path: string }) {
   );
 }
 
-/** Where a renter's files usually are. */
+/** Usual folders of a renter's files. */
 function Places({ places, path }: { places: readonly string[]; path: string }) {
   return (
     <nav aria-label={texts.places} class="places">
@@ -355,7 +355,7 @@ function sorted(entries: readonly FileEntry[], order: Order, isBackwards: boolea
   );
 }
 
-/** "part-10" comes after "part-9". */
+/** Sorts "part-10" after "part-9". */
 const collator = new Intl.Collator(locale, { numeric: true });
 
 interface ChangeProps {

@@ -8,7 +8,7 @@ import { SavedSearches } from './saved-searches.js';
 
 const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy'];
 
-/** What is looked for. Each change goes into the address at once. */
+/** The search filters. Each change goes into the address immediately. */
 export function Filters() {
   return (
     <search aria-label={texts.search}>

@@ -26,14 +26,14 @@ import { WorldMap } from './map.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
-/** Of each of these classes the model with the most free GPUs is shown large: what most people come for. */
+/** For each of these classes, the model with the most free GPUs is shown large, because most visitors look for it. */
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
-/** Most regions named below the map. */
+/** Maximum regions named below the map. */
 const MOST_REGIONS = 4;
-/** Models of the sheet before all are asked for. */
+/** Models shown before the reader requests all. */
 const MODELS_FIRST = 12;
 
-/** What a stranger sees: what this is, what it costs, and what is free now. */
+/** The page for visitors: what this is, what it costs, and what is free now. */
 export function FirstSight() {
   useTitle(texts.title);
   useEffect(() => {
@@ -92,7 +92,7 @@ function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, numb
   );
 }
 
-/** Three prices that matter. */
+/** Three leading prices. */
 function Leading({ trends }: { trends: Trends }) {
   const leading = useComputed(() => CLASSES.flatMap((tier) => mostFree(tier) ?? [])).value;
   return (
@@ -129,7 +129,7 @@ function Leading({ trends }: { trends: Trends }) {
   );
 }
 
-/** The model of a class with the most free GPUs; of as many, the first of the catalogue. */
+/** Returns the model of a class with the most free GPUs; among equals, the first of the catalogue. */
 function mostFree(tier: (typeof CLASSES)[number]): Model | null {
   let best: Model | null = null;
   for (const model of models.value.values()) {
@@ -168,7 +168,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
   );
 }
 
-/** Every model with its prices and how they went; each leads to its machines. */
+/** Every model with its prices and their history; each links to its machines. */
 function Sheet({ trends }: { trends: Trends }) {
   const isWhole = useSignal(false);
   const all = [...models.value.values()];

@@ -27,7 +27,7 @@ export function useTemplates(): readonly Template[] | null {
   return useRead(Templates, {}).data.value?.templates ?? null;
 }
 
-/** One of what the account saved, of the templates, or an image of one's own: as cards, of which one is chosen. */
+/** Cards for the account's saved templates, the catalogue's templates, and a custom image; one is chosen. */
 export function Gallery({ value, onType, onSaved }: Props) {
   const templates = useTemplates();
   const mine = useRead(MyTemplates, session.value === 'in' ? {} : null, savedChanges).data.value?.myTemplates ?? [];
@@ -111,7 +111,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
   );
 }
 
-/** What can be done with what was saved: shared by its link, and deleted. */
+/** Actions for a saved template: share its link, and delete it. */
 function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {
   const error = useSignal<unknown>(null);
   const remove = async () => {

@@ -19,7 +19,7 @@ import { texts } from '../texts/en/history.js';
 
 const PAGE = 50;
 
-/** Every instance that ever was, newest first; the address holds which. */
+/** All instances ever rented, newest first; the address holds the filter. */
 export function History() {
   const { rows, hasMore, error, more } = useHistory();
   const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));
@@ -114,7 +114,7 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
   );
 }
 
-/** Page after page, from the newest; from the start again when something changed, or another filter is asked for. */
+/** Reads page after page, from the newest; starts again when something changed or the filter differs. */
 function useHistory() {
   const filter = historyFilter.value;
   const read = async (after: string | null, before: { rows: readonly Instance[] } | null) => {

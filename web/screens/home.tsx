@@ -19,10 +19,10 @@ import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 
-/** Most rows; the others are on Instances. */
+/** Maximum rows; the others are on Instances. */
 const MOST_INSTANCES = 8;
 
-/** What runs, what it costs, what needs attention, and the first steps until they are done. */
+/** Running instances, their cost, what needs attention, and the first steps until they are done. */
 export function Home() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -55,7 +55,7 @@ export function Home() {
   );
 }
 
-/** Shown until credit, an SSH key and a first instance have been there. */
+/** Shown until the account has had credit, an SSH key and a first instance. */
 function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
   const hasRented = (read.instanceHistory?.edges.length ?? 0) > 0;
   const hasCredit = known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0;
@@ -138,7 +138,7 @@ function NeedsAttention({ of: all, isRead }: { of: readonly Attention[]; isRead:
 
 const At = ({ at }: { at: number | null }) => (at === null ? null : <Time at={at} />);
 
-/** Each kind has a whole sentence of its own. */
+/** Each kind has its own complete sentence. */
 function Sentence({ of: one }: { of: Attention }) {
   const at = <At at={one.at} />;
   if (one.kind === 'credit-over') return one.at === null ? texts.creditOver : texts.creditOverUntil(at);
@@ -174,12 +174,12 @@ function Sentence({ of: one }: { of: Attention }) {
   }
 }
 
-/** What the machine says, which says it in English. */
+/** Shows the machine's message, which is in English. */
 function inOwnWords(message: string | null | undefined): ComponentChildren {
   return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
 }
 
-/** Where something can be done about it. */
+/** A link to the remedy, if there is one. */
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (
@@ -197,7 +197,7 @@ function Way({ of: one }: { of: Attention }) {
 }
 
 function Rented({ instances }: { instances: readonly Instance[] }) {
-  // What runs is what costs most.
+  // Running instances first, because they cost the most.
   const shown = instances
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
     .slice(0, MOST_INSTANCES);

@@ -11,21 +11,21 @@ import { query, withQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/instance-load.js';
 
-/** What the address calls it, what it is called, its seconds, and how often it is read again. */
+/** Name in the address, label, seconds, and refresh interval. */
 const RANGES = [
   ['1h', texts.ranges['1h'], 3_600, 10],
   ['2d', texts.ranges['2d'], 172_800, 60],
   ['90d', texts.ranges['90d'], 7_776_000, 900],
 ] as const;
 const POINTS = 360;
-/** Lines of the table: the newest. */
+/** Maximum rows of the table: the newest. */
 const MAX_ROWS = 60;
 
-/** What an instance does and did: charts that go on by themselves. */
+/** Current and past load of an instance: charts that update automatically. */
 export function InstanceLoad({ id }: { id: string }) {
   const asked = query.value.get('range');
   const [range, name, seconds, every] = RANGES.find(([each]) => each === asked) ?? RANGES[0];
-  // Read again when there is something new: an hour with each sample, longer times with each of their steps.
+  // Refreshes when there is something new: an hour with each sample, longer times with each of their steps.
   const age = useComputed(() => (every === 10 ? (loads.value.get(id)?.at ?? '') : Math.floor(serverNow.value / every)));
   const step = age.value;
   const from = useMemo(
@@ -79,7 +79,7 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
   );
 }
 
-/** The newest steps of all charts, for those who do not see them or want to copy. */
+/** The newest steps of all charts, for screen readers and for copying. */
 function Rows({ times, charts }: LoadCharts) {
   const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
   const newest = times

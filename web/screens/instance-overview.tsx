@@ -33,10 +33,10 @@ export interface OverviewProps {
   onChanged(): void;
 }
 
-/** Its charts come with a library of their own. */
+/** Its charts come with their own library. */
 const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
 
-/** Its state, the ways in, what happened, and what was agreed: what matters most in its state comes first. */
+/** Its state, the ways in, its events, and its terms: what matters most in its state comes first. */
 export function Overview({ instance, read, start, onChanged }: OverviewProps) {
   const { id, status, runtime } = instance;
   const isRunning = status === 'RUNNING';
@@ -60,7 +60,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           {!isRunning && runtime !== null && <InstanceLoad id={id} />}
         </div>
         <div class="stack">
-          {/* Before it is read nobody knows what to deploy again. */}
+          {/* Until it is read, the launch to repeat is unknown. */}
           {read !== null && <Launched instance={instance} launch={read.launch} volumes={read.volumes} />}
           {read !== null && read.volumes.length > 0 && (
             <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
@@ -74,7 +74,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
 
 const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as const;
 
-/** What stands between it and its renter: how far a start is, why it failed, or what being stopped means. */
+/** Obstacles to using the instance: the progress of a start, why it failed, or what being stopped means. */
 function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { instance: Instance }) {
   const phase = runtime?.phase;
   if (status === 'DESTROYED') return <Said title={texts.destroyed}>{texts.destroyedHint}</Said>;
@@ -117,7 +117,7 @@ function Said({ title, tone = '', children }: { title: string; tone?: string; ch
   );
 }
 
-/** What it does, why it can't start, what it costs, and how busy it is. */
+/** Its activity, why it can't start, its cost, and its load. */
 function State({ instance, start }: { instance: Instance; start: Read['canStart'] }) {
   const { id, runtime, status, usage, asOf } = instance;
   const load = status === 'RUNNING' ? loadNow(id) : null;
@@ -185,7 +185,7 @@ function Busy({ percent }: { percent: number }) {
   );
 }
 
-/** What was agreed, where it is, and when what happened. */
+/** Its terms, its place, and the times of its events. */
 function Terms({ instance, machine }: { instance: Instance; machine: Read['machine'] | null }) {
   const { id, name, mode, region, createdAt, stoppedAt, destroyedAt, reservedUntil, diskGb, diskPriceHr } = instance;
   return (
@@ -211,7 +211,7 @@ function Terms({ instance, machine }: { instance: Instance; machine: Read['machi
   );
 }
 
-/** When it ends by itself, and what it may cost. */
+/** When it ends automatically, and its spending limit. */
 function Ends({ instance, read, onChanged }: { instance: Instance; read: Read; onChanged(): void }) {
   const { id } = instance;
   return (

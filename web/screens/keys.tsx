@@ -113,7 +113,7 @@ function ApiKeyList() {
   );
 }
 
-/** How a key is called where there may be others without a name. */
+/** Returns a label for a key, since several may have no name. */
 const nameOf = ({ name, lastFour }: Key): string => visible(name ?? texts.keyEnding(lastFour));
 
 interface RowProps {
@@ -169,9 +169,9 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
 }
 
 const DAY = 86_400;
-/** Programs that use a key which ends this soon need another. */
+/** Programs with a key that expires within this time need another. */
 const ENDS_SOON_SECONDS = 7 * DAY;
-/** A key that nothing uses for this long is a risk alone. */
+/** A key unused for this long is only a risk. */
 const UNUSED_SECONDS = 90 * DAY;
 
 function Ends({ at }: { at: string | null }) {

@@ -7,7 +7,7 @@ import { texts as page } from '../texts/en/deploy.js';
 import { texts } from '../texts/en/launch.js';
 import { useSecrets } from './secrets.js';
 
-/** What runs, beside template and disk. Closed until somebody has something to say. */
+/** The workload, in addition to template and disk. Closed until the reader needs it. */
 export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   const form = draft.value;
   const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0);
@@ -65,7 +65,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
               value={form.restart}
               onChange={({ currentTarget }) => {
                 const restart = currentTarget.value as LaunchForm['restart'];
-                // One that is always started again never ends.
+                // An instance that always restarts never ends.
                 change({ restart, ...(restart === 'ALWAYS' && { onExit: 'KEEP' }) });
               }}
             >
@@ -97,7 +97,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   );
 }
 
-/** Said before anything else of a form that a link filled in. */
+/** Warns first that a link filled in the form. */
 export function LinkNotice() {
   const leftOut = link.value?.leftOut ?? [];
   return (

@@ -12,7 +12,7 @@ interface Props {
   volumes: readonly VolumeRow[];
 }
 
-/** What runs in an instance as its renter asked for it, and the way to rent the same again. */
+/** The workload of an instance as its renter requested it, and a way to rent the same again. */
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;

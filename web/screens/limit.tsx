@@ -8,21 +8,21 @@ import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/limit.js';
 
 interface Props {
-  /** In USD; null: there is none. */
+  /** In USD; null: no limit. */
   limit: number | null;
   /** In USD. */
   used: number | null;
-  /** When it is reached, or was. */
+  /** When it will be or was reached. */
   reachedAt: string | null;
-  /** What was used, such as `spent this month`. */
+  /** Describes the amount used, such as `spent this month`. */
   words: string;
-  /** What is limited, for whoever hears the page. */
+  /** Accessible name of the limit. */
   label: string;
   set(usd: number | null): Promise<unknown>;
   onChanged(): void;
 }
 
-/** A spend limit: what is set, what of it is used, and when it is reached; set, changed and taken away. */
+/** A spend limit: its value, the amount used, and when it is reached; set, changed and removed here. */
 export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: Props) {
   const { isBusy, error, run } = useWork(onChanged);
   const change = (to: number | null): Promise<boolean> =>

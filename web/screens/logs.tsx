@@ -6,27 +6,27 @@ import { Failure } from '../parts/notice.js';
 import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf } from '../state/log-lines.js';
 import { texts } from '../texts/en/logs.js';
 
-/** Within this many pixels of its end, the view stays at the end. */
+/** Within this many pixels of the end, the view follows new lines. */
 const NEAR_PX = 24;
 
-/** As somebody likes logs, for as long as the page is there. */
+/** The reader's preference, kept while the page is open. */
 const hasTimes = signal(false);
 const isWrapped = signal(true);
 
-/** The match that is looked at. */
+/** The selected match. */
 interface Match {
   line: number;
   place: number;
 }
 
-/** What the container writes, as it writes it. */
+/** The container's output, live. */
 export function Logs({ id }: { id: string }) {
   const log = useMemo(() => followLog(id), [id]);
   useEffect(() => log.end, [log]);
   const view = useRef<HTMLDivElement>(null);
   const isAtEnd = useSignal(true);
   const wanted = useSignal('');
-  /** It stays on its line while others come. */
+  /** The selection stays on its line while new lines arrive. */
   const chosen = useSignal<Match | null>(null);
   const matches = useComputed(() => findIn(log.blocks.value ?? [], wanted.value));
   const toEnd = () => {
@@ -45,7 +45,7 @@ export function Logs({ id }: { id: string }) {
     const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
     isAtEnd.value = false;
     chosen.value = found[next]!;
-    // Twice: what comes into view is laid out only then, and may be higher than was thought.
+    // Twice, because content coming into view is laid out only then, and may be higher than estimated.
     requestAnimationFrame(() => {
       showMatch(view.current);
       requestAnimationFrame(() => showMatch(view.current));
@@ -167,7 +167,7 @@ interface LinesProps {
   isTimed: boolean;
 }
 
-/** Drawn again only when something of it changes. */
+/** Redrawn only when its content changes. */
 function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
   return useMemo(() => {
     const pattern = patternOf(wanted);
@@ -190,7 +190,7 @@ function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
 interface LineProps {
   line: LogLine;
   pattern: RegExp | null;
-  /** Which of its matches is looked at. */
+  /** Index of its selected match; null if none. */
   chosen: number | null;
   isTimed: boolean;
 }
@@ -217,7 +217,7 @@ function marked(text: string, pattern: RegExp, chosen: number | null) {
   return [...parts, text.slice(end)];
 }
 
-/** In the middle of the lines; the page itself moves no more than it has to. */
+/** Scrolls it to the middle of the lines; moves the page itself as little as possible. */
 function showMatch(view: HTMLElement | null): void {
   const mark = view?.querySelector('mark.current');
   if (view === null || !mark) return;

@@ -12,13 +12,13 @@ import { texts } from '../texts/en/mail.js';
 
 type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
 
-/** Counts what the page changed of it. */
+/** Counts this page's changes. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** The one address that is told of what happens by mail. */
+/** The address that receives notices by mail. */
 export function Mail() {
   const { data, error } = useRead(MailAddress, {}, changes);
   const { isBusy, error: fault, run } = useWork(readAgain);
@@ -38,7 +38,7 @@ export function Mail() {
     });
   };
   const mail = data.value?.mailAddress ?? null;
-  // Where no mail is sent there is nothing to set; an address of before can be deleted.
+  // Without mail there is nothing to set, but an earlier address can be deleted.
   const isOffered = data.value?.sendsMail === true;
   if (error.value === null && mail === null && !isOffered) return null;
   const isSent = mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;

@@ -4,15 +4,15 @@ import { regions } from '../state/market.js';
 import { texts } from '../texts/en/map.js';
 
 interface Props {
-  /** GPUs that are free, by region. */
+  /** Number of free GPUs by region. */
   free: ReadonlyMap<string, number>;
 }
 
-/** Of the circle of the region with the most, in units of the map. */
+/** Radius of the largest region's circle, in units of the map. */
 const LARGEST = 17;
 const SMALLEST = 5;
 
-/** The regions, each with a circle as large as what is free there; it leads to its machines. */
+/** The regions, each with a circle sized by its free GPUs that links to its machines. */
 export function WorldMap({ free }: Props) {
   const most = Math.max(1, ...free.values());
   const shown = [...regions.value.values()].filter(({ code }) => (free.get(code) ?? 0) > 0);

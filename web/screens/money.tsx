@@ -15,7 +15,10 @@ import { firstDay, NAMED, Spend } from './spend.js';
 import { chosenMonth, periodOf, Statement } from './statement.js';
 import { TopUps, useTopUps } from './top-ups.js';
 
-/** Everything here is of one second, which is shown: sums of days and a statement can't be reckoned on between two answers. */
+/**
+ * Everything here is of one second, which is shown: sums of days and a statement can't be projected between two
+ * answers.
+ */
 export function Money() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -38,7 +41,7 @@ export function Money() {
     };
   }, [account]);
   const topUps = useTopUps();
-  // What is shown piece by piece moves what is read already.
+  // Parts that appear one at a time would move content that is already read.
   const isAnswered = [read ?? error.value, topUps.data.value ?? topUps.error.value].every((answer) => answer !== null);
   const known = figures.value;
   return (

@@ -10,11 +10,11 @@ import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month.js';
 
-/** Most names; the rest is one sum. */
+/** Maximum names; the rest is one sum. */
 export const MOST_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
-/** What the month has cost, and what it comes to at its end if all goes on, by model or by name. */
+/** The month's cost so far and its forecast, by model or by name. */
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
   return (

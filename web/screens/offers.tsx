@@ -24,14 +24,14 @@ import {
 
 import { texts } from '../texts/en/machines.js';
 
-/** About, before one was seen. */
+/** Approximate height, until one row was measured. */
 const ROW_PX = 46;
 
 interface Column {
   order: OrderName;
-  /** Of the cell, and of what heads it. */
+  /** Kind of the cell and its heading. */
   kind: 'number' | 'place';
-  /** Where there is room for it. */
+  /** Shown only if there is room. */
   room?: 'roomy' | 'speed' | 'network';
 }
 
@@ -49,11 +49,11 @@ const COLUMNS: readonly Column[] = [
   { order: 'NETWORK', kind: 'number', room: 'network' },
 ];
 
-/** The machines that meet the requirements and can be rented now, one on a line. */
+/** The machines that meet the requirements and can be rented now, one per line. */
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
-  // Where all of them run containers, saying so of each says nothing.
+  // If all of them run containers, marking each is redundant.
   const isMixed = known?.offers.some(({ hasAgent }) => !hasAgent) ?? false;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -101,7 +101,7 @@ export function Offers() {
   );
 }
 
-/** The mode whose prices are shown, and that a machine is rented in from here. */
+/** The mode whose prices are shown, and in which a machine is rented from here. */
 function ModeChoice() {
   const chosen = modeShown();
   return (
@@ -120,7 +120,7 @@ function ModeChoice() {
   );
 }
 
-/** The mode that is shown, as the page that rents takes it. */
+/** The shown mode, as a parameter of the page that rents. */
 const modeAsked = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');
@@ -160,7 +160,7 @@ function Heads() {
   );
 }
 
-/** `index` counts from 1 with the heads. */
+/** `index` counts from 1 and includes the heads. */
 function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: boolean }) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
   const mode = modeShown();

@@ -7,14 +7,14 @@ import { type Model, models, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Of each class this many, in the order in which most people look. */
+/** Number of models per class, in the order of demand. */
 const BEGIN_WITH = [
   ['FLAGSHIP', 3],
   ['CONSUMER_FLAGSHIP', 2],
   ['DATACENTER', 1],
 ] as const;
 
-/** What most people come for, while nobody said which model: those of each class with the most free GPUs. */
+/** Popular models, while none is chosen: those of each class with the most free GPUs. */
 export function PopularModels() {
   const shown = useComputed(() => BEGIN_WITH.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
   if (isNarrow.value || (shown.length === 0 && sheet.value !== null)) return null;

@@ -14,7 +14,7 @@ import { type Mode, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/price-sheet.js';
 
-/** Every model that meets the requirements with its three prices per GPU-hour, and how many of its free GPUs meet them. */
+/** Every model that meets the requirements, with its three prices per GPU-hour and its number of matching free GPUs. */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
   const matching = useRead(
     MatchingGpus,
@@ -98,7 +98,7 @@ function Row({ model, mode: { price, name: modeName, decimals }, isChosen, onCho
         <button type="button" aria-pressed={isChosen} onClick={onChoose}>
           <ModelName name={name} />
         </button>
-        {/* Some names say it. */}
+        {/* Some names include it. */}
         {!name.endsWith('GB') && <span class="quiet vram"> {vramGb} GB</span>}
       </th>
       <td class="number" data-label={texts.freeGpus}>

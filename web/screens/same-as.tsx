@@ -4,11 +4,11 @@ import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/deploy.js';
 
 interface Props {
-  /** Null while the form says nothing that could be asked for; without a machine where none fits. */
+  /** Null while the form is invalid; without a machine if none matches. */
   order: (Omit<Order, 'machineId'> & { machineId: string | null }) | null;
 }
 
-/** What rents the same from elsewhere, to copy. */
+/** Commands that rent the same from elsewhere, to copy. */
 export function SameAs({ order }: Props) {
   const way = WAYS.find((one) => one === query.value.get('as')) ?? WAYS[0];
   if (order === null) return null;

@@ -12,7 +12,7 @@ interface Props {
   launch: ReturnType<typeof launchOf>['launch'];
 }
 
-/** Keeps what the form says under a name: it is then a card of its own. */
+/** Saves the form under a name, which adds a card. */
 export function SaveAs({ template, diskGb, launch }: Props) {
   const name = useSignal('');
   const said = useSignal('');

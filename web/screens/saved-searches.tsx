@@ -17,7 +17,7 @@ import {
 import { say } from '../state/toasts.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Searches under names, which this browser keeps: saved, opened, renamed and deleted. */
+/** Named searches, kept by this browser: saved, opened, renamed and deleted. */
 export function SavedSearches() {
   const isSaving = useSignal(false);
   const isEditing = useSignal(false);

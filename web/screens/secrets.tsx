@@ -16,19 +16,19 @@ type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
 
 const EXAMPLES = { name: 'hf', registry: 'ghcr.io' };
 
-/** Counts what the page changed of them. */
+/** Counts this page's changes. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** The account's secrets by name; null until they are known. */
+/** Reads the account's secrets by name; null until known. */
 export function useSecrets(isSignedIn = true) {
   const { data, error } = useRead(SecretsDocument, isSignedIn ? {} : null, changes);
   return { secrets: data.value?.secrets ?? null, error: error.value };
 }
 
-/** Values that launches name: made and deleted here, and shown nowhere. */
+/** Secret values that launches refer to: created and deleted here, and never shown. */
 export function Secrets() {
   const { secrets, error } = useSecrets();
   const isMaking = useSignal(false);
@@ -101,7 +101,7 @@ export function Secrets() {
   );
 }
 
-/** `onClose` gets the name of the secret that was made. */
+/** `onClose` receives the name of the created secret. */
 export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
   const isLogin = useSignal(false);
   const { isBusy, error, run } = useWork(readAgain);
@@ -111,7 +111,7 @@ export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
     const text = (name: string) => String(typed.get(name) ?? '');
     const login = isLogin.value ? { registry: text('registry').trim(), username: text('username').trim() } : {};
     await run(async () => {
-      // Pasted from a page or terminal, it often brings the end of its line along.
+      // A value pasted from a page or terminal often includes a line end.
       const input = { name: text('secret-name').trim(), value: text('secret-value').replace(/\r?\n$/, ''), ...login };
       const { createSecret } = await send(CreateSecret, { input });
       onClose(createSecret?.name ?? null);

@@ -8,10 +8,10 @@ import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/sign-in.js';
 
-/** How each key begins, in every language. */
+/** Prefix of every key, in every language. */
 const KEY_BEGINS = 'gpu_live_…';
 
-/** Signing in with an API key, pasted once, and a new account where the operator allows it. */
+/** Sign-in with an API key, pasted once, and a new account if the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(texts.title);
   const { isBusy, error, run } = useWork();
@@ -22,7 +22,7 @@ export function SignIn({ reason }: { reason?: string }) {
     if (isBusy.value || typed === null) return;
     if (!(await run(() => signIn(typed.value.trim())))) key.current?.select();
   };
-  // Nobody was signed in: the words for a session that ended would be wrong.
+  // There was no session, so the message for an ended session would be wrong.
   const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
   return (
     <div class="sign-in stack">

@@ -7,11 +7,11 @@ import { session } from '../state/session.js';
 import { texts } from '../texts/en/deploy.js';
 import { SshKeys } from './ssh-keys.js';
 
-/** How many keys get in; an account without one is asked for it here. */
+/** The number of keys that are admitted; an account without one can add it here. */
 export function SshKeyStep() {
   const isIn = session.value === 'in';
   const keys = useRead(SshKeysDocument, isIn ? {} : null, accountChanges).data.value?.sshKeys ?? null;
-  // Stays when the first was added, so that one sees what was done.
+  // Stays after the first key was added, as confirmation.
   const hadNone = useSignal(false);
   useEffect(() => {
     if (keys?.length === 0) hadNone.value = true;

@@ -7,13 +7,13 @@ import { defineAdoptedStyle } from '../parts/adopted-style.js';
 import { session } from '../state/session.js';
 import { TerminalLine } from '../state/terminal-line.js';
 
-/** Terminals of one instance: as many shells as its host agent keeps. */
+/** Maximum terminals of one instance: the number of shells that its host agent keeps. */
 export const MAX_TERMINALS = 8;
-/** Terminals of all instances that a page keeps: the ones that were shown longest ago go. */
+/** Maximum terminals that a page keeps; the ones shown longest ago are closed. */
 const MAX_KEPT = 16;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
-/** Where output begins in the middle, so much of it may be the rest of a line. */
+/** If output begins in the middle, up to this much may be the rest of a line. */
 const MAX_REST_BYTES = 4_096;
 const SHELL_BYTES = 16;
 const NEWLINE = 10;
@@ -21,24 +21,24 @@ const READER = 'terminal-screen-reader';
 
 defineAdoptedStyle();
 
-/** One terminal: what it shows, and its line to a shell. It lives as long as the page, whatever screen is shown. */
+/** One terminal: its display and its connection to a shell. It lives as long as the page, on any screen. */
 export class TerminalSession {
   readonly element = document.createElement('div');
   readonly line: TerminalLine;
-  /** As the program inside gives it; text of others. */
+  /** Title set by the program inside; foreign text. */
   readonly title = signal('');
-  /** The shell is another one than was shown before. */
+  /** Whether the shell is not the one shown before. */
   readonly isNew = signal(false);
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
   #isOpened = false;
-  /** Until this place of the output what the terminal answers by itself was answered before. */
+  /** Up to this position, the terminal's automatic replies were already sent. */
   #answeredUntil = 0;
-  /** The place in the output up to which it is shown. */
+  /** Position up to which the output is shown. */
   #shown = 0;
   #isRest = false;
-  /** Counts how often it began anew. */
+  /** Counts restarts. */
   #life = 0;
 
   constructor(
@@ -57,7 +57,7 @@ export class TerminalSession {
     });
     this.#terminal = terminal;
     terminal.loadAddon(this.#fit);
-    // A program must not put links under words, nor reach the clipboard.
+    // A program must not hide links behind text, nor access the clipboard.
     for (const ignored of [8, 52]) terminal.parser.registerOscHandler(ignored, () => true);
     terminal.onTitleChange((title) => {
       this.title.value = visible(title.slice(0, MAX_TITLE));
@@ -76,7 +76,7 @@ export class TerminalSession {
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
   }
 
-  /** Shows it in a part of the page. */
+  /** Shows it in an element of the page. */
   show(parent: HTMLElement): void {
     parent.append(this.element);
     if (!this.#isOpened) {
@@ -100,12 +100,12 @@ export class TerminalSession {
     this.#terminal.focus();
   }
 
-  /** As large as its part of the page. */
+  /** Resizes it to its element. */
   fit(): void {
     if (this.element.isConnected && this.element.clientWidth > 0) this.#fit.fit();
   }
 
-  /** In the colours of the page as it is now. */
+  /** Applies the page's current colours. */
   paint(): void {
     const { color, backgroundColor, fontFamily, accentColor } = getComputedStyle(this.element);
     const { options } = this.#terminal;
@@ -123,13 +123,13 @@ export class TerminalSession {
     this.#terminal.options.screenReaderMode = does;
   }
 
-  /** Ends the shell too. */
+  /** Closes the terminal and its shell. */
   end(): void {
     this.line.end();
     this.#dispose();
   }
 
-  /** Leaves the shell to be come back to. */
+  /** Closes the terminal, and keeps the shell for later. */
   close(): void {
     this.line.close();
     this.#dispose();
@@ -143,7 +143,7 @@ export class TerminalSession {
   #opened({ from, to, before }: { from: number; to: number; before: number }): void {
     const goesOn = from === before;
     this.isNew.value = from < before;
-    // Programs asked the terminal of before, and it answered.
+    // Programs queried the previous terminal, which replied.
     this.#answeredUntil = goesOn && before > 0 ? 0 : to;
     this.#isRest = from > 0 && !goesOn;
     this.#shown = from;
@@ -159,7 +159,7 @@ export class TerminalSession {
   #write(bytes: Uint8Array<ArrayBuffer>): void {
     const place = this.line.received;
     const life = this.#life;
-    // Output that begins in the middle of a line, or of what commands the terminal.
+    // Output that begins in the middle of a line or of a control sequence.
     const begin = this.#isRest ? bytes.subarray(0, MAX_REST_BYTES).indexOf(NEWLINE) + 1 : 0;
     this.#isRest = false;
     this.#terminal.write(bytes.subarray(begin), () => {
@@ -170,7 +170,7 @@ export class TerminalSession {
   }
 }
 
-/** Whether terminals are read aloud; said once for all, and remembered. */
+/** Whether terminals are read aloud; one setting for all, and remembered. */
 export const readsAloud = signal(remembered() === 'yes');
 
 const sessions = signal<readonly TerminalSession[]>([]);
@@ -178,7 +178,7 @@ const sessions = signal<readonly TerminalSession[]>([]);
 export const terminalsOf = (instance: string): TerminalSession[] =>
   sessions.value.filter((each) => each.instance === instance);
 
-/** Those of an instance, as they were before the page was loaded; one at least. */
+/** Opens the terminals of an instance, as before the page was loaded; at least one. */
 export function openTerminals(instance: string): void {
   const known = new Set(sessions.peek().map(({ shell }) => shell));
   const before = read(instance).filter(({ shell }) => !known.has(shell));
@@ -210,7 +210,7 @@ function keep(all: readonly TerminalSession[]): void {
   for (const instance of new Set([...before, ...all].map((each) => each.instance))) write(instance);
 }
 
-/** Of this tab alone, and until it is closed: they name shells and open none. */
+/** Kept for this tab until it is closed: names of shells, which open none. */
 const nameOf = (instance: string) => `terminals:${instance}`;
 
 function read(instance: string): { shell: string; number: number }[] {
@@ -228,7 +228,7 @@ function write(instance: string): void {
     if (own.length === 0) sessionStorage.removeItem(nameOf(instance));
     else sessionStorage.setItem(nameOf(instance), JSON.stringify(own.map(({ shell, number }) => ({ shell, number }))));
   } catch {
-    // A browser that keeps nothing shows a new terminal after a reload.
+    // A browser without storage shows a new terminal after a reload.
   }
 }
 
@@ -246,11 +246,11 @@ export function setReadsAloud(does: boolean): void {
   try {
     localStorage.setItem(READER, does ? 'yes' : 'no');
   } catch {
-    // Then for this page alone.
+    // Then it holds for this page only.
   }
 }
 
-/** The next who signs in here sees nothing of it. */
+/** The next account that signs in here sees none of it. */
 effect(() => {
   if (session.value !== 'out' || sessions.peek().length === 0) return;
   for (const each of sessions.peek()) each.close();
@@ -262,12 +262,12 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const each of sessions.peek()) if (each.element.isConnected) each.paint();
 });
 
-/** True for a key that is the program's; false for one that is the browser's or the page's. */
+/** Returns whether a key goes to the program; false for keys of the browser or the page. */
 function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
   const { type, key, ctrlKey, shiftKey, altKey, metaKey } = event;
   if (!ctrlKey || altKey || metaKey) return true;
   const letter = key.toLowerCase();
-  // Copied is what is chosen, as elsewhere; without a choice it interrupts.
+  // Copies the selection, as elsewhere; without a selection it interrupts.
   if (letter === 'c' && (shiftKey || terminal.hasSelection())) {
     if (type === 'keydown') {
       event.preventDefault();
@@ -277,7 +277,7 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
     return false;
   }
   if (letter === 'v') return false;
-  // Tab is the program's: this leads out.
+  // Tab goes to the program; this key leaves the terminal.
   if (key === 'F6' && shiftKey) {
     if (type === 'keydown') document.querySelector<HTMLElement>('.terminal-bar [aria-pressed="true"]')?.focus();
     event.preventDefault();

@@ -82,7 +82,7 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
   useEffect(() => {
     of.show(place.current!);
     of.focus();
-    // It was refused while nobody looked: the instance may run again.
+    // It was refused while hidden: the instance may be running again.
     if (of.line.state.peek().kind === 'refused') of.line.open();
     return () => of.hide();
   }, [of]);

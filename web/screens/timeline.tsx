@@ -16,7 +16,7 @@ import { texts } from '../texts/en/timeline.js';
 type Kind = TimelineEntry['kind'];
 type Filter = keyof typeof texts.filters;
 
-/** The icon and the colour of each kind, and which filter shows it. */
+/** Icon, colour and filter of each kind. */
 const LOOKS: Record<Kind, readonly [icon: string, tone: '' | 'good' | 'warn' | 'bad', filter: Filter]> = {
   RENTED: ['rocket', 'good', 'state'],
   STARTED: ['play', 'good', 'state'],
@@ -44,11 +44,11 @@ const ICONS: Readonly<Record<string, string>> = {
 interface Shown {
   cursor: string;
   node: TimelineEntry;
-  /** The same, told before it one after the other: a volume is stored every few minutes. */
+  /** Equal entries directly before it, because a volume is saved every few minutes. */
   others: TimelineEntry[];
 }
 
-/** Volumes that were stored again and again are one line. */
+/** Merges repeated saves of volumes into one line. */
 function together(edges: readonly { cursor: string; node: TimelineEntry }[]): Shown[] {
   const shown: Shown[] = [];
   for (const { cursor, node } of edges) {
@@ -60,7 +60,7 @@ function together(edges: readonly { cursor: string; node: TimelineEntry }[]): Sh
   return shown;
 }
 
-/** All that happened to an instance, newest first. */
+/** All events of an instance, newest first. */
 export function Timeline({ id }: { id: string }) {
   const { entries, hasMore, error, more } = useTimeline(id);
   const filter = useSignal<Filter>('all');
@@ -194,7 +194,7 @@ function titleOf(entry: TimelineEntry): string {
   }
 }
 
-/** What belongs to it, as short as it can be said. */
+/** Returns the details of an entry, as short as possible. */
 function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
   const details: string[] = [];
   if (stopReason !== null) details.push(reasonWords(stopReason));
@@ -210,7 +210,7 @@ function Details({ of: details }: { of: readonly string[] }): ComponentChildren 
   return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
 }
 
-/** Who asked for it, and from where. */
+/** Caller and source of the request. */
 function Asked({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;

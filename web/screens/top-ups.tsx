@@ -25,7 +25,7 @@ type TopUp = NonNullable<Answer['topUps']>[number];
 
 export const useTopUps = () => useRead(TopUpsDocument, {}, accountChanges);
 
-/** Credit paid in cryptocurrency, where the operator takes payments. */
+/** Credit paid in cryptocurrency, if the operator accepts payments. */
 export function TopUps({ read: { data, error, again } }: { read: ReturnType<typeof useTopUps> }) {
   const assets = data.value?.topUpAssets ?? [];
   const topUps = data.value?.topUps ?? [];
@@ -70,7 +70,7 @@ export function TopUps({ read: { data, error, again } }: { read: ReturnType<type
 interface NewTopUpProps {
   assets: readonly Asset[];
   onCreated(id: string): void;
-  /** Without an answer there may be one all the same. */
+  /** Called after each attempt: without an answer, a top-up may exist anyway. */
   onTried(): void;
 }
 
@@ -78,7 +78,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
   const wanted = useSignal('20');
   const { isBusy, error, run } = useWork(onTried);
-  // Another wish is another request; the same one that is asked for again after a lost answer is not.
+  // A different amount is a new request; a repetition after a lost answer is not.
   const idempotencyKey = useRef('');
   useMemo(() => {
     idempotencyKey.current = newIdempotencyKey();
@@ -172,10 +172,10 @@ function Pay({ topUp }: { topUp: TopUp }) {
   );
 }
 
-/** Modules of white around it: what the standard asks for, so that it is read on a dark page too. */
+/** Modules of white around it, as the standard requires, so that it is readable on a dark page. */
 const QUIET_ZONE = 4;
 
-/** Read by a wallet. The code that draws it is only fetched here. */
+/** A code for wallets. The library that draws it is only loaded here. */
 function Qr({ text }: { text: string }) {
   const path = useSignal<{ size: number; d: string } | null>(null);
   useEffect(() => {

@@ -5,7 +5,7 @@ import { dropDone, dropUpload, sendAgain, type Upload, uploads } from '../state/
 import { wordsFor } from '../state/words.js';
 import { texts } from '../texts/en/uploads.js';
 
-/** What is sent to an instance, and what became of it. */
+/** Uploads to an instance, and their outcome. */
 export function Uploads({ id }: { id: string }) {
   const mine = uploads.value.filter(({ instance }) => instance === id);
   if (mine.length === 0) return null;

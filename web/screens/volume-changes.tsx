@@ -17,16 +17,16 @@ const EXAMPLE = 'data';
 
 interface ChangeProps {
   title: string;
-  /** On the button. */
+  /** Label of the button. */
   words: string;
   isDanger?: boolean;
-  /** With the key that makes it happen once, however often it is sent. */
+  /** Makes the change; the key ensures that it happens only once, however often it is sent. */
   change(typed: FormData, idempotencyKey: string): Promise<unknown>;
   onClose(): void;
   children: ComponentChildren;
 }
 
-/** A change of a volume, as a dialog of its own. */
+/** A change of a volume, as a dialog. */
 function Change({ title, words, isDanger = false, change, onClose, children }: ChangeProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -57,7 +57,7 @@ function Change({ title, words, isDanger = false, change, onClose, children }: C
 
 interface NewProps {
   pricePerGbHour: number | null;
-  /** Begins with what this volume held at that moment. */
+  /** Starts with this volume's content at that time. */
   from?: { volume: Volume; snapshot: string } | undefined;
   onClose(): void;
 }

@@ -12,12 +12,12 @@ import { texts } from '../texts/en/volume-moments.js';
 
 interface Props {
   volume: Volume;
-  /** With the snapshot that a new volume is to begin with. */
+  /** Called with the snapshot that a new volume starts with. */
   onPutBack(snapshot: string): void;
   onClose(): void;
 }
 
-/** What is kept of a volume: the last 24 hours and 7 days in which it was stored. */
+/** The kept snapshots of a volume: the last 24 hours and 7 days in which it was saved. */
 export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;

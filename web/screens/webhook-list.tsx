@@ -26,19 +26,19 @@ import { Mail } from './mail.js';
 type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
 
 const EXAMPLE = 'https://example.com/hooks/gpu';
-/** What the service calls it where an event is about no instance. */
+/** The service's name for events about no instance. */
 const OF_ACCOUNT = 'account';
 
-/** Counts what the page changed of them. */
+/** Counts this page's changes. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** Where events are sent to, and what became of the last ones. */
+/** Webhooks and the outcome of their last deliveries. */
 export function WebhookList() {
   const hasPending = useSignal(false);
-  // No event of the account tells what became of a delivery.
+  // No account event reports the outcome of a delivery.
   const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
   const { data, error } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
@@ -110,7 +110,7 @@ interface OneProps {
   onSecret(text: string | null): void;
 }
 
-/** An event on its way, with all that was tried. */
+/** An event in delivery, with all its attempts. */
 interface Sent {
   delivery: Webhook['deliveries'][number];
   attempts: Webhook['attempts'];
@@ -236,7 +236,7 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
 const outcomeOf = ({ status, error }: Webhook['attempts'][number]) =>
   status === null ? texts.noAnswer(visible(error ?? '')) : texts.answered(status);
 
-/** The last of them, and all of them behind it. */
+/** The last attempt, and all of them behind it. */
 function Attempts({ of: attempts }: { of: Webhook['attempts'] }) {
   const [last] = attempts;
   if (last === undefined) return <span class="small quiet">{texts.notTried}</span>;

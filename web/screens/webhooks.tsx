@@ -2,7 +2,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/notices.js';
 import { WebhookList } from './webhook-list.js';
 
-/** Who is told of what happens. */
+/** Recipients of notifications. */
 export function Webhooks() {
   useTitle(texts.title);
   return (

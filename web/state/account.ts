@@ -15,8 +15,8 @@ type Account = NonNullable<Answer['account']>;
 export type Instance = NonNullable<Answer['instances']>[number];
 
 /**
- * The one place that all figures of money on the page come from: what the service settled at one second, and what falls due
- * per hour from then on. Everything shown between two answers is reckoned from this and the service's clock.
+ * The single source of all money figures on the page: what the service settled at one second, and the hourly cost
+ * afterwards. Everything shown between two answers is projected from this and the service's clock.
  */
 export interface Settled extends Figures {
   /** Running and stopped, newest first. */
@@ -25,21 +25,21 @@ export interface Settled extends Figures {
 
 /** The figures of the account itself. */
 export interface Figures {
-  /** The second that the figures are of. */
+  /** Time of the figures, in seconds. */
   asOf: number;
   balance: Micro;
-  /** Per hour, of everything. */
+  /** Total per hour. */
   burn: Micro;
   monthSpend: Micro;
-  /** When credit runs out, reckoned by the service; null when never. */
+  /** When credit runs out, computed by the service; null if never. */
   exhaustsAt: number | null;
   diskDeleteAt: number | null;
 }
 
 export const settled = signal<Settled | null>(null);
 /**
- * Figures that a screen read together with sums that can't be reckoned on, such as a statement. While there are any, the
- * whole page shows amounts of their second.
+ * Figures that a screen read together with sums that can't be projected, such as a statement. While set, the whole page
+ * shows amounts of their second.
  */
 export const reading = signal<Figures | null>(null);
 /** The account's figures that the page shows. */
@@ -47,22 +47,24 @@ export const figures = computed<Figures | null>(() => reading.value ?? settled.v
 
 export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][number]['load'];
 
-/** What instances did in their newest sample that was told of, by id. */
+/** The newest reported sample of instances, by id. */
 export const loads = signal<ReadonlyMap<string, Load>>(new Map());
 const LOAD_SECONDS = 70;
 
-/** What an instance does now; null where nothing is known of the last minute. */
+/** Returns the current load of an instance; null if nothing is known of the last minute. */
 export function loadNow(id: string): Load | null {
   const load = loads.value.get(id);
   return load !== undefined && serverNow.value - secondsOf(load.at) <= LOAD_SECONDS ? load : null;
 }
 
-/** Counts what changed in the account: lists that are read apart are read again. */
+/** Counts changes in the account, so that separately read lists are read again. */
 export const accountChanges = signal(0);
-/** Counts what makes sums of money that are read apart old: changes, and the passing of time while something is paid for. */
+/**
+ * Counts events that outdate separately read sums of money: changes, and the passing of time while something is billed.
+ */
 export const sumsAge = signal(0);
 
-/** The second up to which is reckoned: burning ends when credit does, until the next answer says how it went on. */
+/** The time up to which amounts are projected: burning ends with the credit, until the next answer. */
 const reckonedTo = computed(() => {
   if (reading.value !== null) return reading.value.asOf;
   const known = settled.value;
@@ -70,38 +72,41 @@ const reckonedTo = computed(() => {
   return Math.min(serverNow.value, known.exhaustsAt);
 });
 
-/** Seconds that are reckoned on from what an answer said. */
+/** Returns the seconds projected since an answer. */
 export const secondsSince = (asOf: number): number => Math.max(0, reckonedTo.value - asOf);
 
 const burned = computed(() => accrued(figures.value?.burn ?? 0n, secondsSince(figures.value?.asOf ?? 0)));
 export const balanceNow = computed(() => (figures.value?.balance ?? 0n) - burned.value);
 export const monthSpendNow = computed(() => (figures.value?.monthSpend ?? 0n) + burned.value);
 
-/** The name of a live instance; the id of another. */
+/** Returns the name of a live instance; the id of another. */
 export function instanceName(id: string): string {
   const known = settled.value?.instances.find((instance) => instance.id === id);
   return visible(known?.name ?? id);
 }
 
-/** What an instance costs per hour in its state. */
+/** Returns the hourly cost of an instance in its state. */
 export function rateOf({ status, priceHr, diskPriceHr }: Pick<Instance, 'status' | 'priceHr' | 'diskPriceHr'>): Micro {
   if (status === 'DESTROYED') return 0n;
   return micro(diskPriceHr) + (status === 'RUNNING' ? micro(priceHr) : 0n);
 }
 
-/** What an instance has cost up to now. */
+/** Returns the cost of an instance up to now. */
 export function costNow(instance: Instance): Micro {
   return micro(instance.usage.total) + accrued(rateOf(instance), secondsSince(secondsOf(instance.asOf)));
 }
 
 const SETTLE_EVERY_MS = 30_000;
 
-/** Questions asked and events heard: an answer counts only if neither came after its question. */
+/** Counts queries sent and events received: an answer counts only if neither came after its query. */
 let asked = 0;
 let heard = 0;
 const retry = new Retry();
 
-/** Takes the service's figures anew. An answer that an event overtook may be older than the event: it is asked for again. */
+/**
+ * Reads the service's figures again. An answer that an event overtook may be older than the event, so it is requested
+ * again.
+ */
 async function settle(): Promise<void> {
   if (session.value !== 'in') return;
   asked += 1;
@@ -118,10 +123,10 @@ async function settle(): Promise<void> {
   }
 }
 
-/** Takes what a write answered, and asks for what it did to the balance. */
+/** Applies a write's answer, and queries its effect on the balance. */
 export const takeInstance = (instance: Instance): void => takeInstances([instance]);
 
-/** The same of several writes, with one question. */
+/** Does the same for several writes, with one query. */
 export function takeInstances(instances: readonly Instance[]): void {
   const known = settled.value;
   if (known !== null) settled.value = { ...known, instances: merged(known.instances, instances) };
@@ -129,7 +134,7 @@ export function takeInstances(instances: readonly Instance[]): void {
   void settle();
 }
 
-/** Takes an answer to a question, which holds all instances, or an event with those that changed. */
+/** Applies an answer to a query, which contains all instances, or an event with the changed ones. */
 function take(account: Account, changed: readonly Instance[], sent: Sent | null): void {
   const asOf = secondsOf(account.asOf);
   const known = settled.value;
@@ -167,7 +172,10 @@ function countChange(): void {
   sumsAge.value += 1;
 }
 
-/** Whether more than time has passed: credit, burn or the state of an instance. How far an image is pulled is none of it. */
+/**
+ * Returns whether more than time has passed: credit, burn or the state of an instance. The progress of an image doesn't
+ * count.
+ */
 function isMoved(before: Settled, after: Settled): boolean {
   if (before.burn !== after.burn) return true;
   const states = ({ instances }: Settled) => instances.map(({ id, status }) => `${id} ${status}`).join();
@@ -175,7 +183,7 @@ function isMoved(before: Settled, after: Settled): boolean {
   return states(before) !== states(after) || after.balance - expected > 1n || expected - after.balance > 1n;
 }
 
-/** Looks for a session, and keeps the account's figures for as long as there is one. Called once. */
+/** Looks up the session, and keeps the account's figures while there is one. Called once. */
 export function startAccount(): void {
   void keepLooking();
   effect(() => (session.value === 'in' ? untracked(follow) : undefined));
@@ -186,14 +194,14 @@ function follow(): () => void {
     AccountChanged,
     {},
     {
-      // What happened before is in no event: it is asked for, and what screens read meanwhile is read again.
+      // Earlier changes are in no event: they are queried, and data that screens read in the meantime is read again.
       onOpen: () => {
         countChange();
         void settle();
       },
       onEvent: ({ accountChanged: { account, instances, topUps, loads: told } }) => {
         if (told.length > 0) {
-          // Its account is that of the event before.
+          // Its account is that of the previous event.
           loads.value = new Map([...loads.value, ...told.map(({ instanceId, load }) => [instanceId, load] as const)]);
           return;
         }

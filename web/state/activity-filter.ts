@@ -9,7 +9,7 @@ type Filter = NonNullable<VariablesOf<typeof Activity>['filter']>;
 export const ACTIVITY_FILTERS = ['operation', 'key', 'outcome', 'about', 'from', 'to'] as const;
 const DAY_MS = 86_400_000;
 
-/** What the address asks of the activity. A value that the API would refuse is as if absent. */
+/** The filter of the activity from the address. A value that the API would refuse counts as absent. */
 export const activityFilter = computed<Filter>(() => {
   const asked = query.value;
   const outcome = asked.get('outcome');
@@ -19,7 +19,7 @@ export const activityFilter = computed<Filter>(() => {
     target: asked.get('about')?.trim() || null,
     refused: outcome === 'refused' ? true : outcome === 'done' ? false : null,
     from: startOfDay(asked.get('from'), 0),
-    // The day that is named counts.
+    // Includes the named day.
     to: startOfDay(asked.get('to'), DAY_MS),
   };
 });

@@ -8,9 +8,9 @@ export type Action = VariablesOf<typeof Act>['action'];
 interface Asked {
   instance: Instance;
   action: Action;
-  /** Why it cannot be started, where that is known. */
+  /** Why it can't be started, if known. */
   cannotStart?: string | null;
 }
 
-/** What was asked for: its dialog says first what it costs. It is of no row, which may be drawn no longer. */
+/** The requested action: its dialog first shows the cost. It belongs to no row, because rows may no longer be drawn. */
 export const askedAction = signal<Asked | null>(null);

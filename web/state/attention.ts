@@ -5,7 +5,7 @@ import type { Instance, Settled } from './account.js';
 
 export type HomeRead = ResultOf<typeof Home>;
 
-/** What its owner may want to do something about. `at`: when it happens or happened, in seconds since 1970. */
+/** An item that may need the owner's attention. `at`: when it happens or happened, in seconds since 1970. */
 export type Attention =
   | { kind: 'credit-over'; isBad: true; at: number | null }
   | { kind: 'credit-ends'; isBad: boolean; at: number }
@@ -25,18 +25,18 @@ type InstanceKind =
   | 'costs-stopped';
 type VolumeKind = 'volume-lost' | 'volume-unsaved' | 'volume-refused';
 
-/** What happens later than this is no news yet. */
+/** Events further ahead than this are not shown yet. */
 const SOON_SECONDS = 86_400;
-/** Credit that ends this soon is bad. */
+/** Credit that ends within this time is urgent. */
 const AT_ONCE_SECONDS = 6 * 3_600;
-/** Running volumes are stored every 10 minutes: after this long something is wrong. */
+/** Running volumes are saved every 10 minutes; after this long, something is wrong. */
 const UNSAVED_AFTER_SECONDS = 1_800;
-/** A disk that nobody used for this long may be forgotten. */
+/** A disk unused for this long may be forgotten. */
 const FORGOTTEN_AFTER_SECONDS = 3 * 86_400;
-/** Most that is shown. */
+/** Maximum shown. */
 const MOST = 50;
 
-/** What needs attention: bad things first, then what comes soonest. 50 at most. */
+/** Returns what needs attention: urgent first, then the soonest. At most 50. */
 export function attentionOf(known: Settled, read: HomeRead | null, now: number): readonly Attention[] {
   const details = new Map(read?.instances?.map((instance) => [instance.id, instance]));
   const all = [
@@ -63,7 +63,7 @@ function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead
   return found;
 }
 
-/** What the followed state itself tells. */
+/** Returns what the followed state itself shows. */
 function ofInstance(instance: Instance, now: number): Attention[] {
   const { status, stopReason, stoppedAt, runtime } = instance;
   const stopped = stoppedAt === null ? null : secondsOf(stoppedAt);
@@ -82,7 +82,7 @@ function ofInstance(instance: Instance, now: number): Attention[] {
 
 type Details = NonNullable<HomeRead['instances']>[number];
 
-/** What is read beside it: deadlines, limits and volumes. */
+/** Returns what the separately read details show: deadlines, limits and volumes. */
 function ofDetails(instance: Instance, { stopAt, destroyAt, limitReachedAt, volumes }: Details, now: number) {
   const found: Attention[] = [];
   const soon = (kind: InstanceKind, instant: string | null, isBad: boolean) => {

@@ -1,15 +1,17 @@
 import { computed, signal } from '@preact/signals';
 
-/** Milliseconds of the page's monotonic clock, once a second while the page is seen. */
+/** Milliseconds of the page's monotonic clock, updated every second while the page is visible. */
 const tick = signal(performance.now());
 
-/** What the service said the time is, and when it said so by the page's monotonic clock. Its own clock until then. */
+/**
+ * The service's last reported time, and when it came by the page's monotonic clock. The computer's clock until then.
+ */
 const told = signal({ second: Math.floor(Date.now() / 1_000), at: performance.now() });
 
 /** Seconds by which the computer's clock is ahead of the service's; 0 while unknown. */
 export const clockAhead = signal(0);
 
-/** Whole seconds since 1970 by the service's clock. Never behind what it said last. */
+/** Whole seconds since 1970 by the service's clock. Never before its last reported time. */
 export const serverNow = computed(
   () => told.value.second + Math.max(0, Math.floor((tick.value - told.value.at) / 1_000)),
 );
@@ -17,10 +19,10 @@ export const serverNow = computed(
 /** The UTC day by the service's clock, YYYY-MM-DD. */
 export const serverDay = computed(() => new Date(serverNow.value * 1_000).toISOString().slice(0, 10));
 
-/** Beyond it the computer's clock is off. */
+/** Beyond this, the computer's clock is wrong. */
 const TOLERATED_SECONDS = 5;
 
-/** When a question was sent, by both clocks of the page. */
+/** When a query was sent, by both clocks of the page. */
 export interface Sent {
   wall: number;
   at: number;
@@ -29,8 +31,8 @@ export interface Sent {
 export const sentNow = (): Sent => ({ wall: Date.now(), at: performance.now() });
 
 /**
- * Takes what the service said the time is. Its second lies between the sending of the question and now, however long the
- * answer took: only a clock that shows neither is off. `sent` is null for an event, which no question precedes.
+ * Applies the service's reported time. It is between the sending of the query and now, however long the answer took, so
+ * only a clock outside that range is wrong. `sent` is null for an event, which has no query.
  */
 export function tellTime(second: number, sent: Sent | null): void {
   const now = sentNow();
@@ -45,10 +47,10 @@ export function tellTime(second: number, sent: Sent | null): void {
   else if (sent !== null) clockAhead.value = 0;
 }
 
-/** A tick that comes this late means that the computer slept or the page was held: what was reckoned may be old. */
+/** A tick this late means that the computer slept or the page was suspended: projected values may be old. */
 const LATE_AFTER_MS = 5_000;
 
-/** Ticks while the page is seen; `onLate` is called after a pause. Returns how to stop it. */
+/** Ticks while the page is visible; `onLate` is called after a pause. Returns a function that stops it. */
 export function startClock(onLate: () => void): () => void {
   let wall = Date.now();
   const timer = setInterval(() => {

@@ -3,22 +3,22 @@ export interface Command {
   id: string;
   group: string;
   name: string;
-  /** Stands back behind the name. */
+  /** Muted text after the name. */
   hint: string;
-  /** Other words that it is found by. */
+  /** Other words to find it by. */
   words: string;
   icon: string;
-  /** Shown where nothing is typed. */
+  /** Whether it is shown while nothing is typed. */
   isFirst: boolean;
   run(): void;
 }
 
-/** Most that is shown. */
+/** Maximum shown. */
 const MOST = 40;
 
 /**
- * What somebody types means a command: each word stands somewhere in its name, hint or words. Those whose name begins with it
- * come first, then those with a word that does, then the others; each in the order given.
+ * Returns the commands that a text means: each word occurs in the name, hint or words. Those whose name begins with it
+ * come first, then those with a word that does, then the others; each in the given order.
  */
 export function foundCommands<Found extends Pick<Command, 'name' | 'hint' | 'words' | 'isFirst'>>(
   commands: readonly Found[],

@@ -29,7 +29,7 @@ const SCREENS = [
   ['/webhooks', 'webhook'],
 ] as const;
 
-/** For those without a key. */
+/** Screens that need no key. */
 const OPEN = new Set<string>(['/machines']);
 
 const DOINGS = [
@@ -43,10 +43,10 @@ const DOINGS = [
 
 const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' };
 
-/** Of instances, where nothing is typed. */
+/** Number of instances shown while nothing is typed. */
 const FIRST_INSTANCES = 5;
 
-/** All that the palette can do now, in the order of its groups. */
+/** Returns all current commands of the palette, in the order of its groups. */
 export function allCommands(): readonly Command[] {
   const isIn = session.value === 'in';
   return [
@@ -134,7 +134,7 @@ function doingCommands(isIn: boolean): Command[] {
   ];
 }
 
-/** Searches of machines that this browser keeps. */
+/** Returns the searches of machines that this browser keeps. */
 function searchCommands(): Command[] {
   return savedSearches.value.map((one) => ({
     id: `search ${one.name}`,

@@ -13,15 +13,15 @@ import { modeOf } from './modes.js';
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
-/** Fields that are empty unless somebody says something; the address has them as they were typed. */
+/** Fields that are empty by default; the address contains them as typed. */
 export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
 
-/** What the page's fields ask for, and the question to the service that says its price; null while they say nothing. */
+/** Returns the input of the page's fields, and the quote query for it; null while the fields are invalid. */
 export function useDeployForm() {
   const machineId = query.value.get(MACHINE);
   const typed = useSignal({
     template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
-    // Not `disk`: that is what a machine is asked to have, which nobody pays for.
+    // Not `disk`: that is a requirement of the machine, which costs nothing.
     disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
   });
   const type = (name: 'template' | 'disk', text: string) => {
@@ -68,7 +68,7 @@ export function useDeployForm() {
   };
 }
 
-/** From an empty field or a whole number of minutes. */
+/** Parses an empty field or a whole number of minutes. */
 export function idleMinutes(text: string): number | null {
   return /^\d{1,5}$/.test(text) ? Number(text) : null;
 }

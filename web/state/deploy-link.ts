@@ -1,22 +1,22 @@
 import { FILTER_NAMES } from './filters.js';
 import { askedOf, path, withParameters } from './location.js';
 
-/** The parameter of the address that names a machine; without it, the best that fits is rented. */
+/** The parameter that names a machine; without it, the best match is rented. */
 export const MACHINE = 'machine';
-/** What of a launch stands in the address: nothing that could be secret, and nothing of what its reader owns. */
+/** Parts of a launch in the address: nothing secret, and nothing that the reader owns. */
 export const LAUNCH = ['name', 'port'] as const;
 
-/** The page that rents, for the requirements that the address has now and what is said here. */
+/** Returns the address of the page that rents, with the current requirements and these parameters. */
 export function deployPath(said: Readonly<Record<string, string | null>> = {}): string {
   const asked = askedOf(FILTER_NAMES);
   for (const [name, value] of Object.entries(said)) if (value !== null) asked.set(name, value);
   return withParameters('/deploy', asked);
 }
 
-/** The machines that meet what the address asks for. */
+/** Returns the address of the machines that meet the current requirements. */
 export const machinesPath = (): string => withParameters('/machines', askedOf(FILTER_NAMES));
 
-/** Where an address of before leads, when renting was a dialog over the machines. */
+/** Returns the replacement of an old address, from when renting was a dialog over the machines. */
 export function deployPathOfOld(asked: URLSearchParams): string {
   const next = new URLSearchParams(asked);
   const machine = next.get('deploy') ?? '';
@@ -26,5 +26,5 @@ export function deployPathOfOld(asked: URLSearchParams): string {
   return withParameters('/deploy', next);
 }
 
-/** Whether the page that rents is shown, or the one that it is left for to sign in. */
+/** Returns whether the page that rents is shown, or the sign-in on the way to it. */
 export const isRenting = (): boolean => ['/deploy', '/launch', '/sign-in'].includes(path.peek());

@@ -9,10 +9,10 @@ type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
 export type OfferSort = NonNullable<Variables['sort']>;
 
-/** In the order in which most people look. */
+/** In the order of demand. */
 export const TIERS = ['FLAGSHIP', 'CONSUMER_FLAGSHIP', 'DATACENTER', 'CONSUMER'] as const;
 
-/** Whole numbers of the address, with the bounds that the API has for them. */
+/** Whole numbers in the address, with the API's bounds. */
 const WHOLE = {
   gpus: 8,
   vram: 10_000,
@@ -31,23 +31,23 @@ function decimal(text: string | null): number | null {
 
 const isTier = (text: string | null): text is (typeof TIERS)[number] => TIERS.some((tier) => tier === text);
 
-/** Models chosen one by one. */
+/** Models chosen individually. */
 export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu')?.split(',').filter(Boolean) ?? []);
-/** What was typed to find models. */
+/** Text typed to find models. */
 export const typedModel = computed(() => query.value.get('q')?.trim() ?? '');
 
-/** Chooses a model or, when it is chosen already, no longer; the address that says so. */
+/** Returns the address that toggles a model. */
 export function toggledGpu(slug: string): string {
   const chosen = chosenGpus.value;
   return (chosen.includes(slug) ? chosen.filter((other) => other !== slug) : [...chosen, slug]).join(',');
 }
 
-/** The API takes an empty list for every model: this one means none. */
+/** The API takes an empty list as every model; this one means none. */
 const NO_MODEL = '-';
-/** The API's bound of a list. */
+/** The API's maximum length of a list. */
 const MOST_MODELS = 100;
 
-/** The models that are chosen or, without any, those that what was typed means; null for all. */
+/** The chosen models or, without any, those that the typed text means; null for all. */
 const wantedGpus = computed<string[] | null>(() => {
   if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MOST_MODELS);
   if (typedModel.value === '') return null;
@@ -55,12 +55,12 @@ const wantedGpus = computed<string[] | null>(() => {
   return meant.length === 0 ? [NO_MODEL] : meant.slice(0, MOST_MODELS).map(({ slug }) => slug);
 });
 
-/** What was typed means models of the sheet: before that is read nobody knows which. */
+/** Whether the filter is known: the typed text means models of the sheet, which must be read first. */
 export const isFilterKnown = computed(
   () => sheet.value !== null || typedModel.value === '' || chosenGpus.value.length > 0,
 );
 
-/** What the address asks of a machine. A value that the API would refuse is as if absent. */
+/** The requirements of a machine from the address. A value that the API would refuse counts as absent. */
 export const filter = computed<OfferFilter>(() => {
   const asked = query.value;
   const [region, tier] = [asked.get('region'), asked.get('tier')];
@@ -82,7 +82,7 @@ export const filter = computed<OfferFilter>(() => {
   };
 });
 
-/** What the requirements say beyond models: null when nothing, so that the price sheet itself shows how many GPUs are free. */
+/** Requirements beyond models; null without any, and then the price sheet itself shows the free GPUs. */
 export const machineFilter = computed<OfferFilter | null>(() => {
   const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
   return Object.values(rest).some((value) => value !== null) ? rest : null;

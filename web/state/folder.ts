@@ -3,14 +3,14 @@ import { type Folder, listFolder } from '../graph/files.js';
 import { Refusal } from '../graph/send.js';
 import { sessionIsOver } from './session.js';
 
-/** A folder of a container as it is looked at. */
+/** The view of a container's folder. */
 export interface FolderView {
   /** Percent-encoded bytes. */
   path: ReadonlySignal<string>;
-  /** The last answer; null before the first one of this path. */
+  /** The last answer; null before the first one for this path. */
   folder: ReadonlySignal<Folder | null>;
   error: ReadonlySignal<unknown>;
-  /** Shows the first of these that is there. */
+  /** Shows the first of these folders that exists. */
   go(paths: readonly string[]): void;
   again(): void;
   end(): void;

@@ -5,9 +5,9 @@ import { balanceNow, figures, monthSpendNow, reading } from './account.js';
 import { serverNow } from './clock.js';
 
 export interface Forecast {
-  /** What the UTC month has cost at its end, if all goes on as it does now and credit never runs out. */
+  /** Cost of the UTC month at its end, at the current rate and with unlimited credit. */
   total: Micro;
-  /** The credit that this needs beside the balance, in whole cents rounded up; 0 when the balance is enough. */
+  /** Credit needed in addition to the balance, in whole cents rounded up; 0 if the balance suffices. */
   missing: Micro;
 }
 

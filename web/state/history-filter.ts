@@ -12,13 +12,13 @@ export const HISTORY_FILTERS = ['status', 'reason', 'model', 'mode', 'from', 'to
 
 export const STATES: Record<Instance['status'], string> = states;
 
-/** Short, to choose from. */
+/** Short labels to choose from. */
 export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> = shortReasons;
 
 const MODES = { ON_DEMAND: true, INTERRUPTIBLE: true, RESERVED: true } as const;
 const DAY_MS = 86_400_000;
 
-/** What the address asks of the history. A value that the API would refuse is as if absent. */
+/** The filter of the history from the address. A value that the API would refuse counts as absent. */
 export const historyFilter = computed<Filter>(() => {
   const asked = query.value;
   const one = <Key extends string>(name: string, known: Record<Key, unknown>): Key[] | null => {
@@ -32,7 +32,7 @@ export const historyFilter = computed<Filter>(() => {
     modes: one('mode', MODES),
     gpus: model === null ? null : [model],
     createdFrom: startOfDay(asked.get('from'), 0),
-    // The day that is named counts.
+    // Includes the named day.
     createdTo: startOfDay(asked.get('to'), DAY_MS),
   };
 });

@@ -16,7 +16,7 @@ export interface SecretRow {
   name: string;
 }
 
-/** What the dialog's fields hold, as it was typed. */
+/** Content of the dialog's fields, as typed. */
 export interface LaunchForm {
   name: string;
   env: readonly { name: string; value: string }[];
@@ -28,7 +28,7 @@ export interface LaunchForm {
   registryLogin: string;
   restart: keyof typeof RESTARTS;
   onExit: keyof typeof EXITS;
-  /** Beside the launch: an instance has them as long as it is. */
+  /** Not part of the launch: an instance has them for its lifetime. */
   volumes: readonly VolumeRow[];
 }
 
@@ -51,7 +51,7 @@ export const EMPTY: LaunchForm = {
   volumes: [],
 };
 
-/** The launch that the form says, or what is wrong with it. Its bounds are the service's to check. */
+/** Returns the launch in the form, or its error. The service checks the bounds. */
 export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault: string | null } {
   const command = splitWords(form.command);
   const entrypoint = splitWords(form.entrypoint);
@@ -79,12 +79,12 @@ export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault:
   return { launch: Object.keys(launch).length === 0 ? null : launch, fault: null };
 }
 
-/** The volumes that were chosen. */
+/** Returns the chosen volumes. */
 export function volumesOf({ volumes }: LaunchForm): VolumeRow[] {
   return volumes.filter(({ id }) => id !== '');
 }
 
-/** To deploy again what was launched before. */
+/** Returns the form that repeats a launch. */
 export function formOf(launch: Launch): LaunchForm {
   return {
     ...EMPTY,
@@ -107,7 +107,7 @@ export function formOf(launch: Launch): LaunchForm {
 
 export const envOf = ({ env }: Launch): [string, string][] => Object.entries(env as Record<string, string>);
 
-/** What is taken from a link that anybody can write: little, and nothing that is not seen as it is. */
+/** Bounds for links, which anyone can write: little is taken, and only text that looks like what it is. */
 const MAX_ROWS = 30;
 const MAX_VALUE = 1_000;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
@@ -115,7 +115,7 @@ const IMAGE = /^[\x21-\x7e]{1,255}$/;
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const PORT = /^(\d{1,5})(?::([\w .-]{1,40}))?$/;
 
-/** The parameters that the link's own form is read from, and what of them was left out. */
+/** Returns the form from a link's parameters, and the omitted ones. */
 export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut: string[] } {
   const leftOut: string[] = [];
   const taken = (name: string, isTaken: boolean): boolean => {
@@ -134,7 +134,7 @@ export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut:
     ...EMPTY,
     name: of('name').find((name) => taken('name', NAME.test(name))) ?? '',
     env: [...new Map(env.map((row) => [row.name, row])).values()],
-    // Which of the reader's secrets it is, the reader says.
+    // The reader chooses which of their secrets it is.
     secrets: of('secret')
       .filter((name, at) => taken('secret', at < MAX_ROWS && VARIABLE.test(name)))
       .map((name) => ({ secret: '', place: 'variable', name })),
@@ -148,11 +148,11 @@ export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut:
   return { form, leftOut };
 }
 
-/** Template or image of a link; null without one that is possible. */
+/** Returns the template or image of a link; null if missing or invalid. */
 export function imageOfLink(asked: URLSearchParams): string | null {
   const image = asked.get('template') || asked.get('image') || '';
   return IMAGE.test(image) ? image : null;
 }
 
-/** Whether the text looks like what it is, on one line. */
+/** Returns whether the text looks like what it is, on one line. */
 const isPlain = (value: string): boolean => value.length <= MAX_VALUE && !/\t/.test(value) && visible(value) === value;

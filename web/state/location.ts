@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** The address is the state of what is looked at: everything in it can be shared, reloaded and gone back to. */
+/** The address is the state of the view: everything in it can be shared, reloaded and navigated back to. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);
@@ -9,11 +9,11 @@ addEventListener('popstate', () => {
 export const path = computed(() => address.value.pathname);
 export const query = computed(() => address.value.searchParams);
 
-/** Whether the address that the page was loaded with said so: somebody else may have written it. */
+/** Returns whether the address at page load contained the parameter, which a foreign author may have written. */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
 
-/** Goes to a path of this origin; `replace` for a change that nobody wants to go back from one by one. */
+/** Navigates to a path of this origin; `replace` for changes that don't deserve their own history entry. */
 export function go(to: string, { replace = false } = {}): void {
   const next = new URL(to, location.href);
   if (next.href === location.href) return;
@@ -23,7 +23,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (isAnotherScreen) scrollTo(0, 0);
 }
 
-/** Sets or, with null, removes parameters of the address, and keeps the others. */
+/** Sets parameters of the address or, with null, removes them, and keeps the others. */
 export function setQuery(changes: Record<string, string | null>, options?: { replace?: boolean }): void {
   go(withQuery(changes), options);
 }
@@ -37,14 +37,14 @@ export function withQuery(changes: Record<string, string | null>): string {
   return withParameters(next.pathname, next.searchParams);
 }
 
-/** Commas may stand there as they are, and are easier to read. */
+/** Commas are allowed unencoded, and are easier to read. */
 export function withParameters(to: string, asked: URLSearchParams): string {
   return `${to}${asked.size === 0 ? '' : `?${textOf(asked)}`}`;
 }
 
 export const textOf = (asked: URLSearchParams): string => asked.toString().replaceAll('%2C', ',');
 
-/** Those of these parameters that the address has, in the order of their names here. */
+/** Returns the given parameters that the address has, in the order of `names`. */
 export function askedOf(names: readonly string[]): URLSearchParams {
   const asked = new URLSearchParams();
   for (const name of names) {
@@ -54,7 +54,7 @@ export function askedOf(names: readonly string[]): URLSearchParams {
   return asked;
 }
 
-/** Links within the console are followed without loading the page again. */
+/** Links within the console don't reload the page. */
 addEventListener('click', (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return;

@@ -6,45 +6,45 @@ import { Refusal } from '../graph/send.js';
 import { keepFollowing } from './stream.js';
 
 export interface LogLine {
-  /** Grows from line to line. */
+  /** Increases from line to line. */
   key: number;
   time: string;
   isError: boolean;
   text: string;
 }
 
-/** Lines that are drawn together: one that is full never changes again. */
+/** Lines that are drawn together; a full block never changes again. */
 export interface Block {
   key: number;
   lines: readonly LogLine[];
 }
 
 const BLOCK_LINES = 100;
-/** What is kept: the newest. */
+/** Maximum lines kept: the newest. */
 export const MAX_LINES = 2_000;
 const MAX_CHARACTERS = 2_000_000;
-/** Lines that the service gives at the beginning. */
+/** Lines that the service sends at the beginning. */
 const TAIL = 1_000;
 
 type Received = ResultOf<typeof InstanceLogged>['instanceLogged'];
 
 export interface FollowedLog {
-  /** Null until it is known what has been written. */
+  /** Null until the output is known. */
   blocks: ReadonlySignal<readonly Block[] | null>;
   error: ReadonlySignal<unknown>;
   end(): void;
 }
 
-/** Follows what an instance writes until `end`. Lines are shown at most once in a frame, however fast they come. */
+/** Follows the output of an instance until `end`. Redraws at most once per frame, at any rate of lines. */
 export function followLog(id: string): FollowedLog {
   const blocks = signal<readonly Block[] | null>(null);
   const error = signal<unknown>(null);
   let waiting: Received[number][] = [];
   let frame = 0;
   let lastKey = 0;
-  /** Of whole lines. */
+  /** Blocks of complete lines. */
   let whole: readonly Block[] = [];
-  /** Lines without an end, by their streams: they are shown behind the others. */
+  /** Incomplete lines by stream, shown after the others. */
   const growing = new Map<Received[number]['stream'], Received[number]>();
   const lineOf = ({ time, stream, text }: Received[number]): LogLine => {
     lastKey += 1;
@@ -68,7 +68,7 @@ export function followLog(id: string): FollowedLog {
     { id, tail: TAIL },
     {
       isAside: true,
-      // Begins with the last lines, each time.
+      // Each connection begins with the last lines.
       onOpen: () => {
         waiting = [];
         whole = [];
@@ -80,7 +80,7 @@ export function followLog(id: string): FollowedLog {
         waiting = [...waiting, ...instanceLogged].slice(-MAX_LINES);
         if (frame === 0) frame = requestAnimationFrame(flush);
       },
-      // Its own words: it is a machine that does not answer, not the service.
+      // Shown with its own message, because a machine is not answering rather than the service.
       onRefused: (refusal) => {
         const isAway = refusal.code === 'unavailable';
         error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
@@ -98,7 +98,10 @@ export function followLog(id: string): FollowedLog {
   };
 }
 
-/** As a terminal would leave it: without colours, and of what a line wrote over itself the last. */
+/**
+ * Returns the line as a terminal would show it: without colours, and only the last version of a line that overwrites
+ * itself.
+ */
 export function plainText(line: string): string {
   const written = line.split('\r').findLast((part) => part !== '') ?? '';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what begins with it sets colours and moves the cursor
@@ -118,7 +121,7 @@ function added(blocks: readonly Block[], lines: readonly LogLine[]): Block[] {
   return all;
 }
 
-/** Whole blocks go, oldest first; the newest stays. */
+/** Removes whole blocks, oldest first; the newest stays. */
 function kept(blocks: readonly Block[]): readonly Block[] {
   let [lines, characters, first] = [0, 0, blocks.length];
   while (first > 0) {
@@ -131,7 +134,7 @@ function kept(blocks: readonly Block[]): readonly Block[] {
   return blocks.slice(first);
 }
 
-/** Where a text is found, line by line: how often in each, upper and lower case alike. */
+/** Finds a text, ignoring case, with each occurrence per line. */
 export function findIn(blocks: readonly Block[], wanted: string): { line: number; place: number }[] {
   const pattern = patternOf(wanted);
   if (pattern === null) return [];
@@ -140,7 +143,7 @@ export function findIn(blocks: readonly Block[], wanted: string): { line: number
   );
 }
 
-/** Null for nothing. */
+/** Returns null for an empty text. */
 export function patternOf(wanted: string): RegExp | null {
   return wanted === '' ? null : new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');
 }

@@ -5,8 +5,8 @@ import { type Instance, takeInstance } from './account.js';
 import { useRead } from './read.js';
 
 /**
- * After a write that got no answer: looks by its idempotency key for what it did, until the service says. What it did is
- * taken and handed to `onFound`; true when it did nothing.
+ * After a write without an answer, queries its outcome by its idempotency key until the service answers. A result is
+ * applied and passed to `onFound`; returns true if nothing was done.
  */
 export function useLostAnswer(idempotencyKey: string, error: unknown, onFound: (instance: Instance) => void): boolean {
   const isLost = error instanceof Unreachable && error.isWrite;

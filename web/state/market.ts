@@ -9,13 +9,13 @@ type Sheet = ResultOf<typeof PriceSheet>;
 export type Model = Sheet['pricing']['data'][number];
 export type Region = Sheet['regions'][number];
 
-/** The price sheet and the regions, the same for everybody. */
+/** The price sheet and the regions, the same for every reader. */
 export const sheet = signal<Sheet | null>(null);
 export const sheetError = signal<unknown>(null);
-/** Counts what changed in the market: searches are made again. */
+/** Counts changes in the market, so that searches are repeated. */
 export const marketChanges = signal(0);
 
-/** Free GPUs by model, from the last event: newer than the sheet. */
+/** Free GPUs by model from the last event, newer than the sheet. */
 const freeGpus = signal<ReadonlyMap<string, number>>(new Map());
 
 export const models = computed<ReadonlyMap<string, Model>>(
@@ -31,7 +31,7 @@ export const regions = computed<ReadonlyMap<string, Region>>(
   () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
 );
 
-/** The date of the sheet: a new one is another market. */
+/** The date of the sheet, whose change means a new market. */
 export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
 
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
@@ -50,7 +50,7 @@ export async function readSheet(): Promise<void> {
   }
 }
 
-/** Keeps the sheet as it is at the service, for as long as a screen shows it. Returns how to end it. */
+/** Keeps the sheet current while a screen shows it. Returns a function that ends it. */
 export function followMarket(): () => void {
   let isFirst = true;
   return keepFollowing(

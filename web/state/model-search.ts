@@ -1,6 +1,6 @@
 /**
- * Whether what somebody types means a model: each of its words stands somewhere in the name, however the name is spaced; a
- * comma separates alternatives. "h100" means every H100, "h100 pcie" one of them, "rtx4090, l40s" two models.
+ * Returns whether a typed text means a model: each word occurs in the name, regardless of spacing; a comma separates
+ * alternatives. "h100" means every H100, "h100 pcie" one of them, "rtx4090, l40s" two models.
  */
 export function isMeant(typed: string, { slug, name }: { slug: string; name: string }): boolean {
   const known = `${plain(name)} ${plain(slug)}`;

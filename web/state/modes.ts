@@ -9,9 +9,9 @@ export interface Mode {
   name: string;
   /** Its field in the price of an offer. */
   price: 'onDemand' | 'interruptible' | 'reserved';
-  /** Of its prices, at least: they stand under each other. On-demand prices are whole cents; half and 65 % of them have more. */
+  /** Minimum decimals, so that prices align. On-demand prices are whole cents; half and 65 % of them have more. */
   decimals: number;
-  /** What one agrees to. */
+  /** The terms of the mode. */
   meaning: string;
 }
 

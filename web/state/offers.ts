@@ -11,15 +11,15 @@ import { regained } from './stream.js';
 
 export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
 
-/** The API's bound of a page. */
+/** The API's maximum page size. */
 const PAGE = 100;
-/** Most machines that the page holds. */
+/** Maximum machines that the page holds. */
 export const MOST_OFFERS = 2_000;
 
-/** What a column is sorted by. Where the API has the order, the machines come in it page by page; else all are read first. */
+/** The order of a column. If the API supports it, the machines are read page by page; else all are read first. */
 interface Order {
   api: OfferSort | null;
-  /** Smaller comes first, without `desc`. */
+  /** Smaller values come first, without `desc`. */
   value(offer: Offer): number | string;
 }
 
@@ -38,30 +38,30 @@ export const ORDERS = {
 } as const satisfies Record<string, Order>;
 export type OrderName = keyof typeof ORDERS;
 
-/** GB/s of all its GPUs, as their maker publishes it; undefined where that is not known. */
+/** Returns the GB/s of all its GPUs, as published by the maker; undefined if unknown. */
 export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
   const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
   return one == null ? undefined : one * numGpus;
 }
 
-/** Without an order and without models, class by class, each by price: most people come for these first. */
+/** Default without an order and models: class by class, each by price, in the order of demand. */
 const BY_CLASS = 'CLASS';
 
-/** Whether the address says which models, by name or by class. */
+/** Whether the address selects models, by name or by class. */
 export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
 
-/** Whether a column was chosen: then nothing else orders the machines. */
+/** Whether a column was chosen; then nothing else orders the machines. */
 const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
 
-/** The order that the address names; where it names none, by price of a machine, or by class while no model is chosen. */
+/** The order in the address; without one, by price of a machine, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
 
-/** The searches, one after the other, for machines that meet this. */
+/** Returns the searches, in order, for matching machines. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
   if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
@@ -70,7 +70,7 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
 const countOf = async (wanted: OfferFilter): Promise<number> =>
   (await send(OfferSearch, { filter: wanted, first: 1 })).offerSearch.totalCount;
 
-/** Machines that run containers come before those that are records only, where there are both. */
+/** Machines that run containers come before those that are only records, if there are both. */
 async function unsorted(wanted: OfferFilter): Promise<{ total: number; asked: ReturnType<typeof searches> }> {
   const [total, running] = await Promise.all([countOf(wanted), countOf({ ...wanted, hasAgent: true })]);
   const isMixed = running > 0 && running < total;
@@ -87,11 +87,11 @@ interface Found {
 export interface Offers {
   found: ReadonlySignal<Found | null>;
   error: ReadonlySignal<unknown>;
-  /** Reads the next page, where there is one. */
+  /** Reads the next page, if there is one. */
   more(): void;
 }
 
-/** The machines that meet the requirements, read again when the market changes: as many as were asked for so far. */
+/** Reads matching machines, and again when the market changes: as many as were requested so far. */
 export function useOffers(): Offers {
   const offers = useMemo(createOffers, []);
   useEffect(() => offers.start(), []);
@@ -101,7 +101,7 @@ export function useOffers(): Offers {
 function createOffers() {
   const found = signal<Found | null>(null);
   const error = signal<unknown>(null);
-  /** How many are wanted: a page, and one more each time the end comes near. */
+  /** Number wanted: a page, and one more each time the end comes near. */
   const wanted = signal(PAGE);
   const asked = computed(() => JSON.stringify([filter.value, order.value]));
   const retry = new Retry();
@@ -172,7 +172,7 @@ function createOffers() {
   };
 }
 
-/** In place; those alike stay as they were, cheapest first. */
+/** Sorts in place; equal ones stay cheapest first. */
 function sortBy(offers: Offer[], value: Order['value']): void {
   offers.sort((one, other) => {
     const [left, right] = [value(one), value(other)];
@@ -181,7 +181,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
   });
 }
 
-/** Machines that are compared, by id: at most four, in the address. */
+/** Maximum machines to compare, by id in the address. */
 export const MOST_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MOST_COMPARED),

@@ -3,8 +3,8 @@ import { type Inputs, useEffect, useMemo, useRef } from 'preact/hooks';
 import { Retry } from '../graph/retry.js';
 
 /**
- * What is read page after page: from its beginning again when one of `changes` is another, further when more is asked for.
- * `read` gets the cursor to go on after, null for the beginning, and what is known so far; what it gives is known then.
+ * Reads page after page: from the beginning when one of `changes` differs, further on request. `read` receives the
+ * cursor to continue after, null for the beginning, and the data so far; its result replaces that.
  */
 export function usePages<Known>(
   read: (after: string | null, before: Known | null) => Promise<Known | null>,

@@ -12,9 +12,9 @@ export interface Read<Data> {
 }
 
 /**
- * What a screen reads: at once, when its variables change, each time `on` changes, and when the connection is there again. The
- * last answer stays while another is awaited, and only the answer to the last question counts. What failed is asked again by
- * itself, for as long as the screen is there. Null for `variables` asks nothing.
+ * Reads a screen's data: immediately, when its variables change, each time `on` changes, and after a reconnect. The
+ * last answer stays while another is awaited, and only the answer to the last query counts. Failed reads are retried
+ * automatically while the screen is shown. Null for `variables` sends nothing.
  */
 export function useRead<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -53,7 +53,7 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
       error.value = null;
     } catch (fault) {
       if (mine !== question) return;
-      // The parts that were not refused are shown.
+      // Shows the parts that were not refused.
       if (fault instanceof Refusal && fault.partial !== null) data.value = fault.partial as Data;
       error.value = fault;
       retry.after(fault, () => void ask(variables));

@@ -2,10 +2,10 @@ import { signal } from '@preact/signals';
 import { FILTER_NAMES } from './filters.js';
 import { askedOf, textOf } from './location.js';
 
-/** A search of machines under a name that its owner gave; this browser keeps it. */
+/** A search of machines under its owner's name for it; this browser keeps it. */
 export interface SavedSearch {
   name: string;
-  /** Of the address, without a question mark: what the Machines screen shows for it. */
+  /** Its query string, without a question mark, as on the Machines screen. */
   search: string;
 }
 
@@ -13,12 +13,12 @@ const KEPT_AS = 'saved-searches';
 export const MOST_SEARCHES = 50;
 export const MOST_NAME = 60;
 const MOST_SEARCH = 2_000;
-/** What of an address of the Machines screen belongs to a search. */
+/** Parameters of the Machines screen that belong to a search. */
 const NAMES: readonly string[] = [...FILTER_NAMES, 'sort', 'priced'];
 
 /** Whether the browser keeps them beyond this page. */
 export const isKept = signal(true);
-/** By name, as people sort them. */
+/** Sorted by name. */
 export const savedSearches = signal<readonly SavedSearch[]>(read());
 
 // Another tab changed them.
@@ -26,12 +26,12 @@ addEventListener('storage', ({ key }) => {
   if (key === KEPT_AS || key === null) savedSearches.value = read();
 });
 
-/** What is looked for now, in the order of the fields; empty for all machines. */
+/** The current search, in the order of the fields; empty for all machines. */
 export function searchNow(): string {
   return textOf(askedOf(NAMES)).slice(0, MOST_SEARCH);
 }
 
-/** Keeps it; under a name that is used, instead of that. False when there are too many. */
+/** Saves it, replacing one of the same name. Returns false if there are too many. */
 export function saveSearch({ name, search }: SavedSearch): boolean {
   const others = read().filter((one) => one.name !== name);
   if (others.length >= MOST_SEARCHES) return false;
@@ -51,9 +51,9 @@ export function removeSearch(name: string): void {
 
 export const pathOfSearch = ({ search }: SavedSearch): string => `/machines${search === '' ? '' : `?${search}`}`;
 
-/** Whatever else somebody put there is left out. */
+/** Ignores foreign data in the storage. */
 function read(): SavedSearch[] {
-  // A browser that keeps nothing has what this page was told.
+  // Without storage, this page's own values count.
   if (!isKept.peek()) return [...savedSearches.peek()];
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEPT_AS) ?? '[]');

@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals';
 
-/** Counts what the page changed of what the account saved. */
+/** Counts this page's changes of saved templates. */
 export const savedChanges = signal(0);

@@ -6,19 +6,19 @@ import { texts } from '../texts/en/errors.js';
 export type Session = 'unknown' | 'out' | 'in';
 
 export const session = signal<Session>('unknown');
-/** Why a session that the page had is over, to be said once. */
+/** Why the page's session ended, to be shown once. */
 export const endedBecause = signal<string | null>(null);
-/** Whether a new account can be made here. */
+/** Whether a new account can be created here. */
 export const signupOpen = signal(false);
 
-/** Only that there was a session, so that the frame of the page stands where it will stand before the service has answered. */
+/** Only records that there was a session, so that the page's frame is in place before the service has answered. */
 const HINT = 'signed-in';
 
 export function isExpectedIn(): boolean {
   try {
     return localStorage.getItem(HINT) !== null;
   } catch {
-    // A browser may forbid to keep anything.
+    // A browser may forbid storage.
     return false;
   }
 }
@@ -39,7 +39,7 @@ interface ErrorBody {
   error?: { code: string; message: string };
 }
 
-/** Asks whether there is a session. Throws Unreachable. */
+/** Looks up the session. Throws Unreachable. */
 export async function lookForSession(): Promise<void> {
   const response = await ask(SESSION_PATH, { method: 'GET' });
   const body = await bodyOf<{ signedIn?: boolean; signup?: string }>(response);
@@ -47,7 +47,7 @@ export async function lookForSession(): Promise<void> {
   session.value = response.ok && body.signedIn !== false ? 'in' : 'out';
 }
 
-/** Makes a session of a key. Throws a Refusal for a key that is not accepted. */
+/** Creates a session from a key. Throws a Refusal for a key that is not accepted. */
 export async function signIn(key: string): Promise<void> {
   await write(SESSION_PATH, 'POST', { key });
   endedBecause.value = null;
@@ -60,7 +60,7 @@ export async function signOut(): Promise<void> {
   session.value = 'out';
 }
 
-/** A new account: its key, which is shown this once. */
+/** Creates an account; resolves to its key, which is shown only this once. */
 export async function createAccount(): Promise<string> {
   const { key } = await write<{ key: string }>(ACCOUNT_PATH, 'POST', {});
   return key;

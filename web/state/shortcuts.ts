@@ -3,7 +3,7 @@ import { go } from './location.js';
 import { session } from './session.js';
 import { takeBack, undoable } from './toasts.js';
 
-/** What lies over the screen. */
+/** The overlay above the screen. */
 export const overlay = signal<'palette' | 'shortcuts' | null>(null);
 
 export type ShortcutName =
@@ -21,15 +21,15 @@ export type ShortcutName =
   | 'webhooks';
 
 interface Shortcut {
-  /** One after the other. */
+  /** Keys pressed in sequence. */
   keys: readonly string[];
-  /** What it does; its words are loaded with what shows them. */
+  /** Its action; its text is loaded with the sheet that shows it. */
   name: ShortcutName;
-  /** The screen it leads to; null for what is no screen. */
+  /** The screen it opens; null if it opens none. */
   to: string | null;
 }
 
-/** What single keys do, where nothing is typed into. */
+/** Actions of single keys, outside text fields. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ['?'], name: 'sheet', to: null },
   { keys: ['/'], name: 'search', to: null },
@@ -47,14 +47,14 @@ export const SHORTCUTS: readonly Shortcut[] = [
 
 const KEPT_AS = 'single-keys';
 
-/** Whether single keys do something: whoever speaks to the computer may want that they do not (WCAG 2.1.4). */
+/** Whether single keys are active: a reader with speech input may want to disable them (WCAG 2.1.4). */
 export const singleKeys = signal(readSetting());
 
 function readSetting(): boolean {
   try {
     return localStorage.getItem(KEPT_AS) !== 'off';
   } catch {
-    // A browser may forbid to keep anything.
+    // A browser may forbid storage.
     return true;
   }
 }
@@ -64,16 +64,16 @@ effect(() => {
     if (singleKeys.value) localStorage.removeItem(KEPT_AS);
     else localStorage.setItem(KEPT_AS, 'off');
   } catch {
-    // As above: it holds until the page is left.
+    // Without storage, it holds until the page is left.
   }
 });
 
-/** The second key has to follow the first within this time. */
+/** Time limit for the second key after the first. */
 const NEXT_KEY_MS = 1_500;
 
 export const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** Listens to the keyboard for as long as the page lives. Called once. */
+/** Listens to the keyboard during the page's lifetime. Called once. */
 export function startShortcuts(): void {
   let first = '';
   let firstAt = 0;
@@ -107,14 +107,14 @@ function follow({ keys: [key], to }: Shortcut): void {
   } else search();
 }
 
-/** The screen's own search, where it has one. */
+/** Focuses the screen's own search, if it has one. */
 function search(): void {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
   if (field === null) overlay.value = 'palette';
   else field.focus();
 }
 
-/** Ctrl-K, or Cmd-K on a Mac. In a terminal Ctrl-K belongs to the shell. */
+/** Matches Ctrl-K, or Cmd-K on a Mac. In a terminal, Ctrl-K belongs to the shell. */
 export function isPaletteKey({ key, altKey, shiftKey, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   if (key.toLowerCase() !== 'k' || altKey || shiftKey || ctrlKey === metaKey) return false;
   return !(ctrlKey && target instanceof Element && target.closest('.xterm') !== null);
@@ -128,5 +128,5 @@ function isTyping({ target }: KeyboardEvent): boolean {
   );
 }
 
-/** Over a dialog nothing is opened. */
+/** Nothing opens over a dialog. */
 const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;

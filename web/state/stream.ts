@@ -3,38 +3,40 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { follow } from '../graph/events.js';
 import { Refusal } from '../graph/send.js';
 
-/** How the page hears from the service. `waiting` is before the first answer; `limited`: it was asked too often. */
+/** State of the page's connection. `waiting` is before the first answer; `limited`: over the rate limit. */
 export type Connection = 'waiting' | 'live' | 'restarting' | 'limited' | 'lost';
 
 export const connection = signal<Connection>('waiting');
-/** Counts the times the connection was there again after it was gone: what a screen read may be old then. */
+/** Counts reconnects: what a screen read may be old then. */
 export const regained = signal(0);
 
-/** When an account that asked too much is heard again, by `performance.now()`. */
+/** When a rate-limited account may connect again, by `performance.now()`. */
 export const limitedUntil = signal<number | null>(null);
 
-/** Streams that the page wants: without any there is no connection to tell of. */
+/** Number of streams that the page wants: without any, there is no connection to report. */
 export const streams = signal(0);
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** By what the service refuses a stream with. */
+/** States by the service's refusal code. */
 const STATES: Record<string, Connection> = { unavailable: 'restarting', rate_limited: 'limited' };
 
 interface Handlers<Data> {
   onEvent(data: Data): void;
-  /** Each time the stream is open: what happened before is in no event. */
+  /** Called each time the stream opens: earlier changes are in no event. */
   onOpen?(): void;
-  /** The service refuses it or ended it for a reason. It is tried again unless this returns false. */
+  /** Called if the service refuses it or ends it for a reason. It is retried unless this returns false. */
   onRefused?(refusal: Refusal): boolean;
-  /** What becomes of it says nothing of the service, but of one machine: the page's connection is that of the others. */
+  /**
+   * Whether its state concerns only one machine and not the service, so that it doesn't affect the page's connection.
+   */
   isAside?: boolean;
 }
 
 /**
- * Follows a subscription for as long as the page is seen: a hidden page lets go of its connection, of which a browser has six
- * for all its tabs. A lost one is opened again after growing pauses. Returns how to end it.
+ * Follows a subscription while the page is visible: a hidden page releases its connection, because a browser has six
+ * for all its tabs. A lost one is reopened after growing pauses. Returns a function that ends it.
  */
 export function keepFollowing<Data, Variables>(
   subscription: TadaDocumentNode<Data, Variables>,
@@ -58,7 +60,7 @@ export function keepFollowing<Data, Variables>(
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            // Together: what both make old is read once.
+            // Batched, so that data outdated by both is read once.
             batch(() => {
               if (!isAside && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
               tell('live');
@@ -76,7 +78,7 @@ export function keepFollowing<Data, Variables>(
           refusedUntil = error.retryAt;
         } else if (connection.value !== 'restarting') tell('lost');
       }
-      // Never before the service said: it would only refuse again.
+      // Never before the service allows it, because it would only refuse again.
       const jitteredMs =
         refusedUntil === null
           ? pauseMs * (0.75 + Math.random() / 2)
@@ -98,9 +100,9 @@ export function keepFollowing<Data, Variables>(
     current = null;
     look();
   };
-  /** Back in a network: no reason to wait for the end of the pause. */
+  /** Back online: no reason to wait for the end of the pause. */
   const whenOnline = () => isLost && restart();
-  /** An open stream may take long to notice. A gateway on this computer is still there: that is found out by trying. */
+  /** An open stream may take long to notice. A gateway on this computer is still reachable, so it is tried. */
   const whenOffline = () => {
     if (current === null) return;
     tell('lost');

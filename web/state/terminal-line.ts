@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** `lost`: it is opened again by itself. `refused`: so is one that `again` says of. Any other end is for good. */
+/** `lost`: it reconnects automatically. `refused`: so does one with `again`. Any other end is permanent. */
 export type LineState =
   | { kind: 'opening' | 'open' | 'lost' | 'taken' | 'closed' }
   | { kind: 'exit'; code: number | null }
@@ -15,7 +15,7 @@ type Words =
 interface Options {
   instance: string;
   shell: string;
-  /** Output comes from its place `from` on, until `to` old one; `before` came before. */
+  /** Output starts at position `from`, and is old up to `to`; `before` was received before. */
   onOpened(replay: { from: number; to: number; before: number }): void;
   onOutput(bytes: Uint8Array<ArrayBuffer>): void;
 }
@@ -23,17 +23,17 @@ interface Options {
 const PATH = '/console/terminal';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-/** Of input in one frame; what is pasted may be longer. */
+/** Maximum input bytes in one frame; pasted text may be longer. */
 const FRAME_BYTES = 16_384;
-/** The service sends a bounded number of bytes more than were shown. */
+/** The service sends only a bounded number of bytes beyond those shown. */
 const TELL_EVERY_BYTES = 65_536;
-/** Refusals that pass by themselves. */
+/** Temporary refusals. */
 const PASSES = new Set(['starting', 'unreachable']);
 
-/** The connection of one terminal to its shell, which is opened again whenever it is lost. */
+/** The connection of one terminal to its shell, which is reopened whenever it is lost. */
 export class TerminalLine {
   readonly state = signal<LineState>({ kind: 'opening' });
-  /** Of the terminal. */
+  /** Size of the terminal. */
   size = { columns: 80, rows: 24 };
   readonly #options: Options;
   #socket: WebSocket | null = null;
@@ -48,19 +48,19 @@ export class TerminalLine {
     addEventListener('online', this.#online);
   }
 
-  /** The place in the shell's output behind what came last. */
+  /** Returns the position in the shell's output after the last received byte. */
   get received(): number {
     return this.#received;
   }
 
-  /** The page has shown the output up to this place: it may be sent more. */
+  /** Reports the output as shown up to this position, so that more may be sent. */
   show(place: number): void {
     if (place - this.#told < TELL_EVERY_BYTES) return;
     this.#told = place;
     this.#say({ type: 'shown', bytes: place });
   }
 
-  /** Opens it, now. */
+  /** Opens it immediately. */
   open(): void {
     clearTimeout(this.#timer);
     this.#drop();
@@ -89,7 +89,7 @@ export class TerminalLine {
     this.typeBytes(this.#encoder.encode(text));
   }
 
-  /** What is typed while there is no line is lost: nobody sees what it does. */
+  /** Input typed without a connection is dropped, because its effect would be unseen. */
   typeBytes(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.state.peek().kind !== 'open') return;
     for (let at = 0; at < bytes.length; at += FRAME_BYTES) this.#socket?.send(bytes.subarray(at, at + FRAME_BYTES));
@@ -100,7 +100,7 @@ export class TerminalLine {
     if (this.state.peek().kind === 'open') this.#say({ type: 'resize', columns, rows });
   }
 
-  /** Ends the shell too, which is kept for a while otherwise. */
+  /** Ends the shell too, which is otherwise kept for a while. */
   end(): void {
     this.#say({ type: 'end' });
     const socket = this.#socket;
@@ -140,7 +140,7 @@ export class TerminalLine {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Back in a network: no reason to wait for the end of the pause. */
+  /** Back online: no reason to wait for the end of the pause. */
   readonly #online = () => {
     if (this.state.peek().kind === 'lost') this.open();
   };

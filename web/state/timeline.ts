@@ -11,18 +11,18 @@ type Edge = NonNullable<ResultOf<typeof InstanceTimeline>['instance']>['timeline
 export type TimelineEntry = Edge['node'];
 
 const PAGE = 25;
-/** The most that one answer may have. */
+/** Maximum entries of one answer. */
 const MOST = 100;
-/** What no event of the account tells of, such as a volume that was stored, is seen this soon. */
+/** Refresh interval for changes that no account event reports, such as a saved volume. */
 const LOOK_SECONDS = 60;
 
-/** What is known of the older end: entries that were read, and whether there are more. */
+/** The entries read so far, and whether older ones exist. */
 export interface ReadTimeline {
   edges: readonly Edge[];
   hasMore: boolean;
 }
 
-/** The newest entries anew, and beneath them those that were read before. */
+/** Returns the newest entries, followed by those read before. */
 export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): ReadTimeline {
   const last = newest.edges.at(-1)?.cursor;
   const at = before?.edges.findIndex(({ cursor }) => cursor === last) ?? -1;
@@ -30,7 +30,7 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
   return { edges: [...newest.edges, ...before.edges.slice(at + 1)], hasMore: before.hasMore };
 }
 
-/** What happened to an instance: the newest, again with each change, and older ones page by page. */
+/** Reads an instance's events: the newest again with each change, and older ones page by page. */
 export function useTimeline(id: string) {
   const read = async (after: string | null, before: ReadTimeline | null): Promise<ReadTimeline | null> => {
     const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MOST) : PAGE;

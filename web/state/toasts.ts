@@ -8,10 +8,10 @@ export interface Toast {
   undo: Undo | null;
 }
 
-/** How what was done is taken back, where that costs nothing. */
+/** How to undo an action, if that is free. */
 export interface Undo {
   run(): Promise<unknown>;
-  /** What is said then. */
+  /** Text shown afterwards. */
   done: string;
 }
 
@@ -21,7 +21,7 @@ export const toasts = signal<readonly Toast[]>([]);
 const MOST = 4;
 let count = 0;
 
-/** Says what was done; with `undo`, with a way back. */
+/** Shows a confirmation; with `undo`, with a way back. */
 export function say(text: string, { undo = null, isBad = false }: { undo?: Undo | null; isBad?: boolean } = {}): void {
   count += 1;
   toasts.value = [...toasts.value, { id: count, text, isBad, undo }].slice(-MOST);
@@ -31,7 +31,7 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Takes back what a toast tells of, once however often it is asked for. */
+/** Undoes a toast's action, only once. */
 export async function takeBack({ id, undo }: Toast): Promise<void> {
   if (undo === null || !toasts.value.some((toast) => toast.id === id)) return;
   dismiss(id);
@@ -43,5 +43,5 @@ export async function takeBack({ id, undo }: Toast): Promise<void> {
   }
 }
 
-/** What was done last and can be taken back. */
+/** Returns the last action that can be undone. */
 export const undoable = (): Toast | undefined => toasts.value.findLast(({ undo }) => undo !== null);

@@ -4,7 +4,7 @@ import { fileAddress, type Sending, sendFile } from '../graph/files.js';
 import { Refusal } from '../graph/send.js';
 import { sessionIsOver } from './session.js';
 
-/** `taken`: something of its name is there, and it waits for a word. */
+/** `taken`: a file of its name exists, and it waits for a decision. */
 export type UploadState = 'waiting' | 'sending' | 'taken' | 'done' | 'failed';
 
 export interface Upload {
@@ -20,20 +20,20 @@ export interface Upload {
   replaces: boolean;
 }
 
-/** Files under way at once: a browser has six connections to one address, and the page needs some of them. */
+/** Maximum concurrent uploads: a browser has six connections to one address, and the page needs some of them. */
 const AT_ONCE = 2;
 export const MAX_UPLOADS = 200;
 
-/** Those of every instance; they go on while another screen is shown. */
+/** Uploads of all instances; they continue while another screen is shown. */
 export const uploads = signal<readonly Upload[]>([]);
-/** Counts the uploads that have come to an end: a folder looks different then. */
+/** Counts completed uploads, which change a folder. */
 export const uploadsDone = signal(0);
 
 const sendings = new Map<number, Sending>();
 let lastId = 0;
 
 const isUnderWay = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
-/** Leaving the page would end them. */
+/** Leaving the page would abort them. */
 isUnderWay.subscribe((underWay) => {
   if (underWay) addEventListener('beforeunload', hold);
   else removeEventListener('beforeunload', hold);
@@ -43,7 +43,7 @@ function hold(event: Event): void {
   event.preventDefault();
 }
 
-/** Of those whose name is taken it is asked first. False where there are too many. */
+/** Adds uploads; those with a taken name wait for a decision. Returns false if there are too many. */
 export function addUploads(
   instance: string,
   folder: string,
@@ -61,13 +61,13 @@ export function addUploads(
   return true;
 }
 
-/** Sends it again, or in spite of a file of its name. */
+/** Sends it again, optionally replacing a file of its name. */
 export function sendAgain(id: number, replaces: boolean): void {
   change(id, { state: 'waiting', sent: 0, error: null, replaces });
   begin();
 }
 
-/** Ends it, where it is under way, and forgets it. */
+/** Aborts it if in progress, and removes it. */
 export function dropUpload(id: number): void {
   uploads.value = uploads.value.filter((upload) => upload.id !== id);
   sendings.get(id)?.giveUp();
@@ -94,7 +94,7 @@ async function send(id: number): Promise<void> {
     await sending.done;
     change(id, { state: 'done', sent: file.size });
   } catch (error) {
-    // One that was given up is no longer there to be changed.
+    // An aborted upload is no longer in the list.
     change(id, { state: 'failed', error });
     if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
   } finally {

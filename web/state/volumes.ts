@@ -5,7 +5,7 @@ import { useRead } from './read.js';
 
 export type Volume = NonNullable<ResultOf<typeof Volumes>['volumes']>[number];
 
-/** The account's volumes, oldest first, and what a new one costs; null until they are known. */
+/** Reads the account's volumes, oldest first, and the price of a new one; null until known. */
 export function useVolumes(isSignedIn = true) {
   const { data, error, again } = useRead(Volumes, isSignedIn ? {} : null, accountChanges);
   return {

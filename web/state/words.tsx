@@ -3,17 +3,17 @@ import { visible } from '../figures/visible.js';
 import { Refusal, Unreachable } from '../graph/send.js';
 import { before, instead, known, texts } from '../texts/en/errors.js';
 
-/** Of the account's own rate limit, whose figure is said elsewhere. */
+/** Matches the account's own rate limit, whose value is shown elsewhere. */
 const ACCOUNT_LIMIT = /^more than \d/;
 
 interface Words {
   /** In the language of the page. */
   text: string;
-  /** What the service itself says, in English, where the page can't say the same. */
+  /** The service's own message, in English, if the page has no equivalent. */
   own: string | null;
 }
 
-/** A refusal's own words say which rule and which amount: they are the best there is. */
+/** A refusal's own message names the rule and the amount, so it is the best available. */
 function explained(error: unknown): Words {
   const said = (text: string): Words => ({ text, own: null });
   if (error instanceof Unreachable) return said(error.isWrite ? texts.lostWrite : texts.lostRead);
@@ -30,7 +30,7 @@ function explained(error: unknown): Words {
   return text === null ? said(own) : { text, own };
 }
 
-/** What went wrong, for people. */
+/** Returns an error's message for people. */
 export function wordsFor(error: unknown): ComponentChildren {
   const { text, own } = explained(error);
   if (own === null) return text;
@@ -41,7 +41,7 @@ export function wordsFor(error: unknown): ComponentChildren {
   );
 }
 
-/** The same where no element can stand. */
+/** Returns the same as plain text, where no element is possible. */
 export function plainWordsFor(error: unknown): string {
   const { text, own } = explained(error);
   return own === null ? text : `${text} ${own}`;

@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 
 /**
- * What a screen asks of the service by its buttons: one thing at a time, and what went wrong with the last. `tried` is called
- * after each: without an answer it may have happened all the same.
+ * Runs a screen's actions one at a time, with the error of the last. `tried` is called after each: without an answer,
+ * the action may have happened anyway.
  */
 export function useWork(tried: () => void = () => {}) {
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
-  /** True when it is done; false when it failed, or another one is under way. */
+  /** Returns true when it is done; false if it failed, or another one is in progress. */
   const run = async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isBusy.value) return false;
     isBusy.value = true;

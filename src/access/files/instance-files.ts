@@ -14,12 +14,12 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { listingScript, MAX_LISTING_BYTES, readListing } from './listing.js';
 import { nameIt } from './name-it.js';
 
-/** For commands that move no file. */
+/** Time limit for commands that transfer no file. */
 const COMMAND_MS = 60_000;
 const MAX_NAME = 300;
 const RETRY_AFTER_SECONDS = 5;
 
-/** How scripts end when they refuse. The code is sure to arrive; of its last output Podman 4.3 may lose some. */
+/** Exit codes of scripts that refuse. The code always arrives; Podman 4.3 may lose part of the last output. */
 const EXIT = {
   missing: 101,
   noFolder: 102,
@@ -47,8 +47,9 @@ const WORDS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The files of instances, by commands in their containers: what `sh`, `cat`, `stat`, `find`, `xargs`, `head` and `mv` of
- * the image do there as its own user. Each operation is one tunnel, which ends with the instance, the key and the session.
+ * Accesses the files of instances by commands in their containers: the image's own `sh`, `cat`, `stat`, `find`,
+ * `xargs`, `head` and `mv`, run as its user. Each operation is one tunnel, which ends with the instance, the key and
+ * the session.
  */
 export function filesOf(tunnels: Tunnels): InstanceFiles {
   return {
@@ -61,7 +62,7 @@ export function filesOf(tunnels: Tunnels): InstanceFiles {
     },
     removeFile: async (file, signal) => {
       checkNewPath(file.path);
-      // A link to a folder is removed as the file that it is.
+      // A link to a folder is removed as a file.
       const check = `${REFUSE_MISSING} if [ -d "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.isFolder}; fi;`;
       await run(tunnels, file, `${check} ${IN_FOLDER} rm -f -- "$f" || exit ${EXIT.failed}`, signal);
     },
@@ -74,11 +75,11 @@ export function filesOf(tunnels: Tunnels): InstanceFiles {
   };
 }
 
-/** In a pipe nobody would see that one is not there. */
+/** A missing program in a pipe would go unnoticed. */
 const NEED_PROGRAMS = 'for p in find xargs stat head; do command -v $p >/dev/null || exit 127; done;';
 const REFUSE_MISSING = `if [ ! -e "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.missing}; fi;`;
 const REFUSE_TAKEN = `if [ -e "$f" ] || [ -L "$f" ]; then exit ${EXIT.exists}; fi;`;
-/** Of the folder that it is in: `$d`. */
+/** Checks the parent folder, `$d`. */
 const IN_FOLDER = `d=\${f%/*}/; if [ ! -e "\${d%/}" ] && [ "$d" != / ]; then exit ${EXIT.missing}; fi; if [ ! -d "$d" ]; then exit ${EXIT.noFolder}; fi; if [ ! -w "$d" ] || [ ! -x "$d" ]; then exit ${EXIT.denied}; fi;`;
 
 async function list(tunnels: Tunnels, folder: FilePlace, signal: AbortSignal): Promise<Folder> {
@@ -101,7 +102,7 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
     if (!/^\d{1,18}$/.test(line)) throw new Error('no size');
     if (rest.length > 0) tunnel.unshift(rest);
     const bytes = Readable.from(exactly(BigInt(line), tunnel), { objectMode: false });
-    // A generator that was never asked ends nothing.
+    // Closing a generator that was never started runs nothing.
     bytes.once('close', () => tunnel.destroy());
     return { size: BigInt(line), bytes };
   } catch {
@@ -110,7 +111,7 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
   }
 }
 
-/** The bytes of a file that may grow or be cut meanwhile: so many, or an error. */
+/** Yields exactly `size` bytes of a file that may grow or be truncated in the meantime; throws if there are fewer. */
 async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
   let left = size;
   try {
@@ -139,7 +140,7 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
     }
     tunnel.end();
   } catch (error) {
-    // The sender is gone: without an end of the input the script keeps nothing.
+    // The sender is gone. Without an end of the input, the script keeps nothing.
     if (isOpen(tunnel)) {
       tunnel.destroy();
       throw error;
@@ -150,8 +151,8 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
 }
 
 /**
- * Gathers the bytes beside the file, and gives them its name when all have come. Whatever ends the script before leaves
- * nothing: a lost line is a hang-up, and so few bytes are no file.
+ * Collects the bytes next to the file, and renames them to it when all have arrived. A script that ends early leaves
+ * nothing behind: a lost connection is a hang-up, and an incomplete file is discarded.
  */
 function writingScript({ size, replaces }: Upload): string {
   const refused = replaces ? '' : REFUSE_TAKEN;
@@ -169,7 +170,7 @@ if [ -e "$f" ]; then chmod "$(stat -L -c %a -- "$f")" "$t"; fi
 mv -f -- "$t" "$f" || exit ${EXIT.failed}`;
 }
 
-/** Runs a script of which `$f` is the path. Resolves with what it printed. */
+/** Runs a script with `$f` set to the path. Resolves with its output. */
 async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: AbortSignal): Promise<Buffer> {
   const limit = deadline(COMMAND_MS, gone);
   try {
@@ -196,7 +197,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
     kind: 'exec',
     command: null,
     argv: ['/bin/sh', '-c', `${nameIt(path)}\n${script}`],
-    // Words of programs are looked at.
+    // The messages of programs are matched in English.
     env: { LC_ALL: 'C' },
     terminal: null,
   };
@@ -212,7 +213,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
   return tunnel;
 }
 
-/** The end of what a command said on its standard error, for its refusal. */
+/** Returns the end of a command's standard error, for its refusal. */
 function lastWords(tunnel: Tunnel): () => string {
   const words = new LastBytes();
   tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));

@@ -3,14 +3,14 @@ import { turn } from '../../untrusted/turn.js';
 import type { Attributes, Entry } from '../ssh/sftp-packets.js';
 import { entriesOf, STAT } from '../ssh/sftp-shell.js';
 
-/** Of what is printed of a folder, and of where its links lead: names of usual length for all entries of an answer. */
+/** Maximum output for a folder, and for the targets of its links: enough for names of usual length in a full answer. */
 const MAX_LISTED_BYTES = 2_097_152;
 const MAX_LINKS_BYTES = 1_048_576;
-/** More than both, with what stands between them. */
+/** Both outputs with their separators. */
 export const MAX_LISTING_BYTES = 4_194_304;
 
 const TYPE_BITS = 0xf000;
-/** By the bits of a mode. */
+/** File kinds by the type bits of a mode. */
 const KINDS = new Map<number, FileKind>([
   [0x8000, 'file'],
   [0x4000, 'folder'],
@@ -18,8 +18,8 @@ const KINDS = new Map<number, FileKind>([
 ]);
 
 /**
- * Prints the entries of the folder that the shell is in, then where its links lead. Each entry begins with the mark, which
- * nobody inside knows before: names may hold everything.
+ * Prints the entries of the shell's current folder, then the targets of its links. Each entry begins with the mark,
+ * which no program inside can know in advance, because names may contain anything.
  */
 export function listingScript(mark: string): string {
   const each = (what: string, of: string) =>
@@ -31,10 +31,10 @@ ${each('-type l', `-L -c '${mark} ${STAT} %n'`)} | head -c ${MAX_LINKS_BYTES}`;
 
 /** Maximum lines read of one listing. Malformed lines count too, so it exceeds the maximum of entries. */
 const MAX_LINES = 2 * MAX_ENTRIES;
-/** Lines read before other work has its turn. */
+/** Lines read before yielding to other work. */
 const LINES_AT_ONCE = 1_000;
 
-/** What the script has printed. */
+/** Parses the script's output. */
 export async function readListing(output: Buffer, mark: string): Promise<Folder> {
   const end = output.indexOf(`${mark}links`);
   const listed = end < 0 ? output : output.subarray(0, end);
@@ -56,7 +56,7 @@ export async function readListing(output: Buffer, mark: string): Promise<Folder>
   return { entries, isWhole: found.isWhole && found.entries.length <= MAX_ENTRIES };
 }
 
-/** Names, as one character for each byte, with what they are. */
+/** Reads names, as one character per byte, with their attributes. */
 async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ entries: Entry[]; isWhole: boolean }> {
   const entries: Entry[] = [];
   let lines = 0;

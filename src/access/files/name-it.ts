@@ -1,6 +1,6 @@
 /**
- * A command that sets `$f` to these bytes, in ASCII: commands travel as text. A shell removes line breaks from the end of
- * what a command printed, so a dot stands there.
+ * Returns a command that sets `$f` to these bytes, in ASCII because commands travel as text. A shell strips line breaks
+ * from the end of a command's output, so a dot protects them.
  */
 export function nameIt(path: Buffer): string {
   const text = path

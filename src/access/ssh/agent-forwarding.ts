@@ -6,12 +6,12 @@ import { openAgentChannel } from './library.js';
 import { listenUnix } from './relay.js';
 
 const HEAD_BYTES = 8;
-/** The program inside sends less at a time; whatever else runs there in its place does not matter. */
+/** The program inside sends less at a time. Any other program that runs in its place doesn't matter. */
 const MAX_FRAME_BYTES = 65_536;
 /** Connections that programs inside may have to the client's agent concurrently. */
 const MAX_OPEN = 16;
 
-/** The client's own agent, as a socket inside the instance; it exists while the connection does. */
+/** The client's SSH agent, as a socket inside the instance; it exists as long as the connection. */
 export class AgentForwarding {
   readonly #client: Connection;
   readonly #connected: Connected;
@@ -23,7 +23,7 @@ export class AgentForwarding {
     this.#connected = connected;
   }
 
-  /** The path of the socket; rejects with why there is none. */
+  /** Returns the path of the socket; rejects with the reason if there is no socket. */
   path(): Promise<string> {
     this.#path ??= this.#listen();
     return this.#path;
@@ -60,7 +60,7 @@ export class AgentForwarding {
         }
       }
     } catch {
-      // The tunnel was cut off.
+      // The tunnel was disconnected.
     }
     tunnel.destroy();
   }
@@ -80,7 +80,7 @@ export class AgentForwarding {
     if (channel !== null && !channel.destroyed && !channel.write(bytes)) await firstEvent(channel, 'drain', 'close');
   }
 
-  /** Null where the client takes none: then the connection inside ends. */
+  /** Returns null if the client accepts no channel; the connection inside then ends. */
   async #open(tunnel: Tunnel, id: number): Promise<Channel | null> {
     const channel = await openAgentChannel(this.#client).catch(() => null);
     const end = () => {

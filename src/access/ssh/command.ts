@@ -6,7 +6,7 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** The exit code of ssh itself, when there was no command. */
 const NO_COMMAND = 255;
-/** How long a client may take to show why it is cut off. */
+/** How long a client may take to show why it is disconnected. */
 export const READS_WITHIN_MS = 1_000;
 
 /** A connection that has logged in. */
@@ -15,7 +15,7 @@ export interface Connected {
   instanceId: string;
   socket: Socket;
   tunnels: Tunnels;
-  /** The instance or the key is gone: nothing more can be opened over this connection. */
+  /** Called when the instance or the key is gone: this connection can open nothing more. */
   onCut(): void;
 }
 
@@ -49,7 +49,7 @@ export async function withTunnel(
     }
     finish(channel, NO_COMMAND);
     if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) {
-      // A client whose connection ends at once does not show the reason.
+      // A client whose connection ends immediately doesn't show the reason.
       channel.once('close', onCut);
       setTimeout(onCut, READS_WITHIN_MS).unref();
     }

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** Resolves at the first of these events, and listens to none of them any more. */
+/** Resolves at the first of these events, then removes all its listeners. */
 export function firstEvent(emitter: EventEmitter, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

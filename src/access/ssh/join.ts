@@ -4,15 +4,14 @@ import type { ServerChannel } from 'ssh2';
 import type { Tunnel } from '../tunnels.js';
 import { firstEvent } from './first-event.js';
 
-/** Most encrypted bytes that wait for a client to read them; above it, sending pauses. */
+/** Maximum encrypted bytes waiting for a client to read them; sending pauses above it. */
 const MAX_UNSENT_BYTES = 1_048_576;
-/** A client that exceeds its window by more than this is cut off. */
+/** A client that exceeds its window by more than this is disconnected. */
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * Sends the bytes of tunnels to a channel, one tunnel at a time. When its standard output and its standard error wait
- * for the client's window together the library forgets one of them, and what has waited once it sends again with the
- * other.
+ * Sends the bytes of tunnels to a channel, one tunnel at a time. If standard output and standard error wait for the
+ * client's window together, the library loses one of them, and sends data that waited once again with the other.
  */
 class Outlet {
   readonly #channel: ServerChannel;
@@ -25,7 +24,7 @@ class Outlet {
     this.#socket = socket;
   }
 
-  /** Resolves when all of it was handed to the client. */
+  /** Resolves when all of it was passed to the client. */
   send(source: Readable, toStderr = false): Promise<void> {
     return new Promise((resolve) => {
       const sink = this.#sink(toStderr ? this.#channel.stderr : this.#channel);
@@ -35,7 +34,7 @@ class Outlet {
     });
   }
 
-  /** The library would send as fast as the channel's window allows even to a client that reads nothing. */
+  /** The library would send as fast as the channel's window allows, even to a client that reads nothing. */
   #sink(target: Writable): Writable {
     const socket = this.#socket;
     const write = (chunk: Buffer, done: () => void) => {
@@ -60,7 +59,7 @@ class Outlet {
     });
   }
 
-  /** Lets the other one write. */
+  /** Lets the other source write. */
   #pass(): void {
     Object.assign(this.#channel, NOTHING_WAITS);
     const next = this.#next;
@@ -73,7 +72,7 @@ class Outlet {
 /** Fields of the library's channel, which it does not clear itself. */
 const NOTHING_WAITS = { _chunk: undefined, _chunkcb: undefined, _chunkErr: undefined, _chunkcbErr: undefined };
 
-/** Drops a client that does not keep to the window it was given. */
+/** Disconnects a client that exceeds its window. */
 export function guard(channel: ServerChannel, socket: Socket): void {
   const push = channel.push.bind(channel);
   channel.push = (chunk, encoding) => {
@@ -82,7 +81,7 @@ export function guard(channel: ServerChannel, socket: Socket): void {
   };
 }
 
-/** Joins a channel to a command; resolves when it has ended and its output was handed to the client. */
+/** Joins a channel to a command; resolves when the command has ended and its output was passed to the client. */
 export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket: Socket): Promise<void> {
   guard(channel, socket);
   channel.once('close', () => tunnel.destroy());

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Channel, Connection } from 'ssh2';
 
-/** What the library has and does not offer. */
+/** Parts of the library that it doesn't expose. */
 interface Inside {
   _sock: Socket;
   _chanMgr: { add(opened: Opened): number };
@@ -14,11 +14,11 @@ interface Inside {
 type Opened = ((error: Error | undefined, channel: Channel) => void) & { type: string };
 
 const AGENT_CHANNEL = 'auth-agent@openssh.com';
-/** Those of the library. */
+/** The library's own values. */
 const WINDOW_BYTES = 2_097_152;
 const PACKET_BYTES = 32_768;
 
-/** The library gives the connection, not what it is made of. */
+/** Returns the connection's socket, which the library doesn't expose. */
 export function socketOf(client: Connection): Socket {
   return inside(client)._sock;
 }
@@ -33,7 +33,7 @@ export function openAgentChannel(client: Connection): Promise<Channel> {
   });
 }
 
-/** Refuses a channel with a message, which the library would leave out. */
+/** Refuses a channel with a message, which the library would omit. */
 export function refuseChannel(client: Connection, reject: () => void, message: string): void {
   const protocol = inside(client)._protocol;
   const fail = protocol.channelOpenFail;

@@ -2,8 +2,8 @@
 const IS_SCP = /^scp\s(?:-\w+\s+)*-\w*[tf]/;
 
 /**
- * Both sides of the SCP protocol as a function for any POSIX shell, with basic commands that busybox has too. `dd` reads no
- * more of its input than it writes, unlike `head`.
+ * Both sides of the SCP protocol as a function for any POSIX shell, using basic commands that busybox has too. Unlike
+ * `head`, `dd` reads no more input than it writes.
  */
 const FUNCTION = String.raw`
 gpu_say() { printf '\001scp: %s\n' "$1"; gpu_bad=1; }
@@ -111,7 +111,7 @@ scp() {
   return $gpu_bad
 }`;
 
-/** A command line that works without `scp` in the image too; null for any other command. */
+/** Returns a command line that also works in an image without `scp`; null for any other command. */
 export function withScp(command: string): string | null {
   return IS_SCP.test(command) ? `if ! command -v scp >/dev/null 2>&1; then${FUNCTION}\nfi\n${command}` : null;
 }

@@ -19,25 +19,27 @@ import { Strangers } from './strangers.js';
 const LOGIN_MS = 20_000;
 /** Login attempts per connection, so also the number of keys that a client may offer. */
 const MAX_ATTEMPTS = 20;
-/** A login that was under way when its key or instance ended is found out then. */
+/** A login in progress when its key or instance ended is detected after this time. */
 const CHECKED_AFTER_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
-/** Sessions and forwarded connections of one connection at once. */
+/** Maximum concurrent sessions and forwarded connections per connection. */
 const MAX_CHANNELS = 128;
 const TOO_MANY = `a connection has at most ${MAX_CHANNELS} channels`;
-/** Names of the instance's own loopback; `0.0.0.0` is what a program inside prints as its address. */
+/** Names of the instance's own loopback; programs inside print `0.0.0.0` as their address. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
 const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
 const KEEPALIVE_MS = 15_000;
 const KEEPALIVES_MISSED = 3;
 
 /**
- * One pass over the bytes by OpenSSL: half of the time of CTR with a MAC, and less still of ChaCha20 in WebAssembly.
+ * OpenSSL encrypts these in one pass, in half the time of CTR with a MAC and even less of ChaCha20's in WebAssembly.
  */
 const FAST_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const;
 const CIPHERS = [...FAST_CIPHERS, 'aes128-ctr', 'aes256-ctr'] as const;
-/** The client chooses, and OpenSSH would take CTR; all of its versions since 6.2 have GCM. Others get the choice. */
+/**
+ * The client chooses, and OpenSSH would choose CTR; all its versions since 6.2 have GCM. Others get the full choice.
+ */
 const KNOWS_FAST = /^SSH-2\.0-OpenSSH_([7-9]|\d\d)/;
 /** How long to wait for a client's first line. */
 const INTRODUCES_WITHIN_MS = 300;
@@ -56,7 +58,7 @@ interface LoggedIn extends Access {
 
 export interface SshServerOptions {
   log: Logger;
-  /** As OpenSSH writes it. */
+  /** Host key in OpenSSH's format. */
   hostKey: string;
 }
 
@@ -68,16 +70,16 @@ export class SshPortUnusable extends Error {
   }
 }
 
-/** SSH into instances: the user is the instance, and only the SSH keys of its account open it. */
+/** SSH into instances. The user name is the instance, and only the SSH keys of its account open it. */
 export class SshServer {
   readonly #options: SshServerOptions;
   readonly #ssh: ssh2.Server;
   readonly #fast: ssh2.Server;
   readonly #server: Server;
-  /** Open connections, and the networks they come from. */
+  /** Open connections with their client networks. */
   readonly #open = new Map<Socket, string>();
   readonly #strangers = new Strangers<Socket>();
-  /** Those that have logged in. */
+  /** Connections that have logged in. */
   readonly #loggedIn = new Set<LoggedIn>();
   #watch: ReachWatch<LoggedIn> | null = null;
   /** Null until `serve`. */
@@ -91,7 +93,7 @@ export class SshServer {
     this.#server = createServer((socket) => this.#welcome(socket));
   }
 
-  /** The port it listens on. Connections are closed at once until `serve` is called. */
+  /** Listens on the port and returns it. Connections are closed immediately until `serve` is called. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(new SshPortUnusable(port, error)));
@@ -102,18 +104,18 @@ export class SshServer {
     });
   }
 
-  /** Takes connections from now on. */
+  /** Starts accepting connections. */
   serve(deps: Deps, tunnels: Tunnels): void {
     this.#served = { deps, tunnels };
     this.#watch = new ReachWatch({ deps, open: this.#loggedIn, onOver: endSoon });
   }
 
-  /** Open connections, of those too that have not logged in. */
+  /** Number of open connections, including those that have not logged in. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Takes no more connections; those that are open go on until `close`. */
+  /** Stops accepting connections; open ones continue until `close`. */
   stopListening(): void {
     if (!this.#isClosed) this.#server.close();
     this.#isClosed = true;
@@ -136,7 +138,7 @@ export class SshServer {
     return server.on('connection', (client: Connection) => this.#logIn(client));
   }
 
-  /** Chosen by the client's first line, which it sends unprompted. */
+  /** Chooses ciphers by the client's first line, which the client sends unprompted. */
   #choose(socket: Socket): void {
     const take = () => {
       clearTimeout(timer);
@@ -168,12 +170,12 @@ export class SshServer {
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
-    // Each channel may wait for it to be drained, twice.
+    // Each channel may wait twice for the socket to drain.
     socket.setMaxListeners(4 * MAX_CHANNELS);
     this.#choose(socket);
   }
 
-  /** False when there is no room, or none for this network. */
+  /** Returns false if there is no room in total or for this network. */
   #takeIn(network: string, socket: Socket): boolean {
     let ofNetwork = 0;
     for (const other of this.#open.values()) if (other === network) ofNetwork += 1;
@@ -191,7 +193,7 @@ export class SshServer {
     const address = socket.remoteAddress ?? '';
     let attempts = 0;
     let connected: Connected | null = null;
-    // A fault of one connection ends only that one.
+    // An error of one connection ends only that connection.
     client.on('error', () => socket.destroy());
     client.on('authentication', (context) => {
       attempts += 1;
@@ -202,7 +204,7 @@ export class SshServer {
       this.#accessOf(context, address).then(
         (access) => {
           if (access === null) return context.reject(['publickey']);
-          // A client first asks which of its keys are accepted.
+          // A client first queries which of its keys are accepted.
           if ((context as PublicKeyAuthContext).signature !== undefined) {
             connected = { opener: access, instanceId: context.username, socket, tunnels, onCut: () => client.end() };
           }
@@ -232,10 +234,10 @@ export class SshServer {
     });
   }
 
-  /** A connection without a session ends too with its instance and its key. */
+  /** A connection without a session also ends with its instance and its key. */
   #keepWatch(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
-    // What changed while it logged in.
+    // Catches changes during the login.
     const checking = setTimeout(() => this.#watch?.check([loggedIn]), CHECKED_AFTER_MS).unref();
     socket.once('close', () => {
       clearTimeout(checking);
@@ -243,11 +245,11 @@ export class SshServer {
     });
   }
 
-  /** Null unless it is a key of the account that rents the instance. */
+  /** Returns null unless the key belongs to the account that rents the instance. */
   async #accessOf(context: AuthContext, address: string): Promise<SshAccess | null> {
     if (context.method !== 'publickey') return null;
     const { key, signature, blob, hashAlgo, username } = context;
-    // RSA with SHA-1 is no proof any more.
+    // RSA with SHA-1 no longer proves anything.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
     const access = await findSshAccess(this.#served!.deps, username, key.data, address);
     if (access === null || signature === undefined || blob === undefined) return access;
@@ -258,12 +260,12 @@ export class SshServer {
   }
 }
 
-/** After its sessions have shown why they ended. */
+/** Ends connections after their sessions have shown the reason. */
 function endSoon(connections: readonly LoggedIn[]): void {
   for (const { end } of connections) setTimeout(end, READS_WITHIN_MS).unref();
 }
 
-/** What a client may open after login: sessions, and connections to ports and sockets inside. */
+/** Serves what a client may open after login: sessions, and connections to ports and sockets inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
   const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;

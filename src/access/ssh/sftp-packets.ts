@@ -26,29 +26,29 @@ export const STATUS = { ok: 0, eof: 1, noSuchFile: 2, denied: 3, failure: 4, bad
 /** Bits of an open request. */
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 const ATTR = { size: 1, owner: 2, permissions: 4, times: 8 } as const;
-/** A client may send 32 kB of data with a request; OpenSSH's own bound is 256 kB. */
+/** A client may send 32 kB of data per request; OpenSSH's own bound is 256 kB. */
 export const MAX_PACKET_BYTES = 262_144;
 /** Maximum length of an error message. */
 const MAX_MESSAGE = 300;
-/** Times of version 3 are seconds in 32 bits. */
+/** Version 3 has times in seconds of 32 bits. */
 const MAX_TIME = 2 ** 32 - 1;
 
 /** Times in seconds since 1970. */
 export interface Attributes {
   size?: bigint;
   owner?: { uid: number; gid: number };
-  /** The upper bits hold the type of the file where a server sends it. */
+  /** In packets from a server, the upper bits hold the file type. */
   mode?: number;
   times?: { accessed: number; modified: number };
 }
 
 export interface Entry {
-  /** One character for each byte. */
+  /** Name with one character per byte. */
   name: string;
   attributes: Attributes;
 }
 
-/** A fault that is sent to the client. */
+/** An error that is sent to the client. */
 export class SftpFault extends Error {
   constructor(
     readonly status: number,
@@ -58,7 +58,7 @@ export class SftpFault extends Error {
   }
 }
 
-/** Reads the fields of a packet one after the other. */
+/** Reads the fields of a packet in order. */
 export class Packet {
   #at = 0;
 
@@ -80,7 +80,7 @@ export class Packet {
     return this.#take(this.number());
   }
 
-  /** One character for each byte: names are bytes. */
+  /** Reads bytes as one character each, because names are bytes. */
   text(): string {
     return this.data().toString('latin1');
   }
@@ -123,7 +123,7 @@ export const answers = {
       ...entries.flatMap((entry) => [name(entry.name), name(longName(entry)), attributes(entry.attributes)]),
     ),
   attributes: (id: number, of: Attributes): Buffer => packet(ANSWER.attrs, number(id), attributes(of)),
-  /** Of an extension: numbers of 64 bits. */
+  /** An extension's answer: numbers of 64 bits. */
   numbers: (id: number, values: readonly bigint[]): Buffer => packet(ANSWER.extended, number(id), ...values.map(long)),
 };
 
@@ -152,7 +152,7 @@ function text(value: string): Buffer {
   return data(Buffer.from(value, 'utf8'));
 }
 
-/** One byte for each character. */
+/** Encodes one byte per character. */
 function name(value: string): Buffer {
   return data(Buffer.from(value, 'latin1'));
 }
@@ -178,7 +178,7 @@ function timeOf(seconds: number): number {
 
 const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd', 6: 'b', 8: '-', 10: 'l', 12: 's' };
 
-/** As ls -l would show it: clients print it as it is. */
+/** Formats an entry like ls -l, because clients print it unchanged. */
 function longName({ name, attributes: { mode = 0, size = 0n, owner, times } }: Entry): string {
   const letters = [...'rwxrwxrwx'].map((letter, bit) => (mode & (1 << (8 - bit)) ? letter : '-')).join('');
   const type = TYPE_LETTERS[mode >> 12] ?? '-';

@@ -5,16 +5,16 @@ import { lastLine } from '../../untrusted/last-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
-/** Most output of one command: names and attributes of a large folder. */
+/** Maximum output of one listing: names and attributes of a large folder. */
 const MAX_LISTING_BYTES = 33_554_432;
-/** Most output of any other command: a path, attributes, or why it failed. */
+/** Maximum output of any other command: a path, attributes, or an error message. */
 const MAX_OUTPUT_BYTES = 65_536;
 const COMMAND_MS = 60_000;
-/** More than a mark and the code after it. */
+/** Room for a mark and the exit code after it. */
 const TAIL_BYTES = 64;
-/** What `readAttributes` reads, for `stat -c`. */
+/** Format for `stat -c` that `readAttributes` parses. */
 export const STAT = '%f %s %u %g %X %Y';
-/** The only output of `stat` that is accepted: an image may bring any program of that name. */
+/** The only output of `stat` that is accepted, because an image may ship any program of that name. */
 const STAT_LINE = /^([\da-f]{1,8}) (\d{1,20}) (\d{1,10}) (\d{1,10}) (-?\d{1,20}) (-?\d{1,20})$/;
 const MAX_SIZE = 2n ** 64n - 1n;
 const MAX_ID = 2 ** 32 - 1;
@@ -27,18 +27,18 @@ export function quote(text: string): string {
 }
 
 /**
- * A shell in the container that runs one command after the other. SFTP needs only sh, cat, dd, stat and the like, which
- * busybox has too.
+ * A shell in the container that runs one command at a time. SFTP only needs sh, cat, dd, stat and similar commands,
+ * which busybox has too.
  */
 export class SftpShell {
   readonly #tunnel: Tunnel;
-  /** Ends what each command prints. Nobody inside knows it before. */
+  /** Ends the output of each command. No program inside knows it in advance. */
   readonly #mark = Buffer.from(`[${randomBytes(16).toString('hex')}]`);
   readonly #output = new ByteQueue();
   #waiting: Waiting | null = null;
   #fault: Error | null = null;
 
-  /** Of a shell that reads commands. */
+  /** Takes the tunnel of a shell that reads commands. */
   constructor(tunnel: Tunnel) {
     this.#tunnel = tunnel;
     tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
@@ -46,7 +46,7 @@ export class SftpShell {
     tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was cut off')));
   }
 
-  /** Runs one command; never two at once. Refuses with what it printed when it fails. */
+  /** Runs one command, never two concurrently. If it fails, rejects with its output. */
   async run(
     command: string,
     { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
@@ -67,7 +67,7 @@ export class SftpShell {
     return attributes;
   }
 
-  /** All entries of a folder, itself and the one above first. */
+  /** Lists all entries of a folder, beginning with `.` and `..`. */
   async list(path: string): Promise<Listing> {
     const mark = randomBytes(8).toString('hex');
     const folder = quote(path);
@@ -138,15 +138,15 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A folder as `stat` printed it. */
+/** Output of `stat` for a folder. */
 export interface Listing {
-  /** Memory that it takes until it is read. */
+  /** Memory held until the listing is read. */
   bytes: number;
-  /** One for each line; null for a malformed line. */
+  /** One entry per line; null for a malformed line. */
   entries: Iterator<Entry | null, undefined>;
 }
 
-/** Reads the lines, each beginning with the mark, one at a time on demand: there may be a million. */
+/** Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. */
 export function* entriesOf(
   output: Buffer,
   mark: string,
@@ -171,7 +171,7 @@ function readEntry(line: Buffer, encoding: 'utf8' | 'latin1'): Entry | null {
   return attributes === null || !isName ? null : { name: name.toString(encoding), attributes };
 }
 
-/** Returns null for malformed output. */
+/** Parses `stat` output; returns null if malformed. */
 export function readAttributes(line: string): (Attributes & { size: bigint; mode: number }) | null {
   const [, mode, digits, uid, gid, accessed, modified] = STAT_LINE.exec(line) ?? [];
   if (mode === undefined) return null;

@@ -22,14 +22,15 @@ import {
 } from './sftp-packets.js';
 import { type Listing, quote, SftpShell } from './sftp-shell.js';
 
-/**
- * Prints S and starts the image's own server where it has one; else prints N and starts a shell that reads commands.
- */
+/** Prints S and starts the image's own server if it has one; else prints N and starts a shell that reads commands. */
 const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
 const MAX_HANDLES = 1_024;
-/** Files that have a command or bytes of their own; those used longest ago rest, and begin again when they are used. */
+/**
+ * Maximum files with their own command or buffer. The least recently used ones are suspended, and resume when used
+ * again.
+ */
 const MAX_ACTIVE_FILES = 32;
-/** Of one read or write. */
+/** Maximum bytes of one read or write. */
 const MAX_DATA_BYTES = MAX_PACKET_BYTES - 1_024;
 const EXTENSIONS = {
   'posix-rename@openssh.com': '1',
@@ -42,21 +43,21 @@ const EXTENSIONS = {
   'expand-path@openssh.com': '1',
   'copy-data': '1',
 } as const;
-/** Block sizes, blocks, free ones, those for users; inodes, free ones; id and longest name. */
+/** Block size, blocks, free blocks, blocks free for users; inodes, free inodes; id and maximum name length. */
 const STAT_FS = '%s %S %b %f %a %c %d %i %l';
 const FILE_SYSTEM = /^((?:\d{1,19} ){7})([\da-f]{1,16}) (\d{1,6})$/;
-/** A user that a path names, as `~user`. */
+/** User named by a path such as `~user`. */
 const USER = /^~([A-Za-z_][A-Za-z0-9_.-]{0,31})?(?:\/|$)/;
 const IS_MISSING = `echo 'No such file'; false`;
-/** A file of at most this many bytes is read at once. */
+/** A file of at most this many bytes is read in one piece. */
 const SMALL_BYTES = 262_144n;
 const NAMES_AT_ONCE = 100;
-/** Lines of a folder read before other work has its turn. */
+/** Lines of a folder read before yielding to other work. */
 const LINES_AT_ONCE = 500;
-/** Maximum size of the folders and small files that one connection keeps open. */
+/** Maximum bytes of folders and small files that one connection keeps open. */
 const MAX_KEPT_BYTES = 33_554_432;
 
-/** SFTP, and scp with it: by the image's own server, else by one of ours that uses a shell inside. */
+/** Serves SFTP, and scp over it: by the image's own server if it has one, else by ours, which uses a shell inside. */
 export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
   const target = shellCommand(`exec /bin/sh -c ${quote(FIND)}`);
   await withTunnel(channel, connected, target, async (tunnel) => {
@@ -89,11 +90,11 @@ interface OpenFile {
   kind: 'file';
   path: string;
   flags: number;
-  /** Null unless it is small, and once it was read. */
+  /** Content of a small file that was not read yet; else null. */
   small: Buffer | null;
   reader: { tunnel: Tunnel; at: bigint; left: ByteQueue } | null;
   writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
-  /** Of writing, when it came to rest; the client is told when it uses the file again. */
+  /** Write error found when the file was suspended; reported to the client when it uses the file again. */
   fault: SftpFault | null;
 }
 
@@ -106,14 +107,14 @@ interface Copy {
 }
 
 /**
- * Requests are answered one after the other. A file's bytes flow through a command of its own (cat), which a client
- * that reads or writes from front to back needs once; one that jumps gets another for each jump.
+ * Serves requests sequentially. A file's bytes flow through a dedicated command (cat). A client that reads or writes
+ * sequentially needs one; one that seeks gets another for each seek.
  */
 class SftpServer {
   readonly #shell: SftpShell;
   readonly #connected: Connected;
   readonly #handles = new Map<number, OpenFile | Folder>();
-  /** Used longest ago first. */
+  /** Active files, least recently used first. */
   readonly #active = new Set<OpenFile>();
   #lastHandle = 0;
   #home = '/';
@@ -142,7 +143,7 @@ class SftpServer {
     }
   }
 
-  /** Ends what is still open. */
+  /** Ends all open tunnels. */
   async end(): Promise<void> {
     for (const handle of this.#handles.values()) {
       if (handle.kind !== 'file') continue;
@@ -261,7 +262,7 @@ class SftpServer {
     }
   }
 
-  /** The answer to a request of an extension; null where it is only that it is done. */
+  /** Answers a request of an extension; null for a plain success. */
   async #extended(name: string, id: number, packet: Packet): Promise<Buffer | null> {
     const path = () => this.#resolve(packet.text());
     switch (name as keyof typeof EXTENSIONS) {
@@ -295,7 +296,7 @@ class SftpServer {
     }
   }
 
-  /** Not shortened: what `..` is depends on links. */
+  /** Keeps `..`, because its meaning depends on links. */
   #resolve(path: string): string {
     if (path === '') return this.#home;
     return path.startsWith('/') ? path : `${this.#home.replace(/\/$/, '')}/${path}`;
@@ -311,7 +312,7 @@ class SftpServer {
   async #expand(path: string): Promise<string> {
     const [begin = '', user] = USER.exec(path) ?? [];
     if (begin === '') return this.#realPath(this.#resolve(path));
-    // Only a name, or nothing, stands behind it.
+    // After `~user`, only a name or nothing can follow.
     const home = user === undefined ? this.#home : (await this.#shell.run(`echo ~${user}`)).toString('latin1').trim();
     if (!home.startsWith('/')) throw new SftpFault(STATUS.noSuchFile, 'no such user');
     return this.#realPath(`${home}/${path.slice(begin.length)}`);
@@ -333,7 +334,7 @@ class SftpServer {
     return this.#lastHandle;
   }
 
-  /** Bytes of folders and small files that are open. */
+  /** Returns the bytes kept for open folders and small files. */
   #keptBytes(): number {
     let bytes = 0;
     for (const handle of this.#handles.values())
@@ -341,7 +342,7 @@ class SftpServer {
     return bytes;
   }
 
-  /** Lets another file rest where too many are active. */
+  /** Marks a file as used, and suspends another if too many are active. */
   async #use(file: OpenFile): Promise<void> {
     this.#active.delete(file);
     this.#active.add(file);
@@ -406,7 +407,7 @@ class SftpServer {
     }
     if (file.small !== null) return file.small.subarray(Number(offset), Number(offset) + length);
     if (file.reader === null || offset !== file.reader.at) {
-      // Requests that were sent before the end was known.
+      // Requests sent before the client knew the end.
       if (file.reader?.tunnel.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
       file.reader?.tunnel.destroy();
       const from = offset === 0n ? 'exec cat -- "$f"' : `exec tail -c +${offset + 1n} -- "$f"`;
@@ -439,7 +440,7 @@ class SftpServer {
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
 
-  /** Copies bytes from file to file; a length of zero is all that follow. */
+  /** Copies bytes between files; a length of zero copies the rest. */
   async #copy({ from, start, length, to, at }: Copy): Promise<void> {
     if ((to.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
     if (from.path === to.path) throw new SftpFault(STATUS.failure, 'a file can’t be copied into itself');
@@ -471,7 +472,7 @@ class SftpServer {
     const file = quote(path);
     const link = follows ? '' : '-h ';
     if (!follows && (size !== undefined || mode !== undefined)) {
-      // Links have neither.
+      // Links have neither size nor mode.
       await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has no size or mode of its own'; false; }`);
     }
     const steps = [
@@ -484,14 +485,14 @@ class SftpServer {
     if (steps.length > 0) await this.#shell.run(steps.join(' && '));
   }
 
-  /** Where something is at `path`, even a folder, `ln` would put the link into it. */
+  /** If anything exists at `path`, even a folder, `ln` would put the link into it. */
   async #link(command: string, target: string, path: string): Promise<void> {
     await this.#shell.run(
       `if ${isThere(path)}; then echo 'it exists'; false; else ${command} -- ${target} ${path}; fi`,
     );
   }
 
-  /** As rename(2), where `mv` would move into a folder, also behind a link. */
+  /** Renames like rename(2), where `mv` would move into a folder, even through a link. */
   async #rename(from: string, to: string, replaces: boolean): Promise<void> {
     const [old, next] = [quote(from), quote(to)];
     const move = `mv -f -- ${old} ${next}`;
@@ -502,7 +503,7 @@ class SftpServer {
       );
       return;
     }
-    // Not every mv replaces a link to a folder by -T.
+    // Not every `mv -T` replaces a link to a folder.
     await this.#shell.run(`if ! { ${isThere(old)}; }; then ${IS_MISSING}
 elif [ -d ${old} ] && [ ! -L ${old} ]; then
   if [ -L ${next} ] || { [ -e ${next} ] && [ ! -d ${next} ]; }; then ${fail('Not a directory')}
@@ -513,10 +514,10 @@ elif [ -d ${next} ]; then ${fail('Is a directory')}
 elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
   }
 
-  /** Runs a command that finds the path in `$f`, after another one. */
+  /** Runs a command with the path in `$f`, after the command `before`. */
   #tunnel(path: string, command: string, before = ':'): Promise<Tunnel> {
     const { tunnels, opener, instanceId } = this.#connected;
-    // Not the user's shell: these are lines for sh.
+    // Not the user's shell, because these lines are for sh.
     const target: ExecTarget = {
       kind: 'exec',
       command: null,
@@ -528,7 +529,7 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
   }
 }
 
-/** Null when the command that writes has written all; else why not. */
+/** Resolves with null when the writing command has written everything; else with the reason. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
   const words = new LastBytes();
   tunnel.on('error', () => {});
@@ -539,7 +540,7 @@ function failureOf(tunnel: Tunnel): Promise<string | null> {
   });
 }
 
-/** Returns the next names of a folder; none at its end. */
+/** Returns the next names of a folder, or none at its end. */
 async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   const found: Entry[] = [];
   for (let lines = 1; found.length < NAMES_AT_ONCE; lines += 1) {
@@ -563,7 +564,7 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
   return left.take(length);
 }
 
-/** A link that leads nowhere too. */
+/** Tests for existence, including dangling links. */
 function isThere(file: string): string {
   return `[ -e ${file} ] || [ -L ${file} ]`;
 }

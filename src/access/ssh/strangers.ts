@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache';
 
-/** Of connections that have not logged in yet. */
+/** Limits for connections that have not logged in. */
 export interface StrangerBounds {
-  /** In all. */
+  /** Maximum in total. */
   max: number;
-  /** Of one client network. */
+  /** Maximum per client network. */
   maxPerNetwork: number;
-  /** Connections of one network at once; after them one more each `everyMs`. One that logs in does not count. */
+  /** Burst of connections per network, followed by one every `everyMs`. Connections that log in don't count. */
   burst: number;
   everyMs: number;
 }
 
 const BOUNDS: StrangerBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
-/** Networks remembered at most; one that is forgotten begins with nothing counted. */
+/** Maximum networks remembered; a forgotten one starts again from zero. */
 const REMEMBERED = 20_000;
 
-/** Connections that have not logged in, by the network they come from. */
+/** Connections that have not logged in, by client network. */
 export class Strangers<T> {
   readonly #bounds: StrangerBounds;
   readonly #now: () => number;
-  /** Of each network the oldest first. */
+  /** Per network, oldest first. */
   readonly #waiting = new Map<string, Set<T>>();
   readonly #left = new LRUCache<string, { count: number; atMs: number }>({ max: REMEMBERED });
   #size = 0;
@@ -30,8 +30,9 @@ export class Strangers<T> {
   }
 
   /**
-   * Takes one in; false when its network has too many or comes too often. Where all places are taken, the oldest of the
-   * network that has most makes room, through `drop`: a login takes a moment, and who has many is the least likely to mean it.
+   * Adds a connection; returns false if its network has too many or connects too often. If all places are taken, the
+   * oldest connection of the network with the most is evicted through `drop`: a login takes a moment, and a network
+   * with many is the least likely to be legitimate.
    */
   enter(network: string, stranger: T, drop: (dropped: T) => void): boolean {
     const { max, maxPerNetwork } = this.#bounds;
@@ -48,14 +49,14 @@ export class Strangers<T> {
     return true;
   }
 
-  /** It has logged in. */
+  /** Called when a connection has logged in. */
   loggedIn(network: string, stranger: T): void {
     if (!this.leave(network, stranger)) return;
     const left = this.#left.get(network);
     if (left !== undefined) left.count = Math.min(this.#bounds.burst, left.count + 1);
   }
 
-  /** It is gone; false when it was before. */
+  /** Called when a connection is gone; returns false if it was removed before. */
   leave(network: string, stranger: T): boolean {
     const own = this.#waiting.get(network);
     if (own === undefined || !own.delete(stranger)) return false;

@@ -7,12 +7,12 @@ import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { Strangers } from '../ssh/strangers.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
-/** Connections at once; fewer than the tunnels of an instance, so that SSH still gets in. */
+/** Maximum concurrent connections; below the tunnel limit of an instance, so that SSH still gets in. */
 const MAX_PER_INSTANCE = 200;
 const MAX_CONNECTIONS = 2_000;
-/** Connections whose tunnel is not open yet, and how often a network may come. */
+/** Limits for connections whose tunnel is not open yet, and for the connection rate of a network. */
 const OPENING = { max: 512, maxPerNetwork: 256, burst: 512, everyMs: 20 };
-/** Of a client that is gone without a word. */
+/** Detects clients that disappeared without closing. */
 const KEEPALIVE_MS = 60_000;
 const LOAD_AGAIN_MS = 500;
 
@@ -29,11 +29,11 @@ export class TcpPortsUnusable extends Error {
   }
 }
 
-/** Passes each connection to a port of the range to a port of the instance that has it, through a tunnel. */
+/** Passes each connection on a port of the range through a tunnel to the instance port that owns it. */
 export class TcpPorts {
   readonly #log: Logger;
   readonly #servers: Server[] = [];
-  /** Open connections, by instance. */
+  /** Open connections with their instances. */
   readonly #open = new Map<Socket, string>();
   readonly #opening = new Strangers<Socket>(OPENING);
   #targets: ReadonlyMap<number, TcpTarget> = new Map();
@@ -47,7 +47,10 @@ export class TcpPorts {
     this.#log = log;
   }
 
-  /** On all ports, so that an operator hears at once of one that is taken. Connections are closed until `serve`. */
+  /**
+   * Listens on all ports, so that an operator learns immediately of one that is taken. Connections are closed until
+   * `serve`.
+   */
   async listen({ from, to }: TcpRange, host: string): Promise<void> {
     for (let port = from; port <= to; port += 1) {
       const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: true };
@@ -72,7 +75,7 @@ export class TcpPorts {
     await this.#loading;
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get size(): number {
     return this.#open.size;
   }
@@ -88,7 +91,7 @@ export class TcpPorts {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Where ports lead, once more after a change that comes while it is read. */
+  /** Loads the port mappings, and again if a change arrives while loading. */
   #load(): void {
     this.#isStale = true;
     this.#loading ??= this.#loadAll().finally(() => {
@@ -130,7 +133,7 @@ export class TcpPorts {
     });
   }
 
-  /** False when there is no room for it. */
+  /** Returns false if there is no room. */
   #takeIn(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
     let ofInstance = 0;
     for (const other of this.#open.values()) if (other === instanceId) ofInstance += 1;
@@ -142,7 +145,7 @@ export class TcpPorts {
 
   async #join(socket: Socket, target: TcpTarget, signal: AbortSignal, onOpen: () => void): Promise<void> {
     const { accountId, instanceId, port } = target;
-    // Anybody may come: no key lets in, and none can end it.
+    // Anyone may connect: no key admits a client, and revoking one ends no connection.
     const opener = { accountId, apiKeyId: null, sshKeyId: null };
     const wanted = { opener, instanceId, target: { kind: 'port' as const, port } };
     const tunnel: Tunnel = await this.#served!.tunnels.open(wanted, signal);

@@ -6,33 +6,33 @@ import { checkScope } from '../../domain/rules/scopes.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { type PageWords, pageWords, type TerminalWords } from './words.js';
 
-/** A page that says nothing is sent away. */
+/** A page that sends nothing is disconnected after this time. */
 const OPENS_WITHIN_MS = 10_000;
-/** Output that a page was sent and has not shown yet: a browser takes whatever comes, and what is typed waits behind it. */
+/** Maximum output sent to a page but not shown yet. A browser accepts any amount, and typed input waits behind it. */
 const MAX_UNSHOWN_BYTES = 262_144;
-/** Text frames of a page in a second. */
+/** Maximum text frames per page per second. */
 const MAX_WORDS_PER_SECOND = 1_000;
-/** Whoever moves a window's edge wants only the last size. */
+/** While the reader drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
-/** After this time without a frame the page counts as gone. */
+/** A page that sends no frame for this long counts as gone. */
 const SILENT_MS = 60_000;
-/** How long a shell that is to end may take to say so. */
+/** How long a shell that was closed may take to report its end. */
 const ENDS_WITHIN_MS = 5_000;
 const DONE = 1_000;
 const BROKEN_RULES = 1_008;
 const TRY_AGAIN = 1_013;
 
-/** What the shells of browsers can show, for programs that ask. */
+/** Capabilities of browser terminals, for programs that query them. */
 const VARIABLES = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
 
-/** What is known of a terminal for the log; null until it is. */
+/** Details of a terminal for the log; null until known. */
 export interface ServedTerminal {
   instanceId: string | null;
   tunnelId: string | null;
 }
 
-/** Joins the WebSocket of a page to the shell that it asks for, until either ends. */
+/** Joins the WebSocket of a page to the requested shell, until either ends. */
 export function serveTerminal(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>): ServedTerminal {
   return new Terminal(ws, caller, tunnels);
 }
@@ -48,7 +48,7 @@ class Terminal implements ServedTerminal {
   readonly #pinging: NodeJS.Timeout;
   #tunnel: Tunnel | null = null;
   #receivedAt = performance.now();
-  /** Of the shell's output. */
+  /** Bytes of the shell's output sent. */
   #sent = 0;
   #shown = 0;
   #whenShown: (() => void) | null = null;
@@ -71,7 +71,7 @@ class Terminal implements ServedTerminal {
 
   #take(data: Buffer, isBinary: boolean): void {
     this.#receive();
-    // What still comes after the end is nobody's.
+    // Frames that arrive after the end are dropped.
     if (this.#ws.readyState !== this.#ws.OPEN) return;
     if (isBinary) return void this.#type(data);
     const read = this.#isFlood() ? undefined : pageWords.safeParse(parse(data.toString('utf8')));
@@ -90,7 +90,7 @@ class Terminal implements ServedTerminal {
     else this.#close();
   }
 
-  /** Input that comes before the shell is there is nobody's. */
+  /** Input that arrives before the shell is open is dropped. */
   #type(data: Buffer): void {
     const tunnel = this.#tunnel;
     if (tunnel === null || tunnel.destroyed || tunnel.write(data)) return;
@@ -136,7 +136,7 @@ class Terminal implements ServedTerminal {
     tunnel.pipe(sink);
   }
 
-  /** What the page can't show yet stays where it is: with the shell. */
+  /** Output that the page can't show yet stays with the shell. */
   #wait(done: () => void): void {
     if (this.#sent - this.#shown < MAX_UNSHOWN_BYTES) done();
     else this.#whenShown = done;
@@ -158,7 +158,7 @@ class Terminal implements ServedTerminal {
     }, RESIZE_EVERY_MS);
   }
 
-  /** The page wants the shell no more; its end is said by the shell itself. */
+  /** The page closes the shell; the shell itself reports its end. */
   #close(): void {
     if (this.#tunnel === null) return void this.#ws.close(DONE);
     this.#tunnel.hangUp();
@@ -167,7 +167,7 @@ class Terminal implements ServedTerminal {
 
   #refuse(error: Error): void {
     if (error instanceof DomainError) this.#finish({ type: 'refused', reason: 'forbidden', message: error.message });
-    // The page asks another gateway, or this one when its database answers again.
+    // The page retries at another gateway, or at this one when its database is reachable again.
     else if (!(error instanceof TunnelRefused) || error.reason === 'ending') this.#ws.close(TRY_AGAIN);
     else this.#finish({ type: 'refused', reason: error.reason, message: error.message });
   }
@@ -181,7 +181,7 @@ class Terminal implements ServedTerminal {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(words));
   }
 
-  /** The agent keeps the shell, unless it was to end. */
+  /** The agent keeps the shell unless it was closed. */
   #end(): void {
     clearTimeout(this.#late);
     clearInterval(this.#pinging);
@@ -195,7 +195,7 @@ class Terminal implements ServedTerminal {
   }
 
   #ping(): void {
-    // Nothing is received while the shell takes nothing.
+    // Nothing is received while the shell accepts no input.
     if (this.#ws.isPaused) this.#receive();
     if (performance.now() - this.#receivedAt > SILENT_MS) this.#ws.terminate();
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping();

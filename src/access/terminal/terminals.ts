@@ -8,14 +8,14 @@ import type { Tunnels } from '../tunnels.js';
 import { serveTerminal } from './serve-terminal.js';
 
 export const TERMINAL_PATH = '/console/terminal';
-/** In this process, and of one account in it. */
+/** Maximum terminals in this process, and per account in it. */
 const MAX_TERMINALS = 1_000;
 const MAX_TERMINALS_PER_ACCOUNT = 64;
-/** Of what a page sends at once. */
+/** Maximum bytes that a page sends in one frame. */
 const MAX_FRAME_BYTES = 65_536;
-/** The gateway is restarted: the page connects again. */
+/** The gateway is restarting: the page reconnects. */
 const RESTARTS = 1_012;
-/** Then a line that is not closed by its page is cut. */
+/** After this time, a connection that its page has not closed is terminated. */
 const CLOSES_WITHIN_MS = 1_000;
 const UNAVAILABLE = 503;
 const INTERNAL = 500;
@@ -23,14 +23,14 @@ const INTERNAL = 500;
 export interface TerminalsOptions {
   log: Logger;
   tunnels: Pick<Tunnels, 'open'>;
-  /** Whom the page that asks for a terminal acts for; throws a DomainError for a page that may not. */
+  /** Returns the caller whose page requests a terminal; throws a DomainError if the page may not. */
   identify(request: IncomingMessage): Promise<Caller>;
 }
 
-/** Terminals in browsers: the WebSockets of this process that lead to shells of instances. */
+/** Terminals in browsers: the WebSockets of this process that connect to shells of instances. */
 export class Terminals {
   readonly #options: TerminalsOptions;
-  /** Open ones, by account. */
+  /** Open terminals with their accounts. */
   readonly #open = new Map<WebSocket, string>();
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -44,7 +44,7 @@ export class Terminals {
     this.#options = options;
   }
 
-  /** Takes the connection of a page that asks for a terminal; false for any other. */
+  /** Takes over the connection of a page that requests a terminal; returns false for any other. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (request.url !== TERMINAL_PATH) return false;
     socket.on('error', () => {});
@@ -56,7 +56,7 @@ export class Terminals {
     return true;
   }
 
-  /** Closes all; their pages come again, to another gateway. */
+  /** Closes all terminals; their pages reconnect to another gateway. */
   close(): void {
     this.#isClosed = true;
     for (const ws of this.#open.keys()) {

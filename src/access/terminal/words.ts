@@ -7,8 +7,9 @@ const side = z.number().int().min(1).max(1_000);
 const bytes = z.number().int().min(0);
 
 /**
- * What a page says, in text frames; binary frames are what is typed. `open` comes first, once. `shown` says how many
- * bytes of the shell's output the page has shown in all, by which it is given more. `end` closes the shell.
+ * Messages of a page, in text frames; binary frames are typed input. `open` comes first, once. `shown` reports the
+ * total bytes of the shell's output that the page has shown, which allows the gateway to send more. `end` closes the
+ * shell.
  */
 export const pageWords = z.discriminatedUnion('type', [
   z.object({
@@ -17,7 +18,7 @@ export const pageWords = z.discriminatedUnion('type', [
     shell: z.string().regex(SHELL_ID),
     columns: side,
     rows: side,
-    /** Bytes of its output that the page has shown before. */
+    /** Bytes of output that the page had shown before. */
     seen: bytes,
   }),
   z.object({ type: z.literal('resize'), columns: side, rows: side }),
@@ -27,12 +28,12 @@ export const pageWords = z.discriminatedUnion('type', [
 export type PageWords = z.infer<typeof pageWords>;
 
 /**
- * What the gateway says; binary frames are output, beginning at byte `from`, and written before this line until `to`. A
- * line that is closed without `exit`, `taken` or `refused` was lost: the page opens another.
+ * Messages of the gateway. Binary frames are output, beginning at byte `from`; bytes up to `to` were written before
+ * this connection. A connection that closes without `exit`, `taken` or `refused` was lost: the page opens another.
  */
 export type TerminalWords =
   | { type: 'opened'; from: number; to: number }
-  /** The code is null when it is not known. */
+  /** The code is null if unknown. */
   | { type: 'exit'; code: number | null }
   /** Another page shows the shell now. */
   | { type: 'taken' }

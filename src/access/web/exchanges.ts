@@ -5,26 +5,26 @@ import type { Deps } from '../../domain/deps.js';
 import type { WebSite } from '../../domain/rules/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
-/** Requests and WebSockets at once; fewer than the tunnels of an instance, so that SSH still gets in. */
+/** Maximum concurrent requests and WebSockets; below the tunnel limit of an instance, so that SSH still gets in. */
 const MAX_PER_INSTANCE = 200;
 /** Many people may share an address. */
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
-/** What an expired cookie opened ends at most this much later. */
+/** Exchanges opened by a cookie end at most this long after it expires. */
 const LOOK_EVERY_MS = 30_000;
-/** Pause before checking again, while the database can't say who may still come in. */
+/** Pause before checking again while the database can't decide which visitors may stay. */
 const JUDGE_AGAIN_MS = 500;
 
-/** A request that is under way, or a WebSocket that is open. */
+/** A request in progress, or an open WebSocket. */
 export interface Exchange {
   visit: Visit;
   site: WebSite;
   /** The cookies of the request. */
   passes: readonly string[];
-  /** Where the visitor comes from, and its network. */
+  /** The visitor's address and network. */
   address: string;
   network: string;
-  /** Cuts it off. */
+  /** Disconnects it. */
   end(): void;
 }
 
@@ -33,7 +33,7 @@ export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Set<Exchange>();
-  /** Open ones by instance and by network. */
+  /** Numbers of open exchanges by instance and by network. */
   readonly #counts = new Map<string, number>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -53,7 +53,7 @@ export class Exchanges {
     return this.#open.size;
   }
 
-  /** False when too many are open, or after `close`; else `end` must follow. */
+  /** Returns false if too many are open, or after `close`; else `end` must follow. */
   begin(exchange: Exchange): boolean {
     const { visit, network } = exchange;
     if (this.#isClosed || this.#open.size >= MAX_EXCHANGES || this.#count(visit.instanceId) >= MAX_PER_INSTANCE)
@@ -104,7 +104,7 @@ export class Exchanges {
     this.#recheckAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
   }
 
-  /** Ends the exchange unless it would be allowed now. */
+  /** Ends the exchange unless it is still allowed. */
   recheck(exchange: Exchange): void {
     void this.#recheck(exchange).catch(this.#onFault);
   }

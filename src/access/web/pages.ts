@@ -8,7 +8,9 @@ interface Page {
   retryAfterSeconds?: number;
 }
 
-/** The pages that visitors see instead of the instance's own. None says whose an instance is, or that there is one. */
+/**
+ * The pages that visitors see instead of the instance's own. None reveals the owner of an instance, or that it exists.
+ */
 export const PAGES = {
   nothing: {
     status: 404,
@@ -95,12 +97,15 @@ function htmlOf({ status, title, text }: Page): string {
 `;
 }
 
-/** Leads on from another address of this host, since one that differs only in its fragment would not be loaded. */
+/**
+ * Redirects from another address of this host, because an address that differs only in its fragment would not be
+ * loaded.
+ */
 const LEAD_ON =
   "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";
 const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(LEAD_ON).digest('base64')}'; frame-ancestors 'none'`;
 
-/** A page of this host that goes on to `path`, so that what is there is not asked for by another site. */
+/** Sends a page of this host that redirects to `path`, so that the request for it doesn't come from another site. */
 export function sendLanding(response: ServerResponse, path: string, headers: Record<string, string> = {}): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const to = path.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

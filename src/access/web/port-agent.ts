@@ -13,12 +13,12 @@ export interface Port {
 
 export type OpenPort = (port: Port) => Promise<Duplex>;
 
-/** Options of a request: Node gives them to `createConnection`, and keeps free tunnels by host and port. */
+/** Options of a request. Node passes them to `createConnection`, and keeps free tunnels by host and port. */
 export function portOptions({ accountId, instanceId, port }: Port): RequestOptions {
   return { host: instanceId, port, accountId } as RequestOptions;
 }
 
-/** Has Node's HTTP client speak through tunnels. */
+/** Makes Node's HTTP client speak through tunnels. */
 export class PortAgent extends Agent {
   readonly #open: OpenPort;
   readonly #free = new WeakMap<Duplex, () => void>();
@@ -34,7 +34,7 @@ export class PortAgent extends Agent {
   ): undefined {
     const { host, port, accountId } = options as { host: string; port: number; accountId: string };
     this.#open({ accountId, instanceId: host, port: Number(port) }).then(
-      // Node's client calls these methods of sockets: the first to let go of a connection that is not kept.
+      // Node's client calls these methods of sockets: the first to release a connection that is not kept.
       (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
       (error: Error) => callback!(error, undefined as unknown as Duplex),
     );

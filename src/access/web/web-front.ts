@@ -27,14 +27,14 @@ import { PortAgent, portOptions } from './port-agent.js';
 
 /** A connection without a byte in either direction is cut after this time. */
 const IDLE_MS = 900_000;
-/** Of a container's answer. */
+/** Maximum size of the head of a container's answer. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
 /** How long the container may take to end its side of a WebSocket after the visitor has. */
 const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
-/** Methods that may be sent again, and have no body unless they say so. */
+/** Methods that are safe to repeat, and have no body unless they declare one. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
@@ -51,12 +51,12 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Deps;
-  /** Where agents reach this gateway rather than another; null: where they reach any. */
+  /** Address at which agents reach only this gateway; null: the address of all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Whether an address, `hop` hops away, is a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Receives faults of the gateway itself. */
+  /** Receives errors of the gateway itself. */
   onFault(error: unknown): void;
 }
 
@@ -66,7 +66,7 @@ export class WebFront {
   readonly #exchanges: Exchanges;
   readonly #agent: PortAgent;
   readonly #ownHosts: readonly string[];
-  /** Most requests name the same host as the one before. */
+  /** Most requests name the same host as the previous one. */
   #lastHost: string | undefined;
   #lastSite: WebSite | null | undefined;
 
@@ -77,7 +77,7 @@ export class WebFront {
       url === null ? [] : new URL(url).hostname,
     );
     this.#exchanges = new Exchanges(options.deps, options.onFault);
-    // Shared by all visitors of an instance, so opened for its account and not for a key: the exchanges of a key end
+    // Shared by all visitors of an instance, so it is opened for the account rather than a key. Exchanges of a key end
     // with it here.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
       const opener = { accountId, apiKeyId: null, sshKeyId: null };
@@ -86,7 +86,7 @@ export class WebFront {
   }
 
   /**
-   * The site that a request's host names; null for a host that looks like an instance's and is none, undefined for the
+   * Returns the site that a request's host names; null for a host that only looks like an instance's, undefined for the
    * gateway's own.
    */
   siteOf({ headers: { host } }: IncomingMessage): WebSite | null | undefined {
@@ -109,12 +109,12 @@ export class WebFront {
     });
   }
 
-  /** Requests and WebSockets under way. */
+  /** Number of requests and WebSockets in progress. */
   get size(): number {
     return this.#exchanges.size;
   }
 
-  /** Ends what is open. */
+  /** Ends all open exchanges. */
   close(): void {
     this.#exchanges.close();
     this.#agent.destroy();
@@ -147,7 +147,10 @@ export class WebFront {
     this.#pass(request, response, visit, addresses);
   }
 
-  /** The token of a request, and its cookies if it may use them: its own page's, or what the visitor opened. */
+  /**
+   * Returns the token of a request, and its cookies if it may use them: those of its own page, or of the visitor's
+   * navigation.
+   */
   #passesFor(request: IncomingMessage, { instanceId }: WebSite): string[] {
     const { headers } = request;
     const mayUse = mayUsePass(provenanceOf(request), instanceId, (host) => this.#siteOfHost(host));
@@ -155,7 +158,7 @@ export class WebFront {
     return [...tokenOf(text(headers[WEB_TOKEN_HEADER.toLowerCase()])), ...cookies];
   }
 
-  /** One answer for every link that does not open anything, whatever the reason. */
+  /** Sends the same answer for every link that opens nothing, regardless of the reason. */
   async #followLink(request: IncomingMessage, response: ServerResponse, site: WebSite): Promise<void> {
     const { deps } = this.#options;
     if (request.method !== 'GET') return refuse(request, response, PAGES.spentLink);
@@ -204,7 +207,7 @@ export class WebFront {
     outgoing.on('error', (error: Error & { code?: string }) => {
       if (isAnswered || response.destroyed) return;
       isAnswered = true;
-      // The container closed an idle connection just as it was used again.
+      // The container closed an idle connection just as it was reused.
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
       if (!isStale || isRetry || !IDEMPOTENT.has(method!) || hasBody(request))
         return refuse(request, response, pageOf(error));
@@ -217,7 +220,7 @@ export class WebFront {
         outgoing.destroy();
         return refuse(request, response, PAGES.badAnswer);
       }
-      // If the container breaks off, the connection is cut: a part must not pass for the whole.
+      // If the container aborts, the connection is cut: a partial answer must not look complete.
       pipeline(answer, response, () => {});
     });
     outgoing.on('upgrade', (answer, stream, head) => {
@@ -241,7 +244,7 @@ function provenanceOf({ method, headers }: IncomingMessage): Provenance {
   };
 }
 
-/** Of a WebSocket: Node has handed its connection over. */
+/** Whether Node has handed the connection over for a WebSocket. */
 function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
   return request.upgrade === true;
 }
@@ -253,7 +256,10 @@ function hasBody(request: IncomingMessage): boolean {
   );
 }
 
-/** A message that two programs could read differently: one's body would be the other's next request. */
+/**
+ * Returns whether two programs could read the message differently, so that one's body would be the other's next
+ * request.
+ */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
@@ -262,7 +268,7 @@ function isAmbiguous(request: IncomingMessage): boolean {
   return isUpgrade(request) && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
 }
 
-/** The gateway's own headers that say where the message ends. */
+/** Returns the gateway's own headers that define where the message ends. */
 function framing(request: IncomingMessage): string[] {
   const { headers, method } = request;
   if (isUpgrade(request)) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
@@ -274,11 +280,11 @@ function framing(request: IncomingMessage): string[] {
 function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
   request.pipe(outgoing);
   request.once('error', () => outgoing.destroy());
-  // What the container did not want is read to its end: the answer would be lost with the connection.
+  // The rest of a body that the container didn't read is drained; else the answer would be lost with the connection.
   outgoing.once('close', () => request.unpipe(outgoing).resume());
 }
 
-/** False when the head can't be passed on. */
+/** Returns false if the head can't be passed on. */
 function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   const { statusCode, rawHeaders, headers } = answer;
   const length = headers['content-length'];
@@ -288,7 +294,7 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
       ...headersForVisitor(rawHeaders),
       ...(hasLength ? ['Content-Length', length] : []),
     ]);
-    // An event stream may say nothing for long.
+    // An event stream may be silent for a long time.
     response.flushHeaders();
     return true;
   } catch {
@@ -296,7 +302,7 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   }
 }
 
-/** From now on bytes pass unchanged both ways. */
+/** Passes bytes unchanged both ways. */
 function join(
   request: IncomingMessage,
   response: ServerResponse,
@@ -334,7 +340,7 @@ function pageOf(error: Error & { code?: string }): Page {
   return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
 }
 
-/** Only a path of this host: a link must not redirect elsewhere. */
+/** Accepts only a path of this host, because a link must not redirect elsewhere. */
 function pathOf(given: string | null): string {
   return given !== null && isWebPath(given) ? given : '/';
 }

@@ -6,7 +6,7 @@ import { READS, type Tool, tool } from './tool.js';
 const slugs = (what: string) => z.array(z.string().max(100)).max(100).optional().describe(what);
 const least = (what: string) => z.number().optional().describe(what);
 
-/** The fields of OfferFilterInput, which the service checks. */
+/** The fields of OfferFilterInput; the service checks the values. */
 const FILTER = {
   gpus: slugs('Slugs or names of GPU models such as rtx-4090 or H100; any of them. By default all.'),
   regions: slugs('Region codes such as us-tx; any of them. By default all.'),
@@ -32,12 +32,12 @@ const MODE = z
     'ON_DEMAND by default. INTERRUPTIBLE costs half and is stopped when somebody rents the machine on demand. RESERVED is for 3 months; leaving early costs.',
   );
 
-/** From the deploy on, or an instant. */
+/** A duration after the deploy, or an instant. */
 const WHEN = z.string().max(40).optional();
 
 const words = (what: string) => z.array(z.string().max(32_000)).max(1_000).optional().describe(what);
 
-/** LaunchInput, whose bounds the service checks. */
+/** LaunchInput; the service checks the bounds. */
 const LAUNCH = z
   .strictObject({
     name: z.string().max(63).optional().describe('What the instance is called: a-z, 0-9 and hyphens.'),

@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Of each output; the last ones are kept. */
+/** Maximum characters kept of each output, from its end. */
 const MAX_CHARACTERS = 20_000;
 
-/** The end of what a program writes, as much as a model reads in one piece. */
+/** The end of a program's output, as much as a model reads in one piece. */
 export class Output {
   readonly #decoder = new StringDecoder('utf8');
   #text = '';
@@ -24,7 +24,7 @@ export class Output {
   }
 }
 
-/** The members of an answer for both outputs of a program. */
+/** Returns the members of an answer for both outputs of a program. */
 export function outputOf(stdout: Output, stderr: Output) {
   return {
     stdout: stdout.text,

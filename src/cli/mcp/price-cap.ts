@@ -12,7 +12,7 @@ interface Burn {
   instanceByIdempotencyKey?: { id: string } | null;
 }
 
-/** Compared in micro-USD, of which every amount has a whole number. */
+/** Compares in micro-USD, in which every amount is a whole number. */
 export function isAbove(usd: number, limit: number): boolean {
   return Math.round(usd * MICRO) > Math.round(limit * MICRO);
 }
@@ -21,14 +21,16 @@ export function shown(usd: number): string {
   return formatUsd(Math.round(usd * MICRO) / MICRO);
 }
 
-/** The cap of the call. */
+/** Refuses a price above the cap of the call. */
 export function refuseAbove(cap: number, price: number, done: 'rented' | 'started'): void {
   if (!isAbove(price, cap)) return;
   const costs = `it costs ${shown(price)} USD per hour with its disk`;
   throw new Refused('price_cap', `${costs}, above maxPricePerHour of ${formatUsd(cap)}; nothing was ${done}`);
 }
 
-/** The limit that the server of the protocol was started with. What the request of this key rented before counts already. */
+/**
+ * Checks the limit that the MCP server was started with. Rentals of an earlier request with the same key already count.
+ */
 export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
   if (maxPerHour === null) return;
   const { balance, instanceByIdempotencyKey } = await (key === undefined
@@ -37,7 +39,10 @@ export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more:
   if (instanceByIdempotencyKey == null) refuseBurn(balance.burnPerHour, more, maxPerHour);
 }
 
-/** What may be paid per hour for one more rental, by the cap of the call and the limit; refuses where `price` is above it. */
+/**
+ * Returns the maximum hourly price for one more rental, by the cap of the call and the limit; refuses if `price` is
+ * above it.
+ */
 export async function roomFor({ settings, maxPerHour }: Service, cap: number, price: number, done: 'rented') {
   refuseAbove(cap, price, done);
   if (maxPerHour === null) return cap;

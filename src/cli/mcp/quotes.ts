@@ -1,46 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** What was quoted, as deploy takes it. */
+/** A quoted deploy, as the deploy tool takes it. */
 export interface Quoted {
   machineId: string;
   template: string;
   diskGb: number;
   mode: string;
   launch: object | undefined;
-  /** When it ends by itself, from the deploy on where it is a time from now. */
+  /** When it ends automatically; a duration counts from the deploy. */
   stopAt: string | undefined;
   destroyAt: string | undefined;
-  /** What it may cost in all, in USD. */
+  /** Spending limit in total, in USD. */
   spendLimit: number | undefined;
-  /** In minutes. */
+  /** Idle time in minutes. */
   stopWhenIdle: number | undefined;
   volumes: readonly { id: string; path: string }[] | undefined;
-  /** The whole machine, in USD per hour. */
+  /** Price of the whole machine, in USD per hour. */
   priceHr: number;
-  /** Machine and disk. */
+  /** Price of machine and disk. */
   totalPriceHr: number;
 }
 
 const MAX_QUOTES = 1_000;
-/** Well below the 24 hours that the service keeps a key for: a quote that is deployed again never rents again. */
+/** Well below the 24 hours that the service keeps a key: a repeated deploy of a quote never rents again. */
 const LASTS_MS = 3_600_000;
 
 /**
- * Quotes that were given, by id. The id is the idempotency key of the deploy, so that one quote rents once, however often it is
+ * Quotes by id. The id is the idempotency key of the deploy, so that one quote rents only once, however often it is
  * deployed.
  */
 export class Quotes {
   readonly #kept = new LRUCache<string, Quoted>({ max: MAX_QUOTES, ttl: LASTS_MS });
 
-  /** Returns the id. */
+  /** Keeps a quote and returns its id. */
   keep(quoted: Quoted): string {
     const id = randomUUID();
     this.#kept.set(id, quoted);
     return id;
   }
 
-  /** Null when it is unknown or older than an hour. */
+  /** Returns a quote; null if it is unknown or older than an hour. */
   find(id: string): Quoted | null {
     return this.#kept.get(id) ?? null;
   }

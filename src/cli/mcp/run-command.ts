@@ -4,11 +4,11 @@ import { KEY_REFUSED, SSH_FAILED, sshArguments } from '../ssh.js';
 import { Output, outputOf } from './output.js';
 import { type Answer, ID, Refused, type Service, type Tool, tool } from './tool.js';
 
-/** Clients of the protocol wait 60 s for an answer unless they are set up otherwise. */
+/** Clients of the protocol wait 60 s for an answer unless configured otherwise. */
 const DEFAULT_SECONDS = 50;
 const MAX_SECONDS = 600;
 const MAX_COMMAND_CHARACTERS = 32_000;
-/** A container must not reach back to who looks into it, whatever the user's own settings of ssh say. */
+/** A container must not reach back to the user's machine, regardless of the user's own ssh settings. */
 const ALONE = ['-T', '-oBatchMode=yes', '-oForwardAgent=no', '-oForwardX11=no', '-oClearAllForwardings=yes'];
 
 export const runCommand: Tool = tool({

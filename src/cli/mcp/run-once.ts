@@ -10,7 +10,7 @@ import { type Answer, Refused, type Service, type Tool, tool, USD_PER_HOUR } fro
 
 const DEFAULT_SECONDS = 300;
 const MAX_SECONDS = 3_600;
-/** The service itself destroys the instance so long after that, should this program be gone by then. */
+/** The service itself destroys the instance after this additional time if this program is gone by then. */
 const DESTROYED_AFTER_SECONDS = 120;
 const MAX_COMMAND_CHARACTERS = 30_000;
 
@@ -99,7 +99,7 @@ interface Rented {
 
 class OutOfTime extends Error {}
 
-/** Within the cap of the call and the limit of the server, disk included. */
+/** Rents within the cap of the call and the limit of the server, disk included. */
 async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Run> {
   const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, timeoutSeconds } = input;
   const filter = {
@@ -131,7 +131,7 @@ interface Quoted {
   refusal: { code: string; message: string } | null;
 }
 
-/** Null when time ran out. The instance is destroyed in any case. */
+/** Returns the exit code; null when time ran out. The instance is destroyed in any case. */
 async function codeOf(itself: Run): Promise<number | null> {
   try {
     await itself.open();

@@ -3,18 +3,18 @@ import { z } from 'zod';
 import type { Settings } from '../settings.js';
 import type { Quotes } from './quotes.js';
 
-/** What one server of the protocol works with. */
+/** The dependencies of one MCP server. */
 export interface Service {
   settings: Settings;
-  /** The most that the account may pay per hour after a deploy or start, in USD; null: no limit but the caps of the calls. */
+  /** Maximum total hourly spending after a deploy or start, in USD; null: only the caps of the calls. */
   maxPerHour: number | null;
   identity: string | undefined;
   quotes: Quotes;
-  /** One after the other: what is paid per hour is looked at before more is rented. */
+  /** Runs paid calls sequentially, so that hourly spending is checked before each rental. */
   inTurn<Result>(paid: () => Promise<Result>): Promise<Result>;
 }
 
-/** What a tool answers: one sentence for people, and data. */
+/** A tool's answer: one sentence for people, and data. */
 export interface Answer {
   summary: string;
   [data: string]: unknown;
@@ -26,7 +26,7 @@ export interface Tool {
   description: string;
   input: z.ZodObject;
   annotations: ToolAnnotations;
-  /** It has a process of its own for as long as it runs. */
+  /** Whether it holds a dedicated process while it runs. */
   isLong: boolean;
   run(service: Service, args: unknown, signal: AbortSignal): Promise<Answer>;
 }
@@ -41,7 +41,7 @@ interface Definition<Shape extends z.ZodRawShape> {
   run(service: Service, args: z.output<z.ZodObject<Shape>>, signal: AbortSignal): Promise<Answer>;
 }
 
-/** An argument that the tool does not know is refused: a cap that is misspelt must not be left out. */
+/** Defines a tool that refuses unknown arguments, because a misspelt cap must not be ignored. */
 export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>): Tool {
   const { input, run, isLong = false, ...rest } = definition;
   const schema = z.strictObject(input);
@@ -53,7 +53,7 @@ export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>)
   };
 }
 
-/** Refused here, before the service is asked. */
+/** Refused here, before a request to the service. */
 export class Refused extends Error {
   readonly code: string;
 
@@ -63,7 +63,7 @@ export class Refused extends Error {
   }
 }
 
-/** Of the tools that change nothing. */
+/** Annotations of the tools that change nothing. */
 export const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 export const ID = z.string().max(64).describe('Instance id: `i-` and 8 hex characters.');

@@ -25,11 +25,11 @@ const AGENT_PATH = '/agent/v1';
 
 const MAX_JOIN_BYTES = 100_000;
 const MAX_REPORT_BYTES = 2_000_000;
-/** Most agents that wait in one process. */
+/** Maximum agents waiting in one process. */
 const MAX_WAITING = 20_000;
-/** Joins under way at once at most, from when their body is there: each reads the catalogue. */
+/** Maximum concurrent joins, counted from when their body has arrived: each reads the catalogue. */
 const MAX_JOINING = 8;
-/** Of one client network, those too whose body is on its way. */
+/** Maximum joins per client network, including those whose body is still in flight. */
 const MAX_JOINING_PER_NETWORK = 4;
 const MAX_START = 1_000_000_000;
 const BUSY_RETRY_SECONDS = 5;
@@ -51,12 +51,12 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine asks too often';
-  /** A report every ten seconds and on change, a request for news after every answer. */
+  /** Agents report every ten seconds and on change, and poll for news after every answer. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
-  /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two requests. */
+  /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two polls. */
   const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
-  /** Made when it is first requested. */
+  /** Created when first requested. */
   let document: string | null = null;
   const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
@@ -103,7 +103,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         const dials = query.get('streams') === '1';
         const isWanted = () => dials && fleet.tunnelRequests.has(machineId);
         const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal, isWanted);
-        // The token may have been revoked meanwhile.
+        // The token may have been revoked in the meantime.
         if (news !== null && (await machineOf(request)) === machineId) {
           const streams = dials ? fleet.tunnelRequests.take(machineId) : [];
           if (streams.length > 0) {
@@ -159,7 +159,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     const methods = routes[path!.slice(AGENT_PATH.length)];
     const handler = methods?.[request.method!];
     if (methods !== undefined) request.state.route = path!;
-    // Not logged: there are thousands a minute, all alike.
+    // Not logged, because there are thousands per minute, all alike.
     request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {
       if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);
@@ -181,7 +181,7 @@ function checked<T>(shape: z.ZodType<T>, value: unknown): T {
   throw new DomainError('invalid_request', `${path.join('.') || 'the body'}: ${message}`);
 }
 
-/** 0 when it is left out. */
+/** Reads a whole number; 0 if omitted. */
 function wholeNumber(query: URLSearchParams, name: string, max: number): number {
   const texts = query.getAll(name);
   const value = Number(texts[0] ?? '0');

@@ -27,7 +27,7 @@ const SHAPES = {
 const TAG = 'Host agents';
 const BEARER = [{ hostToken: [] }];
 
-/** Describes what host agents ask, from the shapes that are checked; `serverUrl` ends in `/agent/v1`. */
+/** Describes the host agents' requests, from the shapes that are checked; `serverUrl` ends in `/agent/v1`. */
 export function agentOpenApi(serverUrl: string, contactUrl: string): object {
   const schemas = Object.entries(SHAPES).map(([name, shape]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });

@@ -6,7 +6,9 @@ import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
 /** Maximum values of a body: far more than the largest report has. */
 const MAX_VALUES = 250_000;
 
-/** The JSON value of a body, in UTF-8, of texts that the database can hold. Refuses one that is longer than `maxBytes`. */
+/**
+ * Reads the JSON value of a body, in UTF-8, with texts that the database can store. Refuses one longer than `maxBytes`.
+ */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined)
     throw new DomainError('invalid_request', 'a content encoding is not taken');
@@ -40,7 +42,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** Whether the database can hold each of its texts. */
+/** Returns whether the database can store each of its texts. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && !/\p{Surrogate}/u.test(value);
   if (typeof value !== 'object' || value === null) return true;

@@ -3,21 +3,21 @@ import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 
 export interface Attachment {
-  /** What the browser calls it, as bytes. */
+  /** File name for the browser, as bytes. */
   name: Buffer;
-  /** In bytes; null where it is not known before. */
+  /** Size in bytes; null if unknown in advance. */
   size: bigint | null;
   type?: string;
   bytes: Readable;
 }
 
 /**
- * What a program of a renter wrote: saved by the browser and never shown, whatever it says that it is. Opened as a page of
- * this origin it could act with the session.
+ * Sends output of a renter's program. The browser saves it and never shows it, regardless of its declared type. Opened
+ * as a page of this origin, it could act with the session.
  */
 export async function sendAttachment(request: Request, response: Response, attachment: Attachment): Promise<void> {
   const { name, size, type = 'application/octet-stream', bytes } = attachment;
-  // Marks that turn the direction of text could hide how a name ends.
+  // Direction marks could hide how a name ends.
   response.attachment(name.toString('utf8').replace(/[\p{Cc}\p{Cf}]/gu, '_'));
   response.set({
     'Content-Type': type,
@@ -32,7 +32,7 @@ export async function sendAttachment(request: Request, response: Response, attac
     return;
   }
   await pipeline(bytes, response).catch(() => {
-    // The connection is cut: what has come is known to be no whole file.
+    // Cutting the connection shows that the file is incomplete.
     response.destroy();
   });
 }

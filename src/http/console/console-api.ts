@@ -23,17 +23,17 @@ export interface ConsoleOptions {
   signup: 'open' | 'closed';
 }
 
-/** How browsers sign in, and by what a request to /graphql is known to be theirs. */
+/** Signs browsers in, and identifies their requests to /graphql. */
 export interface ConsoleApi {
   router: Router;
-  /** Whom the session cookie stands for; nobody for a request without one, or not from a page of this origin. */
+  /** Finds the session cookie's caller; no caller for a request without one, or not from a page of this origin. */
   identify: IdentifySession;
 }
 
 const SESSION_PATH = '/console/session';
 const ACCOUNT_PATH = '/console/account';
 
-/** Limits for one address. A key can't be guessed: they limit the work. */
+/** Limits per address. A key can't be guessed; they limit the work. */
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
@@ -85,7 +85,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     response.status(204).end();
   };
 
-  /** The session that the browser came with: signing in again leaves none behind. */
+  /** Ends the browser's previous session, so that signing in again leaves none behind. */
   async function endOwn(request: IncomingMessage): Promise<void> {
     const token = tokenOf(request);
     if (token !== null) await endSession(deps, token);
@@ -112,7 +112,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   return {
     router,
     identify: async (request, address) => {
-      // Browsers name the origin of every POST: without it, or with another, the cookie may be ridden on.
+      // Browsers name the origin of every POST: without it, or with another, the request may be forged.
       if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NO_CALLER;
       const token = tokenOf(request);
       return token === null ? NO_CALLER : authenticateSession(deps, token, address);

@@ -26,16 +26,19 @@ const PATH = '/console/files/:id';
 const METHODS = 'GET, HEAD, PUT, POST, DELETE, OPTIONS';
 const OPERATION = 'files of an instance';
 
-/** Of one account: each is a command on the machine. */
+/** Limit per account, because each is a command on the machine. */
 const ASKS = { size: 200, everySeconds: 0.2 };
-/** Files under way at once. Each is one tunnel, which has a buffer of its own. */
+/** Limits for concurrent file transfers. Each is one tunnel with its own buffer. */
 const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
-/** All else under way at once: what a container answers, and when, is its own affair, and is held in memory. */
+/**
+ * Limits for all other concurrent requests: a container decides what it answers and when, and answers are held in
+ * memory.
+ */
 const COMMANDS = { perTarget: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
-/** So long the rest of a refused upload is read, for browsers that read no answer before they have sent all. */
+/** How long the rest of a refused upload is read, for browsers that read no answer before they have sent everything. */
 const READS_REST_MS = 5_000;
-/** Years that have four digits. */
+/** Last instant with a year of four digits. */
 const LAST_INSTANT = 253_402_300_799n;
 
 interface Asked {
@@ -49,8 +52,8 @@ interface Asked {
 }
 
 /**
- * The files of running instances for the console: `?folder=` and `?file=` name a path by its percent-encoded bytes.
- * What comes out of a container is never shown as a page of this origin.
+ * Serves the files of running instances to the console: `?folder=` and `?file=` name a path by its percent-encoded
+ * bytes. Content of a container is never shown as a page of this origin.
  */
 export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
@@ -61,7 +64,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   });
 
   const asked = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
-    // Whoever leaves while the session is looked up is gone too.
+    // A client that disconnects during the session lookup is gone too.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
@@ -78,7 +81,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const show: RequestHandler = async (request, response) => {
     const { kind, place, mover, gone } = await asked(request, response, ['folder', 'file']);
     if (kind === 'file') {
-      // It takes as long as the file and the reader.
+      // It takes as long as the file and the reader need.
       request.state.isLongLived = true;
       return transfers.run(mover, gone, async () => {
         const { size, bytes } = await files.read(place, gone);
@@ -94,7 +97,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
     const size = sizeOf(request);
     request.state.isLongLived = true;
     const pieces = atPace(request)[Symbol.asyncIterator]();
-    // Without `return`: what is left of a refused body is still to be read.
+    // Without `return`, because the rest of a refused body is still to be read.
     const bytes: AsyncIterable<Buffer> = { [Symbol.asyncIterator]: () => ({ next: () => pieces.next() }) };
     try {
       await transfers.run(mover, gone, () => files.write(place, { size, replaces: isReplacing, bytes }, gone));
@@ -135,7 +138,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
 
 type PathKind = 'folder' | 'file';
 
-/** What an address names. Refuses one that names neither or both. */
+/** Reads the path in an address. Refuses an address with neither or both. */
 function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
   const [, query = ''] = url.split('?', 2);
   const given = query.split('&').map((pair) => {
@@ -156,7 +159,7 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
   return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
 }
 
-/** Percent-encoded bytes, which need not be UTF-8. */
+/** Decodes percent-encoded bytes, which may not be UTF-8. */
 function bytesOf(text: string): Buffer {
   return Buffer.from(
     text.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
@@ -178,11 +181,11 @@ async function readRest(pieces: AsyncIterator<Buffer>): Promise<void> {
   try {
     while (performance.now() < until && (await pieces.next()).done !== true);
   } catch {
-    // Whoever sent it is gone.
+    // The sender is gone.
   }
 }
 
-/** A name is shown as text and named by its bytes. */
+/** Formats an entry: a name is shown as text and identified by its bytes. */
 function shown({ name, kind, isLink, size, modifiedAt }: FileEntry): object {
   return {
     name: name.toString('utf8'),

@@ -9,22 +9,25 @@ import { createPageSession, type PageSessionOptions } from './page-session.js';
 
 const PATH = '/console/logs/:id';
 
-/** The whole log that a machine keeps of an instance, as a file: `?times=true` puts time and stream before each line. */
+/**
+ * Serves the whole log that a machine keeps of an instance, as a file: `?times=true` puts time and stream before each
+ * line.
+ */
 export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
   const send: RequestHandler = async (request, response) => {
-    // Whoever leaves while the session is looked up is gone too.
+    // A client that disconnects during the session lookup is gone too.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
     checkScope(caller.scopes, 'Query.instanceLogs');
     const id = String(request.params.id);
     const batches = keptLog(deps, caller, id, gone.signal);
-    // What refuses it does so before the first line.
+    // A refusal comes before the first line.
     const first = await batches.next();
     const write = request.query.times === 'true' ? timed : plain;
     const bytes = Readable.from(textOf(first, batches, write), { objectMode: false });
-    // A generator that was never asked ends nothing.
+    // Closing a generator that was never started runs nothing.
     bytes.once('close', () => void batches.return().catch(() => {}));
     await sendAttachment(request, response, {
       name: Buffer.from(`${id}.log`),
@@ -38,7 +41,7 @@ export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): 
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
-  // Without a body nothing would end what was opened for it.
+  // Without a body, nothing would end the opened log.
   router.head(PATH, refuseOtherMethods('GET, OPTIONS'));
   router.get(PATH, send);
   router.all(PATH, refuseOtherMethods('GET, OPTIONS'));

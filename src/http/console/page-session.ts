@@ -15,7 +15,10 @@ export interface PageSessionOptions {
   isTrusted: IsTrusted;
 }
 
-/** Finds whose session cookie a request of the console's page carries. Refuses every other request with unauthorized. */
+/**
+ * Returns the caller of the session cookie in a request of the console's page. Refuses any other request with
+ * unauthorized.
+ */
 export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
 
 /** For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin. */

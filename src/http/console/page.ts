@@ -8,7 +8,7 @@ import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { readSessionCookie } from './session-cookie.js';
 
-/** The screens: each is an address that can be opened, and all are the one page. */
+/** The console's screens. Each has an address, and all are one page. */
 export const SCREENS = [
   '/machines',
   '/deploy',
@@ -22,27 +22,30 @@ export const SCREENS = [
   '/activity',
   '/webhooks',
 ];
-/** Preferred first: a client that accepts anything wants no page. */
+/** Preferred first: a client that accepts anything gets no page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
 /** The page in one language. */
 const PAGE = /^\/index\.([a-z]+)\.html$/;
-/** For those who read none of the languages that there are. */
+/** For readers whose languages are not available. */
 const COMMON_LANGUAGE = 'en';
-/** Written by the page itself, for those who want another language than their browser's. */
+/** Set by the page, for readers who choose a language other than their browser's. */
 const LANGUAGE_COOKIE = /(?:^|;\s*)language=([a-z]+)(?:;|$)/;
-/** The largest picture of the first sight, of which the browser learns else when its script runs: a way there and back later. */
+/**
+ * The largest picture of the first view. The browser would otherwise learn of it only from its script, a round trip
+ * later.
+ */
 const FIRST_PICTURE = /^\/assets\/world-[\w-]+\.svg$/;
 const MAX_FILES = 200;
 const MAX_BYTES = 10_000_000;
 /** The build names them by their content. */
 const HASHED = /^\/assets\//;
-/** Best first; `npm run build` writes the compressed ones beside the file. */
+/** Best first; `npm run build` writes the compressed ones next to the file. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
-/** The page takes files of its own origin and nothing else, runs nothing written into it, and stands in no frame. */
+/** The page loads only files of its own origin, runs no inline script, and can't be framed. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -60,18 +63,18 @@ interface PageFile {
   coded: ReadonlyMap<string, Buffer>;
 }
 
-/** What is served instead of the page at a host that is not the gateway's own; null where the page may be shown. */
+/** Returns what to serve instead of the page at a host other than the gateway's own; null if the page may be shown. */
 export type Elsewhere = (request: Request) => RequestListener | null;
 
 /** The console's answers, from memory. */
 export interface ConsolePage {
   /** Its screens and files. */
   router: Router;
-  /** Comes after everything else: an address that a browser finds nothing at is a page too, with the status 404. */
+  /** Comes after everything else: for browsers, an unknown address is a page too, with status 404. */
   unknown: RequestHandler;
 }
 
-/** The API's addresses are refused in its own form, whoever asks. */
+/** The API's addresses are refused in its own form, for any client. */
 const API = /^\/v1(\/|$)/;
 
 /** Serves the built console; null where it is not built. */
@@ -82,7 +85,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** False for clients that are no browser. */
+  /** Returns false for clients that are not browsers. */
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
     if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
@@ -122,7 +125,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   return { router, unknown };
 }
 
-/** Whether it names one, good or not. */
+/** Whether it names a session, valid or not. */
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
@@ -135,7 +138,7 @@ function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
   return pages;
 }
 
-/** What the reader chose in the page, else what the browser asks for. */
+/** Returns the language chosen in the page, else the browser's. */
 function languageFor(request: Request, languages: string[]): string {
   const chosen = LANGUAGE_COOKIE.exec(request.headers.cookie ?? '')?.[1];
   if (chosen !== undefined && languages.includes(chosen)) return chosen;

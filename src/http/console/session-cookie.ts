@@ -5,7 +5,7 @@ const SECURE_NAME = '__Host-console';
 const PLAIN_NAME = 'console';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** The token in a request's session cookie; null without one, and when there are two: nobody knows then which is meant. */
+/** Returns the token in a request's session cookie; null without one, and with two, which are ambiguous. */
 export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolean): string | null {
   const prefix = `${nameOf(isSecure)}=`;
   const found = (headers.cookie ?? '')
@@ -15,7 +15,7 @@ export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolea
   return found.length === 1 ? found[0]!.slice(prefix.length) : null;
 }
 
-/** The header that gives a browser its cookie; an age of 0 takes it away. */
+/** Returns the header that sets a browser's cookie; an age of 0 removes it. */
 export function sessionCookie(token: string, maxAgeSeconds: bigint, isSecure: boolean): string {
   return `${nameOf(isSecure)}=${token}; ${ATTRIBUTES}; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`;
 }

@@ -10,7 +10,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 import { createOwnOrigin } from './own-origin.js';
 import { readSessionCookie } from './session-cookie.js';
 
-/** Of one account, in each gateway process: a page that lost its line asks again by itself. */
+/** Limit per account in each gateway process: a disconnected page retries automatically. */
 const OPENINGS = { size: 60, everySeconds: 2 };
 
 export interface TerminalDoorOptions {
@@ -20,8 +20,8 @@ export interface TerminalDoorOptions {
 }
 
 /**
- * Finds whom a WebSocket for a terminal acts for. Browsers let any page open one to any address, and send cookies along:
- * so it counts from a page of the gateway's own origin, with a session, and never by a key. Refuses with forbidden,
+ * Identifies the caller of a terminal's WebSocket. Browsers let any page open one to any address, with cookies, so it
+ * counts only from a page of the gateway's own origin with a session, and never by a key. Refuses with forbidden,
  * unauthorized and rate_limited.
  */
 export function createTerminalDoor({ deps, keyUses, isTrusted }: TerminalDoorOptions) {

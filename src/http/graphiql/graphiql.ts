@@ -14,7 +14,7 @@ export interface GraphiqlOptions {
   assetsDir: string;
 }
 
-/** Preferred first: a client that accepts anything wants no page. */
+/** Preferred first: a client that accepts anything gets no page. */
 const ANSWER_TYPES = ['application/graphql-response+json', 'application/json', 'text/html'];
 
 const TITLE = 'GPU rental gateway – GraphiQL';
@@ -35,8 +35,8 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /**
- * Starts GraphiQL. Each tab has its own headers. So that a key has to be pasted only once, the last Authorization given
- * replaces the placeholder in other tabs. It stays in memory only, like all headers unless "persist headers" is chosen.
+ * Starts GraphiQL. Each tab has its own headers. The last Authorization entered replaces the placeholder in other tabs,
+ * so that a key must be pasted only once. It stays in memory only, like all headers unless "persist headers" is chosen.
  */
 const START_SCRIPT = `
 const { assets, ...options } = JSON.parse(document.getElementById('options').textContent);
@@ -161,7 +161,7 @@ function builtVersion(assetsDir: string): string | null {
   }
 }
 
-/** True for a browser that opens the page; a query in the address makes the request an operation. */
+/** Returns whether a browser opens the page; a query in the address makes the request an operation. */
 export function asksForGraphiql(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;

@@ -37,19 +37,19 @@ interface Scope {
   schema: GraphQLSchema;
   fragments: Fragments;
   variables: Readonly<Record<string, unknown>>;
-  /** Of the fragments visited so far, by name and page. */
+  /** Values of the fragments visited so far, by name and page. */
   known: Map<string, number>;
 }
 
-/** What decides how much an answer may hold. */
+/** The parts that decide the size of an answer. */
 type SizedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
 
 /**
- * Says whether the answer to a valid document may hold more than `most` values, if every page has the length
- * that was asked for. Fields left out by @skip and @include count too.
+ * Returns a check whether the answer to a valid document may hold more than `most` values, if every page has the
+ * requested length. Fields excluded by @skip and @include count too.
  */
 export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation, most: number) => boolean {
-  /** With variables that ask for the longest pages. Has no more entries than the cache of parsed documents. */
+  /** Values with variables that request the longest pages. Has no more entries than the cache of parsed documents. */
   const greatest = new WeakMap<OperationDefinitionNode, number>();
   const greatestOf = (document: DocumentNode, operation: OperationDefinitionNode): number => {
     const known = greatest.get(operation);
@@ -109,7 +109,7 @@ function fieldValues(node: FieldNode, parent: GraphQLNamedType, page: number | n
   return (given ?? page ?? assumedLength(field, type)) * below(null);
 }
 
-/** Of a list without a page: what its field says that it holds at most, in the extension `mostEntries`. */
+/** Returns the assumed length of a list without a page: the maximum of its field, in the extension `mostEntries`. */
 function assumedLength({ extensions }: GraphQLField<unknown, unknown>, type: GraphQLNamedType): number {
   if (typeof extensions.mostEntries === 'number') return extensions.mostEntries;
   return isIntrospectionType(type) ? INTROSPECTION_LIST_SIZE : LIST_SIZE;
@@ -130,7 +130,7 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
   return fields[name] ?? META_FIELDS.find((field) => field.name === name)!;
 }
 
-/** The page length asked for by the field's arguments; null when it takes none. */
+/** Returns the page length in the field's arguments; null if it takes none. */
 function givenPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
   const own = field.extensions.length as { argument: string; usual: number; most: number } | undefined;
   const names = own === undefined ? SIZE_ARGUMENTS : [own.argument];

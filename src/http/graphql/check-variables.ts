@@ -10,7 +10,7 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
 };
 
 /**
- * Refuses variables that do not fit. GraphQL would go on to the fiftieth fault, and write out the whole variable for
+ * Refuses variables that don't fit. GraphQL would continue to the fiftieth error, and print the whole variable for
  * each: 7,000 unknown names took seconds.
  */
 export function checkVariables(schema: GraphQLSchema): Check {

@@ -17,17 +17,17 @@ import {
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
 type Variables = Record<string, unknown>;
-/** What decides the cost of a request. */
+/** The parts that decide the cost of a request. */
 export type CostedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
 /** Whether a root field counts; introspection fields are undefined. */
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
- * Finds what a GraphQL request counts as: one for each root field that needs a key, each alias on its own, the fields
- * of a fragment as often as it is spread, fields left out by @skip and @include not at all.
+ * Returns the cost of a GraphQL request: one per root field that needs a key, with each alias and each spread of a
+ * fragment counted, and fields excluded by @skip and @include not.
  */
 export function createRequestCost(schema: GraphQLSchema): (operation: CostedOperation) => number {
-  /** Whether no field counts, whatever the variables. Has no more entries than the cache of parsed documents. */
+  /** Whether no field counts, regardless of the variables. Has no more entries than the cache of parsed documents. */
   const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
   const isPublic = (document: DocumentNode, operation: OperationDefinitionNode): boolean => {
     const known = publicOperations.get(operation);
@@ -43,10 +43,10 @@ export function createRequestCost(schema: GraphQLSchema): (operation: CostedOper
   };
 }
 
-/** Without a key, one that counts with it costs nothing: the limit is an account's. */
+/** Without a key, a field that counts with one costs nothing: the limit belongs to an account. */
 const needsKey: Counts = (field) => field?.extensions.needsKey === true || field?.extensions.countsWithKey === true;
 
-/** Root fields that count; null when the variables do not fit, and then nothing runs. */
+/** Returns the root fields that count; null if the variables don't fit, and then nothing runs. */
 export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts: Counts): number | null {
   const { document, operationName, variableValues } = args;
   const operation = getOperationAST(document, operationName);

@@ -15,9 +15,8 @@ import {
 } from 'graphql';
 
 /**
- * Counts the values of an answer list by list, as they come out: the list that takes them beyond `mostOf` its
- * operation fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription is an answer
- * of its own.
+ * Counts the values of an answer list by list, as they are resolved: the list that exceeds `mostOf` its operation
+ * fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription is a separate answer.
  */
 export function countValues(
   schema: GraphQLSchema,
@@ -55,7 +54,8 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * What one entry of a list holds: itself and all below it but the entries of other lists, which count for themselves.
+ * Computes the size of one list entry: itself and everything below it, except entries of other lists, which count
+ * separately.
  */
 class Sizes {
   /** Has no more entries than the cache of parsed documents. */

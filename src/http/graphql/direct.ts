@@ -20,9 +20,9 @@ interface DirectOptions {
 }
 
 /**
- * Answers queries that run compiled without Yoga, which answered each of them before: their documents are parsed, valid
- * and within the limits. What depends on the request is done as by Yoga, in the same order: context, checks, span, run,
- * status, masks. Gives null for everything else, of which nothing ran.
+ * Answers queries that run compiled without Yoga, which has answered each of them before: their documents are parsed,
+ * valid and within the limits. Does the per-request work as Yoga does, in the same order: context, checks, span, run,
+ * status, masks. Returns null for anything else, with nothing run.
  */
 export function createDirectWay({ schema, compiled, checks, contextOf, maskError, tracer }: DirectOptions) {
   return async (context: ServerContext, parameters: GraphQLParams): Promise<Result | Written | null> => {
@@ -43,7 +43,7 @@ export function createDirectWay({ schema, compiled, checks, contextOf, maskError
   };
 }
 
-/** Yoga refuses any other. */
+/** Whether Yoga accepts it. */
 function isObjectOrNone(value: unknown): boolean {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
 }

@@ -21,7 +21,7 @@ export function fragmentsOf(document: DocumentNode): Fragments {
 const OPENING: readonly TokenKind[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly TokenKind[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** How deep brackets of any kind are nested, in the first `maxTokens` tokens. */
+/** Returns the nesting depth of brackets of any kind in the first `maxTokens` tokens. */
 export function nestingOf(text: string, maxTokens: number): number {
   const lexer = new Lexer(new Source(text));
   let [depth, deepest] = [0, 0];
@@ -35,7 +35,7 @@ export function nestingOf(text: string, maxTokens: number): number {
   return deepest;
 }
 
-/** How deep fields are nested. */
+/** Returns the nesting depth of fields. */
 export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   const fold: Fold = {
     fragments,
@@ -46,7 +46,7 @@ export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): n
   return folded(selectionSet, fold);
 }
 
-/** Root fields, those of a fragment as often as it is spread. */
+/** Returns the number of root fields; those of a fragment count each time it is spread. */
 export function rootFieldsOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   return folded(selectionSet, {
     fragments,

@@ -7,23 +7,23 @@ import { createFaultLog, describeFault, type Fault, type LogFault } from '../err
 export interface HttpExtension {
   status: number;
   headers: Record<string, string>;
-  /** The status is sent only where the answer's type has one for errors; application/json then stays 200. */
+  /** Whether the status is sent only if the answer's type has one for errors; application/json then stays 200. */
   spec?: boolean;
 }
 
-/** Codes that set the status when no field could be answered for that one reason; any other refusal stays 200. */
+/** Codes that set the status if no field could be answered for that one reason; any other refusal stays 200. */
 const STATUS_CODES: ReadonlySet<string> = new Set(['unauthorized', 'unavailable', 'internal']);
 /** A subscription is also refused when too many are open. */
 const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES, 'rate_limited']);
 
 const YOGAS_CODE = 'BAD_USER_INPUT';
 
-/** Errors of a request that does not run. */
+/** Maximum errors of a request that does not run. */
 export const MAX_REQUEST_ERRORS = 10;
-/** GraphQL's own messages quote names, whatever their length. */
+/** Maximum length of a message: GraphQL's own messages quote names of any length. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** Refuses a whole request, before anything of it runs. */
+/** Refuses a whole request before any of it runs. */
 export function refusal(
   message: string,
   { status = STATUS_OF.invalid_request as number, code = 'invalid_request' as ErrorCode, spec = false } = {},
@@ -32,30 +32,30 @@ export function refusal(
   return new GraphQLError(message, { extensions: { code, status, http } });
 }
 
-/** Turns any error into one that may be sent: with the service's code and status, without details for the log. */
+/** Converts any error to one that may be sent: with the service's code and status, without details for the log. */
 export function createErrorMask(log: Logger): (error: unknown) => Error {
   const logFault = createFaultLog(log, ' in a resolver');
   return (error) => {
     if (isRequestError(error)) {
-      // Yoga gives every request error a code but those of variables, and has its own for those of a subscription.
+      // Yoga gives every request error a code except those of variables, and has its own for those of a subscription.
       const { code = YOGAS_CODE } = error.extensions;
       if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
       return error;
     }
     const masked = toGraphqlError(error, logFault);
-    // Thrown before anything ran, as when the key can't be looked up: no result carries the status.
+    // Thrown before anything ran, for example if the key lookup failed: no result carries the status.
     if (masked.path === undefined) masked.extensions.http = httpOf(masked);
     return masked;
   };
 }
 
-/** Syntax, validation and variables: refused by GraphQL before anything runs, in its own words. */
+/** Whether GraphQL refused syntax, validation or variables with its own message, before anything ran. */
 function isRequestError(error: unknown): error is GraphQLError {
   if (!(error instanceof GraphQLError) || error.path !== undefined) return false;
   return error.originalError == null || error.originalError instanceof GraphQLError;
 }
 
-/** A fault as a GraphQL error: code and REST status in its extensions. */
+/** Converts a fault to a GraphQL error with code and REST status in its extensions. */
 export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError {
   const fault = describeFault(error);
   const { code, status, message, field, retryAfterSeconds, scope } = fault;
@@ -89,7 +89,7 @@ export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors
   return { ...result, errors: [...listed, others] };
 }
 
-/** GraphQL's own messages quote the value that they refuse, which may be a secret. */
+/** Removes the refused value from GraphQL's own messages, because it may be a secret. */
 function withoutValue(message: string): string {
   const [, variable, refused] = /^(Variable "\$\w+") got invalid value (.*)$/s.exec(message) ?? [];
   if (variable !== undefined && refused !== undefined) {
@@ -99,7 +99,7 @@ function withoutValue(message: string): string {
   }
   return (
     message
-      // Guesses are names of the schema.
+      // Suggestions are names of the schema.
       .replace(/^(Enum "\w+" cannot represent [\w -]*value): (?:.*\.( Did you mean [^?]*\?)|.*)$/s, '$1.$2')
       .replace(/( cannot represent [\w -]*value): .*$/s, '$1')
       .replace(/(Expected value of type "[^"]+"), found (?:.*(; [^;]*)|.*)$/s, '$1$2')
@@ -115,14 +115,14 @@ export function httpOf({ extensions }: GraphQLError): HttpExtension {
   return httpExtension(status, code, retryAfterSeconds);
 }
 
-/** The status of a result without any answered field; null where it stays 200. */
+/** Returns the status of a result without any answered field; null if it stays 200. */
 export function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
   if (errors === undefined || data === undefined) return null;
   if (data !== null && Object.values(data).some((value) => value !== null)) return null;
   return sharedStatus(errors, STATUS_CODES);
 }
 
-/** Like `statusOf`, for a subscription that was refused when it was opened. */
+/** Like `statusOf`, for a subscription refused at its opening. */
 export function subscriptionStatusOf({ errors }: ExecutionResult): HttpExtension | null {
   return errors === undefined ? null : sharedStatus(errors, SUBSCRIPTION_STATUS_CODES);
 }

@@ -14,8 +14,8 @@ export interface GraphqlOptions extends ExecutorOptions {
 }
 
 /**
- * Every request to /graphql, by POST or GET, answered as JSON or as events: read and check it, send a kept public answer if
- * there is one, else execute (rate limit included) and send the result.
+ * Answers every request to /graphql, by POST or GET, as JSON or as events: reads and checks it, sends a cached public
+ * answer if there is one, else executes it (rate limit included) and sends the result.
  */
 export function createGraphql(options: GraphqlOptions): RequestListener {
   const { answers, identify, log, tracer } = options;
@@ -58,7 +58,7 @@ function noteRefusals(request: IncomingMessage, result: Results): void {
   for (const error of result.errors) noteRefusal(request, String((error as GraphQLError).extensions?.code));
 }
 
-/** An answer with a key or a session may be its account's alone, and so may the variables it was asked with. */
+/** An answer with a key or a session may be private to its account, and so may its variables. */
 async function isCacheable(request: IncomingMessage, type: string, identify: Identify): Promise<boolean> {
   const { method, headers } = request;
   if (method !== 'POST' || headers.authorization !== undefined || type === STREAM_ANSWER) return false;

@@ -20,7 +20,7 @@ import {
 } from 'graphql';
 import { MAX_REQUEST_ERRORS } from './graphql-errors.js';
 
-/** How GraphQL refuses a value of another type than a number's, a fraction for an Int among them. */
+/** Matches how GraphQL refuses a non-numeric value, or a fraction for an Int. */
 const NUMBER_REFUSED = /\b(?:Int|Float) cannot represent /;
 
 /** An argument, or a field of an input object. */
@@ -30,14 +30,16 @@ interface Taker {
   extensions: { field?: unknown };
 }
 
-/** Names the field and its bounds in the refusals of a written number of the wrong kind, as for a value out of bounds. */
+/**
+ * Names the field and its bounds in the refusals of a literal number of the wrong kind, as for a value out of bounds.
+ */
 export function nameBounds(schema: GraphQLSchema, document: DocumentNode, errors: readonly GraphQLError[]): void {
   for (const error of errors) {
     if (NUMBER_REFUSED.test(error.message)) setBounds(error, takerOf(schema, document, error.nodes?.[0]));
   }
 }
 
-/** As `nameBounds`, for the values of variables. */
+/** Like `nameBounds`, for the values of variables. */
 export function nameBoundsOfVariables(
   schema: GraphQLSchema,
   { document, variableValues }: ExecutionArgs,
@@ -50,7 +52,8 @@ export function nameBoundsOfVariables(
     if (node?.kind !== Kind.VARIABLE_DEFINITION) continue;
     const left = refusedIn.get(node) ?? refusedPaths(schema, node, variableValues ?? {});
     refusedIn.set(node, left);
-    // GraphQL reports them in the same order. Its text can't be read: the value in it may hold any.
+    // GraphQL reports them in the same order. Its message can't be parsed, because the value in it may contain any
+    // text.
     const path = left.shift();
     if (path === undefined || !NUMBER_REFUSED.test(error.message)) continue;
     const names = path.filter((key) => typeof key === 'string');
@@ -68,7 +71,7 @@ function refusedPaths(schema: GraphQLSchema, node: VariableDefinitionNode, value
   if (!isInputType(type)) return paths;
   try {
     coerceInputValue(values[node.variable.name.value], type, (path) => {
-      // A variable may have thousands of faults, each of which takes time; no more of them are reported.
+      // A variable may have thousands of errors, each of which takes time; no more of them are reported.
       if (paths.push(path) >= MAX_REQUEST_ERRORS) throw new EnoughFaults();
     });
   } catch (error) {
@@ -92,7 +95,7 @@ function setBounds(error: GraphQLError, taker: Taker | undefined): void {
   if (taker !== undefined && must !== undefined) error.message = `${taker.name} must be ${must}`;
 }
 
-/** What takes a value that is written in the document, or a variable. */
+/** Returns the argument or field that takes a value written in the document, or a variable. */
 function takerOf(schema: GraphQLSchema, document: DocumentNode, wanted: unknown): Taker | undefined {
   const info = new TypeInfo(schema);
   let found: Taker | undefined;

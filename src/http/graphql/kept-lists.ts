@@ -25,14 +25,14 @@ import { type Fragments, fragmentsOf } from './document-measures.js';
 import type { Written } from './send-result.js';
 import type { CheckedArgs } from './use-checks.js';
 
-/** Of all kept texts together, with what keeping each takes beside it: two bytes each at most. */
+/** Maximum characters of all cached texts together, including the overhead of each; at most two bytes each. */
 const MAX_CHARACTERS = 8_000_000;
 const CHARACTERS_BESIDE = 64;
 
-/** Runs an operation whose variables are checked; null: it has to run as any other. */
+/** Runs an operation whose variables are checked; null if it must run like any other. */
 export type RunKept = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
-/** A field of the query type, as an operation asks for it alone. */
+/** A field of the query type that is an operation's only field. */
 interface ListField {
   node: FieldNode;
   field: GraphQLField<unknown, unknown>;
@@ -40,13 +40,13 @@ interface ListField {
 
 interface Seen {
   fragments: Fragments;
-  /** Names of those looked into. */
+  /** Names of the fragments visited. */
   spread: Set<string>;
 }
 
 /**
  * Answers lists of objects that never change (`NEVER_CHANGES` in the schema) by joining their texts, each of which is
- * made once for a selection and an object. What is in the list is found as ever, by the field's resolver.
+ * created once per selection and object. The field's resolver still finds the list's content.
  */
 export class KeptLists {
   readonly #schema: GraphQLSchema;
@@ -57,7 +57,7 @@ export class KeptLists {
     this.#texts = new KeptTexts(mostCharacters);
   }
 
-  /** Null for an operation that asks for anything else than one such list, or chooses fields by variables. */
+  /** Returns null for an operation that requests anything other than one such list, or selects fields by variables. */
   prepare(document: DocumentNode, operation: OperationDefinitionNode): RunKept | null {
     const fragments = fragmentsOf(document);
     const list = listOf(operation, this.#schema.getQueryType()!);
@@ -90,7 +90,9 @@ export class KeptLists {
     };
   }
 
-  /** How the list's selection words each entry; null where an entry has a fault, which only the whole can tell. */
+  /**
+   * Formats each entry by the list's selection; null if an entry has an error, which only the whole answer can report.
+   */
   #wordsOf({ node, field }: ListField, document: DocumentNode) {
     const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
     const selection = {};
@@ -110,7 +112,7 @@ export class KeptLists {
   }
 }
 
-/** Texts of objects by selection, each for as long as its object is there. With too many, all go. */
+/** Texts of objects by selection, each kept as long as its object exists. All are dropped if there are too many. */
 export class KeptTexts {
   readonly #mostCharacters: number;
   #texts = new WeakMap<object, Map<object, string>>();
@@ -137,7 +139,7 @@ export class KeptTexts {
   }
 }
 
-/** The list that is all an operation asks for. */
+/** Returns the list that is an operation's only field. */
 function listOf({ operation, selectionSet }: OperationDefinitionNode, root: GraphQLObjectType): ListField | null {
   const [node, ...others] = selectionSet.selections;
   if (operation !== 'query' || others.length > 0) return null;
@@ -147,7 +149,7 @@ function listOf({ operation, selectionSet }: OperationDefinitionNode, root: Grap
   return isList && node.selectionSet !== undefined ? { node, field } : null;
 }
 
-/** Whether all that is selected follows from the object alone, whoever asks and with whatever variables. */
+/** Returns whether the selection depends only on the object, regardless of the caller and the variables. */
 function isKept(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
   if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
   return selections.every((node) => {
@@ -166,13 +168,13 @@ function isKept(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: 
   });
 }
 
-/** A schema whose one field, `entries`, gives the list that it is run on. */
+/** Creates a schema whose only field, `entries`, returns the list that it is run on. */
 function schemaOf(type: GraphQLOutputType): GraphQLSchema {
   const entries = { type, resolve: (list: unknown) => list };
   return new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields: { entries } }) });
 }
 
-/** The list's selection, as a query of that schema. */
+/** Returns the list's selection as a query of that schema. */
 function entriesOf(node: FieldNode, document: DocumentNode): DocumentNode {
   const entries: FieldNode = { ...node, name: { kind: Kind.NAME, value: 'entries' }, alias: undefined, arguments: [] };
   const query: OperationDefinitionNode = {

@@ -3,12 +3,15 @@ import { createRequestCost } from './cost.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
-/** Of an operation's name in the log. */
+/** Maximum length of an operation's name in the log. */
 const MAX_NAME_CHARACTERS = 64;
-/** An API key has the form of a name too. */
+/** An API key also has the form of a name. */
 const KEY_IN_NAME = 'gpu_live_';
 
-/** Notes what runs in the request's state, for the rate limit, the kept public answers and the log. Refuses nothing. */
+/**
+ * Records the operation in the request's state, for the rate limit, the cached public answers and the log. Refuses
+ * nothing.
+ */
 export function noteOperation(schema: GraphQLSchema): Check {
   const costOf = createRequestCost(schema);
   return (args) => {

@@ -3,7 +3,7 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin as YogaPlugin } from 'graphql-yoga';
 import type { GatewayContext } from '../../schema/context.js';
 
-/** What Yoga receives with a request. */
+/** The context that Yoga receives with a request. */
 export interface ServerContext {
   req: IncomingMessage;
   res: ServerResponse;
@@ -11,7 +11,7 @@ export interface ServerContext {
   type: string;
 }
 
-/** What a plugin finds in `contextValue`. */
+/** The `contextValue` of plugins. */
 export type PluginContext = GatewayContext & ServerContext;
 
 export type Plugin = YogaPlugin<PluginContext, ServerContext>;

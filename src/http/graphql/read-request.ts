@@ -10,10 +10,10 @@ import { type HttpExtension, refusal } from './graphql-errors.js';
 
 export const GRAPHQL_PATH = '/graphql';
 export const JSON_ANSWER = 'application/json';
-/** Has a status of its own for every refusal (GraphQL over HTTP). */
+/** Answer type with a dedicated status for every refusal (GraphQL over HTTP). */
 export const RESPONSE_ANSWER = 'application/graphql-response+json';
 export const STREAM_ANSWER = 'text/event-stream';
-/** What an answer may be, preferred first. */
+/** Answer types, preferred first. */
 const ANSWER_TYPES = [JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER];
 const TEXT_PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
@@ -32,7 +32,7 @@ export function isGraphql({ url = '' }: IncomingMessage): boolean {
   return !url.startsWith('/') && URL.canParse(url) && new URL(url).pathname === GRAPHQL_PATH;
 }
 
-/** Finds the type an Accept header prefers; undefined when none will do. */
+/** Returns a function that finds the type an Accept header prefers; undefined if none matches. */
 export function createAnswerTypes(): (accept: string | undefined) => string | undefined {
   const known = new LRUCache<string, { type: string | undefined }>({ max: MAX_KNOWN_HEADERS });
   return (accept = '*/*') => {
@@ -44,7 +44,7 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
   };
 }
 
-/** Refuses a request whose answer its sender could not read: a mutation must not run unseen. */
+/** Refuses a request whose sender could not read the answer: a mutation must not run unseen. */
 export function notAcceptable(): GraphQLError {
   return refusal(`answers are ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
 }
@@ -52,8 +52,8 @@ export function notAcceptable(): GraphQLError {
 const readJson = createJsonReader();
 
 /**
- * The parameters of an operation: from the query string of a GET or the JSON body of a POST, and from nothing else.
- * A browser sends the form of any site without asking, so forms are refused.
+ * Reads the parameters of an operation from the query string of a GET or the JSON body of a POST, and from nothing
+ * else. Forms are refused, because a browser sends the form of any site without a preflight.
  */
 export async function readParameters(request: IncomingMessage, response: ServerResponse): Promise<GraphQLParams> {
   if (request.method === 'GET') return checked(fromQueryString(request.url!));
@@ -71,7 +71,7 @@ function persistedQueryNotSupported(): GraphQLError {
 
 function methodNotAllowed(): GraphQLError {
   const http: HttpExtension = { status: METHOD_NOT_ALLOWED, headers: { Allow: 'GET, POST' } };
-  // The code that Yoga gives to mistakes of this kind.
+  // Yoga's code for errors of this kind.
   const extensions = { code: 'BAD_REQUEST', http };
   return new GraphQLError('GraphQL only supports GET and POST requests.', { extensions });
 }

@@ -10,15 +10,15 @@ const BAD_REQUEST = 400;
 const PING_EVERY_MS = 5_000;
 const PING = ':\n\n';
 
-/** Errors are masked by now. */
+/** A result whose errors are masked. */
 export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
-/** Answered data whose text is there already. */
+/** Data whose text exists already. */
 export interface Written extends ExecutionResult {
   text: string;
 }
 export type Results = Result | Written | AsyncIterable<Result>;
 
-/** Sends results as Yoga's processors word them: JSON, or server-sent events. */
+/** Sends results in the formats of Yoga's processors: JSON, or server-sent events. */
 export function createSendResult(
   fetchAPI: FetchAPI,
 ): (response: ServerResponse, type: string, result: Results) => Promise<void> {
@@ -26,7 +26,7 @@ export function createSendResult(
   const eventsAPI = { ...fetchAPI, ReadableStream: onDemand(fetchAPI.ReadableStream) };
   return async (response, type, result) => {
     if (isPlain(result) && type !== STREAM_ANSWER) return sendJson(response, 200, contentType(type), textOf(result));
-    // Yoga's processors take streams too, which their type leaves out.
+    // Yoga's processors also accept streams, which their type omits.
     const processed = result as ExecutionResult;
     if (type === STREAM_ANSWER) {
       const status = streamStatus(response.req.method, result);
@@ -36,7 +36,7 @@ export function createSendResult(
   };
 }
 
-/** Only data: no error or extension decides the status. */
+/** Whether there is only data: no error or extension decides the status. */
 export function isPlain(result: Results): result is Result {
   return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
 }
@@ -45,7 +45,9 @@ export function textOf(result: Result | Written): string {
   return 'text' in result ? result.text : JSON.stringify(result);
 }
 
-/** The type of a refusal to a request whose answer would have been of `type`: a stream is refused before it begins. */
+/**
+ * Returns the type of a refusal of a request whose answer would have had `type`: a stream is refused before it begins.
+ */
 export function refusalType(type = JSON_ANSWER): string {
   return type === STREAM_ANSWER ? RESPONSE_ANSWER : type;
 }
@@ -60,16 +62,16 @@ async function sendWithStatus(response: ServerResponse, answer: Response): Promi
   sendJson(response, answer.status, type!, await answer.text());
 }
 
-/** Returns streams that make no event in advance: it would be old when it is sent. */
+/** Returns streams that create no event in advance, which would be outdated when sent. */
 function onDemand(Streams: typeof ReadableStream): typeof ReadableStream {
   const make = (source: UnderlyingDefaultSource) => new Streams(source, { highWaterMark: 0 });
   return new Proxy(Streams, { construct: (_streams, [source]) => make(source) });
 }
 
 /**
- * Ends when either side does: a client that disconnects cancels the subscription. The next event is made when the system
- * has accepted the previous one. For a client that does not read, one event waits here, and all changes in the meantime
- * become one later event.
+ * Ends when either side does: a client that disconnects cancels the subscription. The next event is created when the
+ * system has accepted the previous one. For a client that does not read, one event waits here, and all changes in the
+ * meantime become one later event.
  */
 async function sendEvents(
   response: ServerResponse,
@@ -77,7 +79,7 @@ async function sendEvents(
   statusOf: (status: number) => number,
 ): Promise<void> {
   const { 'content-encoding': _notACoding, ...headers } = Object.fromEntries(answer.headers);
-  // Proxies must not collect events before they pass them on.
+  // Proxies must not buffer events.
   response.writeHead(statusOf(answer.status), { ...headers, 'X-Accel-Buffering': 'no' });
   const reader = answer.body!.getReader();
   const pinging = setInterval(() => response.writableLength === 0 && response.write(PING), PING_EVERY_MS);
@@ -111,9 +113,9 @@ function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * By POST a refusal that would be the same again is an event of an accepted stream: graphql-sse takes every other
- * status for a lost connection and asks again for most of a minute, in silence. EventSource, which comes by GET, would
- * ask again after any 200.
+ * By POST, a refusal that a retry would repeat is an event of an accepted stream: graphql-sse treats any other status
+ * as a lost connection and silently retries for most of a minute. EventSource, which uses GET, would retry after any
+ * 200.
  */
 function streamStatus(method: string | undefined, result: Results): (status: number) => number {
   if (method === 'POST') {
@@ -121,7 +123,7 @@ function streamStatus(method: string | undefined, result: Results): (status: num
   }
   if (Symbol.asyncIterator in result || result.errors === undefined || result.data !== undefined)
     return (status) => status;
-  // Errors of a document have no status of their own: as application/graphql-response+json has it.
+  // Errors of a document have no status of their own, so they get that of application/graphql-response+json.
   const { extensions } = result.errors[0] as GraphQLError;
   const ownStatus = typeof extensions?.status === 'number' ? extensions.status : BAD_REQUEST;
   return (status) => (status === 200 ? ownStatus : status);

@@ -2,14 +2,14 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin, StartingOperation } from './plugin.js';
 
 export interface CheckedArgs extends ExecutionArgs {
-  /** The variables as their definitions coerce them, once that is checked. */
+  /** Variables coerced by their definitions, once checked. */
   coerced?: Record<string, unknown>;
 }
 
-/** Looks at an operation that is about to run: null lets it run, a result is its end. */
+/** Checks an operation that is about to run: null lets it run, a result ends it. */
 export type Check = (args: CheckedArgs) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
-/** What every operation passes before it runs, by Yoga here and without it in `direct.ts`. */
+/** Runs the checks of every operation before it runs through Yoga; `direct.ts` runs them without it. */
 export function useChecks(checks: readonly Check[]): Plugin {
   const pass = async ({ args, setResultAndStopExecution }: StartingOperation) => {
     const refused = await firstRefusal(checks, args);
@@ -18,11 +18,11 @@ export function useChecks(checks: readonly Check[]): Plugin {
   return { onExecute: pass, onSubscribe: pass };
 }
 
-/** In order; what comes after a refusal is not asked. */
+/** Runs the checks in order and stops at the first refusal. */
 export async function firstRefusal(checks: readonly Check[], args: CheckedArgs): Promise<ExecutionResult | null> {
   for (const check of checks) {
     const refused = check(args);
-    // Most answer at once, and waiting takes a turn of the event loop's queue.
+    // Most checks complete synchronously, and awaiting takes a turn of the event loop.
     const result = refused instanceof Promise ? await refused : refused;
     if (result !== null) return result;
   }

@@ -13,20 +13,20 @@ import { LRUCache } from 'lru-cache';
 import { KeptLists } from './kept-lists.js';
 import type { Plugin } from './plugin.js';
 
-/** Compiling an operation takes as long as some hundred runs: worth it only for one that returns. */
+/** Compiling an operation takes as long as a few hundred runs, so it pays only for one that recurs. */
 const COMPILED_AT_USE = 3;
 const MAX_COMPILED = 100;
-/** Length of a document's text: its compiled code takes many times as much memory. */
+/** Maximum length of a document's text: its compiled code takes many times as much memory. */
 const MAX_CHARACTERS = 4_000;
 
 export type Execute = (args: ExecutionArgs) => unknown;
 
-/** An operation that came repeatedly. */
+/** An operation that was sent repeatedly. */
 interface Repeated {
   document: DocumentNode;
-  /** Null where only the interpreter runs it. */
+  /** Null if only the interpreter runs it. */
   query: CompiledQuery | null;
-  /** Of queries, how they run without Yoga. */
+  /** Runs a query without Yoga; null for other operations. */
   run: Execute | null;
 }
 
@@ -35,7 +35,7 @@ export class CompiledOperations {
   readonly #schema: GraphQLSchema;
   readonly #lists: KeptLists;
   readonly #uses = new WeakMap<DocumentNode, number>();
-  /** By the document's text, then by name; null: none was asked for. */
+  /** By the document's text, then by name; null: no name. */
   readonly #repeated = new LRUCache<string, Map<string | null, Repeated>>({ max: MAX_COMPILED });
 
   constructor(schema: GraphQLSchema) {
@@ -43,24 +43,24 @@ export class CompiledOperations {
     this.#lists = new KeptLists(schema);
   }
 
-  /** Counts a use of a valid document; returns how it runs, compiled or by `interpret`. */
+  /** Counts a use of a valid document; returns its executor, compiled or `interpret`. */
   use(args: ExecutionArgs, interpret: Execute): Execute {
     const { document, operationName } = args;
     const text = document.loc!.source.body;
-    // The same text gives the same document for as long as Yoga's cache holds it.
+    // The same text yields the same document as long as Yoga's cache holds it.
     const count = (this.#uses.get(document) ?? 0) + 1;
     this.#uses.set(document, count);
     if (count < COMPILED_AT_USE || text.length > MAX_CHARACTERS) return interpret;
     const operations = this.#repeated.get(text) ?? new Map<string | null, Repeated>();
     this.#repeated.set(text, operations);
-    // An empty name is one that no operation has.
+    // No operation has an empty name.
     const name = operationName ?? null;
     const known = operations.get(name) ?? this.#compiled(args);
     operations.set(name, known);
     return known.query === null ? interpret : runner(known.query, interpret);
   }
 
-  /** A query that is compiled: its document, and how it runs without Yoga. */
+  /** Returns a compiled query: its document, and its executor without Yoga. */
   findQuery(text: string, operationName: string | null | undefined): { document: DocumentNode; run: Execute } | null {
     const known = this.#repeated.get(text)?.get(operationName ?? null);
     return known === undefined || known.run === null ? null : { document: known.document, run: known.run };
@@ -86,7 +86,7 @@ export function useCompiled(compiled: CompiledOperations): Plugin {
   };
 }
 
-/** Null for operations that compiled code answers otherwise than the interpreter. */
+/** Returns null for operations whose compiled code would answer differently from the interpreter. */
 function compile(schema: GraphQLSchema, { document, operationName }: ExecutionArgs): CompiledQuery | null {
   const operation = getOperationAST(document, operationName);
   // Null for such a variable passes validation; only the interpreter refuses it for a non-null argument.
@@ -103,7 +103,7 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
 function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   return (args) => {
     const then = (result: ExecutionResult) => {
-      // Nothing ran because the variables do not fit; the interpreter's message is always the same.
+      // Nothing ran because the variables don't fit; the interpreter's message is always the same.
       if (!('data' in result)) return interpret(args);
       const { errors, data } = result;
       // Errors come first, as in the interpreter's results.
@@ -117,7 +117,7 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   };
 }
 
-/** One error says why a list is null, as the specification has it: compiled code reports one for each entry. */
+/** Keeps one error per null list, as specified; compiled code reports one for each entry. */
 function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const logged = new Set<string>();
   return errors.filter(({ path = [], message }) => {
@@ -129,7 +129,7 @@ function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQ
   });
 }
 
-/** The beginning of the path up to what became null. */
+/** Returns the start of the path, up to the part that became null. */
 function nullAt(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
   let value = data;
   const length = path.findIndex((key) => {

@@ -24,12 +24,12 @@ const MAX_TOKENS = 2_000;
 const MAX_NESTING = 64;
 /** Depth of fields. The introspection query that tools send has 15. */
 const MAX_DEPTH = 16;
-/** Root fields of an operation, each alias on its own. */
+/** Root fields of an operation; each alias counts. */
 const MAX_ROOT_FIELDS = 250;
 const MAX_DIRECTIVES = 100;
-/** Values in the answer. */
+/** Maximum values in an answer. */
 const MAX_VALUES = 50_000;
-/** Values in an event of a subscription, which is made again and again. */
+/** Maximum values in an event of a subscription, which is created repeatedly. */
 const MAX_EVENT_VALUES = 5_000;
 /** A parsed document takes up to 500 bytes for each character of its text. */
 const MAX_CACHED_CHARACTERS = 100_000;
@@ -52,8 +52,8 @@ export function useLimits(schema: GraphQLSchema): Plugin {
 }
 
 /**
- * Refuses an operation whose answer, or event, would be too large. Lists without a page are as long as what the account
- * has: their values are counted as they come out, by resolvers of the schema that this wraps.
+ * Refuses an operation whose answer, or event, would be too large. Lists without a page are as long as the account's
+ * data: their values are counted as they are resolved, by list resolvers that this wraps.
  */
 export function checkAnswer(schema: GraphQLSchema): Check {
   const exceeds = createAnswerLimit(schema);
@@ -77,7 +77,7 @@ function tooMany(answer: string, most: number): string {
   return `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
 }
 
-/** Replaces Yoga's caches, which hold 1,024 documents of any size each. */
+/** Replaces Yoga's caches, which hold 1,024 documents of any size. */
 export function boundedCaches() {
   return { documentCache: cache<DocumentNode>(), errorCache: cache<object>() };
 }

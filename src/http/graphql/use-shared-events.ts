@@ -8,17 +8,15 @@ import {
 } from 'graphql';
 import type { Plugin, PluginContext } from './plugin.js';
 
-/** Yoga writes a result with its own `stringify`, if it has one. */
+/** Yoga formats a result with its own `stringify`, if it has one. */
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
 
 /**
- * Makes one answer, as text too, for equal subscriptions: the same event is the same object for all its readers. Only
- * for public fields, so it is the same with a key and without: no public type leads to data of an account.
+ * Creates one answer, including its text, for equal subscriptions: all readers share the same event object. Only for
+ * public fields, so the answer doesn't depend on the key: no public type leads to an account's data.
  */
 export function useSharedEvents(): Plugin {
-  /**
-   * By event, then by the fields that are selected. Holds of each event as many as there are different subscriptions.
-   */
+  /** By event, then by selected fields. Holds as many results per event as there are different subscriptions. */
   const results = new WeakMap<object, Map<string, Promise<Written>>>();
   const resultOf = (event: object, asked: string, args: ExecutionArgs): Promise<Written> => {
     const ofEvent = results.get(event) ?? new Map<string, Promise<Written>>();
@@ -54,7 +52,9 @@ async function run(event: object, args: ExecutionArgs): Promise<Written> {
   });
 }
 
-/** As GraphQL maps them, but ended at once by `return`: a generator would wait for the event that it waits for. */
+/**
+ * Maps events as GraphQL does, but ends immediately on `return`: a generator would first wait for its pending event.
+ */
 function mapped<Event, Result>(
   events: AsyncIterableIterator<Event>,
   make: (event: Event) => Promise<Result>,

@@ -6,7 +6,7 @@ import { STREAM_ANSWER } from './read-request.js';
 
 const NOT_ACCEPTABLE = 406;
 
-/** A subscription is answered as server-sent events and in no other way. */
+/** Answers a subscription only as server-sent events. */
 export function useSubscriptions(schema: GraphQLSchema): Plugin {
   return {
     onSubscribe({ args, setResultAndStopExecution }) {

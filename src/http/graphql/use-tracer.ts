@@ -2,7 +2,7 @@ import type { ExecutionArgs } from 'graphql';
 import type { Tracer } from '../tracer.js';
 import type { Plugin, PluginContext } from './plugin.js';
 
-/** A span for what runs of an operation. */
+/** Creates a span for each operation. */
 export function useTracer(tracer: Tracer): Plugin {
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
@@ -14,7 +14,7 @@ export function useTracer(tracer: Tracer): Plugin {
   };
 }
 
-/** Runs an operation within its span. The name is the one that may be logged. */
+/** Runs an operation within its span, whose name is the loggable one. */
 export function traced<Result>(tracer: Tracer, { contextValue }: ExecutionArgs, run: () => Result): Result {
   const { name, kind } = (contextValue as PluginContext).req.state.operation!;
   return tracer.operation(name, kind, run);

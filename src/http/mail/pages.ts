@@ -4,7 +4,7 @@ import type { LinkPurpose } from '../../domain/rules/mail.js';
 import { confirmByLink, endByLink, isLink, type LinkOutcome } from '../../domain/webhooks/mail-address.js';
 import { named, refuseOtherMethods } from '../routing.js';
 
-/** Takes nothing from anywhere and runs nothing; its form goes to where it came from, and the link to nobody. */
+/** The page loads nothing and runs nothing; its form is sent to its own address, and its link is not passed on. */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
@@ -39,8 +39,8 @@ const UNKNOWN = 'This link is not valid, or is not valid any more.';
 const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, unknown: 404 };
 
 /**
- * Where the links of mails lead. A GET only asks: programs that look into mails open every link. A POST does it, at once, with whatever
- * body, as programs for mail send it (RFC 8058).
+ * Serves the links in mails. A GET only shows a confirmation, because programs that scan mails open every link. A POST
+ * acts immediately, with any body, as mail programs send it (RFC 8058).
  */
 export function createMailPages(deps: Deps): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
@@ -71,7 +71,7 @@ function linkOf({ query: { id, token } }: Request): [id: string, token: string] 
   return [typeof id === 'string' ? id : '', typeof token === 'string' ? token : ''];
 }
 
-/** Without an action it is sent to the page's own address, with its query. */
+/** A form without an action is sent to the page's own address, with its query. */
 function form(button: string): string {
   return `<form method="post"><button>${button}</button></form>`;
 }

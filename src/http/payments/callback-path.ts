@@ -1,2 +1,2 @@
-/** Where the payment processor's callbacks go; part of what it knows of each invoice. */
+/** Path of the payment processor's callbacks, which each invoice contains. */
 export const CALLBACK_PATH = '/payments/callback';

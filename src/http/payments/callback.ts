@@ -5,12 +5,15 @@ import { DomainError } from '../../domain/rules/errors.js';
 import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 
-/** A thousand transactions, each of 700 bytes. What is larger is refused, and sent again for ever: the bound is far away. */
+/**
+ * Room for a thousand transactions of 700 bytes each. The processor would resend a larger body, which is refused, for
+ * ever; the bound is far away.
+ */
 const BODY_LIMIT = '1mb';
 
 /**
- * The payment processor's callbacks. It verifies the bytes as they were sent, whatever their content type. Answered
- * with 202 once all of it is committed; the processor sends again what is answered otherwise.
+ * Receives the payment processor's callbacks. It verifies the bytes as sent, regardless of their content type. Answers
+ * 202 once everything is committed; the processor resends after any other answer.
  */
 export function createPaymentCallback(
   deps: Deps,

@@ -7,34 +7,35 @@ import Negotiator from 'negotiator';
 import type { Inventory } from '../../domain/inventory/inventory.js';
 import type { Headers } from '../cors.js';
 
-/** Preferred first when a caller gives them the same weight. */
+/** Preferred first, if a caller gives them the same weight. */
 const ENCODINGS = ['br', 'gzip', 'identity'];
-/** Suits a body that is compressed once for each change and sent many times. */
+/** Suits a body that is compressed once per change and sent many times. */
 const BROTLI_QUALITY = 5;
 const GZIP_LEVEL = 6;
 /** Smaller bodies fit into one packet uncompressed. */
 const COMPRESSED_FROM_BYTES = 1_000;
 const MAX_ANSWERS = 2_000;
 const MAX_BYTES = 16_000_000;
-/** The answer to a longer operation is not kept. */
+/** Maximum operation length for caching its answer. */
 const MAX_OPERATION_CHARACTERS = 8_000;
 const MAX_ASKED = 2_000;
 const MAX_ASKED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
 /**
- * A CDN may reuse its copy for a second, as long as another gateway may take to learn of a change; others revalidate.
+ * A CDN may reuse its copy for a second, the time that another gateway may take to learn of a change; others
+ * revalidate.
  */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
 
-/** What the published types leave out. */
+/** A method that the published types omit. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
 
 /** An answer to GET or HEAD, without `Vary` and the headers common to every answer. */
 export interface Reply {
   status: number;
   headers: Headers;
-  /** Undefined for none: Node sends a head alone faster than one with an empty body. */
+  /** Undefined for no body: Node sends a head without one faster than with an empty one. */
   body: Buffer | undefined;
 }
 
@@ -71,15 +72,15 @@ export class Ticket {
     this.#version = version;
   }
 
-  /** Call it only for an answer that is the same for everybody. */
+  /** Caches the answer. Call it only for an answer that is the same for every caller. */
   keep(body: string, source: Source): PublicAnswer {
     return this.#answers.keep(this.#key, this.#version, body, source);
   }
 }
 
 /**
- * Public answers, kept as bytes ready to be sent until the inventory changes. It holds nothing of any account. A lookup
- * gives the kept answer or a ticket to keep the one that is made instead.
+ * Public answers, cached as bytes ready to be sent until the inventory changes. It holds no account data. A lookup
+ * returns the cached answer, or a ticket to cache a new one.
  */
 export class PublicAnswers {
   readonly #inventory: Inventory;
@@ -88,7 +89,7 @@ export class PublicAnswers {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
-  /** Keys of operations asked before; they outlive a change. */
+  /** Keys of operations sent before; they outlive a change. */
   readonly #asked = new LRUCache<string, true>({
     max: MAX_ASKED,
     maxSize: MAX_ASKED_CHARACTERS,
@@ -102,17 +103,17 @@ export class PublicAnswers {
     this.#inventory = inventory;
   }
 
-  /** For GET and HEAD of a path with its query. */
+  /** Looks up a GET or HEAD of a path with its query. */
   lookupPath(path: string): PublicAnswer | Ticket {
     return this.#find(path) ?? this.#ticket(path);
   }
 
   /**
-   * For a GraphQL operation that comes without a key and is answered as `type`. Null for one that is not to be kept:
-   * too long, or asked for the first time, as most operations with variables are asked once only.
+   * Looks up a GraphQL operation that comes without a key and is answered as `type`. Null for one not to be cached: too
+   * long, or sent for the first time, because most operations with variables are sent only once.
    */
   lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
-    // The document as it is: to write it as JSON takes as long as all the rest here.
+    // The unencoded document, because encoding it as JSON takes as long as everything else here.
     const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
@@ -122,14 +123,16 @@ export class PublicAnswers {
     return null;
   }
 
-  /** Called by tickets. `version` is the inventory's from before the answer was made. */
+  /** Caches an answer; called by tickets. `version` is the inventory's from before the answer was created. */
   keep(key: string, version: number, body: string, source: Source): PublicAnswer {
     const answer = { ...source, body: Buffer.from(body), representations: new Map() };
     if (this.#isCurrent() && this.#version === version) this.#answers.set(key, answer);
     return answer;
   }
 
-  /** The reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that holds the same bytes. */
+  /**
+   * Returns the reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that has the same bytes.
+   */
   replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
     const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
     if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) return notModified;
@@ -144,7 +147,7 @@ export class PublicAnswers {
     return new Ticket(this, key, this.#inventory.version);
   }
 
-  /** Whether kept answers are current; drops those made before a change. */
+  /** Whether cached answers are current; drops those created before a change. */
   #isCurrent(): boolean {
     if (!this.#inventory.isCurrent) return false;
     if (this.#version !== this.#inventory.version) {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** Where the requests of each account's last 60 s are counted. */
+/** Counts the requests of each account's last 60 s. */
 export interface Buckets {
   /**
    * Decides and counts in one step: of two concurrent calls only one gets the last request. `cost` is at most `limit`.
@@ -9,13 +9,13 @@ export interface Buckets {
 }
 
 export interface Reservation {
-  /** True when all of `cost` was taken, false when nothing was. */
+  /** Whether all of `cost` was taken; else nothing was. */
   admitted: boolean;
   /** Requests of the last 60 s before this one. */
   taken: number;
   /** Time until the newest request is 60 s old. */
   resetMs: number;
-  /** Time until this request would pass; 0 when it was admitted. */
+  /** Time until this request would pass; 0 if it was admitted. */
   retryMs: number;
 }
 
@@ -27,7 +27,9 @@ export interface MemoryBuckets extends Buckets {
   readonly size: number;
 }
 
-/** When each request was admitted, oldest first. Entries before `first` have expired and are removed in batches. */
+/**
+ * Times at which requests were admitted, oldest first. Entries before `first` have expired and are removed in batches.
+ */
 interface Bucket {
   times: number[];
   first: number;
@@ -36,8 +38,8 @@ interface Bucket {
 export const WINDOW_MS = 60_000;
 
 /**
- * The counts of this process. Bounded: an account has at most twice its limit of entries, accounts idle for 60 s are
- * removed, and only an account with a valid key gets in.
+ * Creates the counts of this process. Bounded: an account has at most twice its limit of entries, accounts idle for 60
+ * s are removed, and only an account with a valid key is counted.
  */
 export function createMemoryBuckets(): MemoryBuckets {
   /** In order of last use: idle accounts come first. */

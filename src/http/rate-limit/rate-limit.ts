@@ -1,15 +1,15 @@
 import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit';
 import { type Buckets, createMemoryBuckets, type Reservation } from './memory-buckets.js';
 
-/** Whether a request may run, and what its RateLimit headers say. */
+/** Whether a request may run, and the values of its RateLimit headers. */
 interface Admission {
   admitted: boolean;
   limit: number;
-  /** Requests left after this one. */
+  /** Requests remaining after this one. */
   remaining: number;
   /** Whole seconds until the full limit is available again. */
   resetSeconds: number;
-  /** Whole seconds until this request would pass; 0 when it was admitted. */
+  /** Whole seconds until this request would pass; 0 if it was admitted. */
   retryAfterSeconds: number;
 }
 
@@ -20,9 +20,9 @@ export interface RateLimiter {
 
 /**
  * graphql-rate-limit awaits a read of its store, counts, and awaits a write: a burst would pass as one request. So the
- * buckets decide and take in one step when the store is read, and the library, which then refuses or admits, is given a
- * full or an empty count. To give it every time that was taken would cost 20 µs of a request (measured at 250 times).
- * Each request has a store of its own, and nothing is left to write.
+ * buckets decide and take in one step when the store is read, and the library, which then refuses or admits, receives a
+ * full or an empty count. Passing every recorded time would cost 20 µs per request (measured with 250 times). Each
+ * request has its own store, and nothing remains to be written.
  */
 export function createRateLimiter(buckets: Buckets = createMemoryBuckets()): RateLimiter {
   return {

@@ -61,8 +61,8 @@ type Reserve = (
 ) => Promise<[number, number, number, number]>;
 
 /**
- * While Redis is unreachable each process limits for itself, starting from what it admitted in the last 60 s: requests
- * neither wait for Redis nor fail because of it, and none passes uncounted. Redis is tried again every second.
+ * While Redis is unreachable, each process limits separately, starting from what it admitted in the last 60 s: requests
+ * neither wait for Redis nor fail because of it, and none passes uncounted. Redis is retried every second.
  */
 export async function openRedisBuckets(url: string, log: Logger): Promise<RedisBuckets> {
   const own = createMemoryBuckets();
@@ -124,9 +124,9 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
     connectTimeout: CONNECT_WITHIN_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
     retryStrategy: (attempts) => Math.min(attempts * 100, MAX_RECONNECT_DELAY_MS),
-    // A primary that became a replica.
+    // The primary became a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-    // Commands neither wait for a connection nor are repeated: a repeated one would take twice.
+    // Commands neither wait for a connection nor are repeated: a repeated one would count twice.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,

@@ -19,7 +19,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
 import { OwnerDownloads } from './owner-downloads.js';
 
-/** Where repositories begin; `rest:https://…/volumes/v-…` for restic. */
+/** Path prefix of repositories; `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
 const HASH = '[0-9a-f]{64}';
 const PATH = new RegExp(
@@ -30,7 +30,7 @@ const LIST_V1 = 'application/vnd.x.restic.rest.v1';
 const BYTES_TYPE = 'application/octet-stream';
 const STORE_RETRY_SECONDS = 5;
 const INSUFFICIENT_STORAGE = 507;
-/** Entries of a list that are put into one piece. */
+/** Entries of a list that are sent in one piece. */
 const ENTRIES_AT_ONCE = 500;
 
 const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
@@ -47,7 +47,7 @@ export function isVolumeApi({ url }: IncomingMessage): boolean {
   return url!.startsWith(VOLUMES_PATH);
 }
 
-/** What a path names: the repository itself, all objects of a kind, or one object. */
+/** The target of a path: the repository itself, all objects of a kind, or one object. */
 type Place =
   | { kind: 'repository'; query: string }
   | { kind: 'list'; of: ObjectKind }
@@ -61,7 +61,7 @@ interface Exchange {
   gone: AbortSignal;
 }
 
-/** restic's REST protocol, for the repository of each volume. */
+/** Serves restic's REST protocol for the repository of each volume. */
 export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const { deps, log, keyUses, isTrusted } = options;
   const serve = createServe(deps);
@@ -89,7 +89,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   };
 
   return (request, response) => {
-    // Worth a line when they fail: a snapshot is made of thousands.
+    // Only failures deserve a log line, because a snapshot consists of thousands.
     request.state.isRoutine = true;
     answer(request, response).catch((error: unknown) => refuse(request, response, error, logFault));
   };
@@ -121,7 +121,7 @@ function createServe(deps: Deps): Serve {
   };
 }
 
-/** What the gateway does itself waits for nobody's account. */
+/** The gateway's own transfers wait for no account. */
 function moverOf({ kind, volume: { id, accountId } }: RepositoryAccess): Mover {
   return kind === 'upkeep' ? { id: `upkeep/${id}`, accountId: 'upkeep' } : { id, accountId };
 }
@@ -163,7 +163,7 @@ async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): P
     ...(range !== null && { 'Content-Range': `bytes ${range.from}-${range.to}/${size}` }),
   });
   await pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
-    // Whoever asked is gone.
+    // The client is gone.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     throw new StoreFault(`an object ended before its end: ${error.message}`, { cause: error });
   });
@@ -177,7 +177,7 @@ async function sendSize(deps: Deps, { response, access }: Exchange, object: Obje
     .end();
 }
 
-/** In pieces: a large volume has hundreds of thousands of objects. */
+/** Sends in pieces, because a large volume has hundreds of thousands of objects. */
 async function sendList(deps: Deps, { request, response, access, gone }: Exchange, kind: ObjectKind): Promise<void> {
   const hasSizes = request.headers.accept === LIST_V2;
   let piece = '';
@@ -217,7 +217,7 @@ function routeOf(place: Place): string {
   return place.object.kind === 'config' ? '/volumes/{id}/config' : `/volumes/{id}/${place.object.kind}/{name}`;
 }
 
-/** Of HTTP Basic, whoever the user is; undefined without one. */
+/** Returns the HTTP Basic password, for any user name; undefined without one. */
 function passwordOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
   const [, encoded] = /^Basic +([\w+/=-]{1,1000}) *$/i.exec(authorization) ?? [];
   if (encoded === undefined) return undefined;
@@ -230,12 +230,12 @@ function noObject(): DomainError {
   return new DomainError('not_found', 'the repository has no such object');
 }
 
-/** Whether a snapshot or a key is deleted, which is worth a line also where it succeeds. */
+/** Whether a snapshot or a key is deleted, which also deserves a log line on success. */
 function isOfHistory({ method }: IncomingMessage, place: Place): boolean {
   return method === 'DELETE' && place.kind === 'object' && ['snapshots', 'keys'].includes(place.object.kind);
 }
 
-/** For the metrics. */
+/** Classifies an error for the metrics. */
 function outcomeOf(error: unknown, request: IncomingMessage): 'refused' | 'full' | 'store_full' | 'broken' | 'failed' {
   if (error instanceof VolumeFull) return 'full';
   if (error instanceof StoreFault && error.isFull) return 'store_full';
@@ -252,7 +252,7 @@ function faultOf(error: unknown): Fault {
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, logFault: LogFault): void {
-  // Whoever asked is gone: nothing went wrong here.
+  // The client is gone, so nothing failed here.
   if ((request.destroyed && !request.complete) || (error as Error).name === 'AbortError') return;
   const fault = faultOf(error);
   logFault(fault, error, { id: request.state.id });
