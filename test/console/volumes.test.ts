@@ -138,7 +138,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await panel.getByRole('button', { name: 'Continue elsewhere' }).click();
       await dialog.getByLabel('At most, USD per hour').fill('0.000001');
       await dialog.getByRole('button', { name: 'Continue there' }).click();
-      await dialog.getByText(/^No other host that takes volumes has/).waitFor();
+      await dialog.getByText(/^No other host that supports volumes has/).waitFor();
       await dialog.getByLabel('At most, USD per hour').fill('9');
       await dialog.getByRole('button', { name: 'Continue there' }).dblclick();
       await page.waitForURL((url) => /i-[0-9a-f]{8}$/.test(url.pathname) && !url.pathname.endsWith(old));

@@ -231,6 +231,7 @@ class TheContract(unittest.TestCase):
             ("/instances/{id}/actions", "post", "200", gpu_rental.Instance),
             ("/instances/{id}/move", "post", "201", gpu_rental.Instance),
             ("/instances/{id}/metrics/history", "get", "200", gpu_rental.InstanceMetrics),
+            ("/instances/{id}/web-token", "post", "201", gpu_rental.WebToken),
             ("/instances/{id}/launch", "get", "200", gpu_rental.InstanceLaunch),
             ("/instances/{id}/timeline", "get", "200", gpu_rental.Timeline),
             ("/volumes", "get", "200", gpu_rental.VolumeList),

@@ -140,7 +140,7 @@ class TheGatewaysCodes(unittest.TestCase):
         error = self.refused(
             gpu_rental.IdempotencyInProgress,
             409,
-            "still under way",
+            "still in progress",
             lambda: held.client.instances.deploy(machine_id, idempotency_key="held"),
         )
         self.assertEqual(error.retry_after, 1)

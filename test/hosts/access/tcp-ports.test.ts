@@ -199,7 +199,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     expect(await portsOf(id)).toEqual({});
     expect(await echoed(await connect(ports[ECHO]!), 'hello')).toBe('');
     const { body } = await renter.api.rest('POST', '/instances', { machine_id: host.machineId, tcp_ports: [1, 2] });
-    expect(body.error).toMatchObject({ code: 'deploy_failed', message: expect.stringContaining('are used up') });
+    expect(body.error).toMatchObject({ code: 'deploy_failed', message: expect.stringContaining('are in use') });
     expect(await renter.instances()).toEqual([]);
     const other = await renter.deploy(host.machineId, { tcp_ports: [9] });
     expect(Object.values(ports)).not.toContain((await portsOf(other.id))[9]);

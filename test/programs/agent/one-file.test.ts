@@ -37,7 +37,14 @@ describe('gpu-agent.mjs', () => {
     expect(imports.filter((each) => !each.startsWith('node:'))).toEqual([]);
     const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
     expect(own).toContain('dist/src/agent/reconciler.js');
-    const shared = ['deadline', 'log-output', 'quoted', 'visible'].map((name) => `dist/src/${name}.js`);
+    const shared = [
+      'deadline',
+      'log-output',
+      'quoted',
+      'untrusted/byte-queue',
+      'untrusted/line-splitter',
+      'visible',
+    ].map((name) => `dist/src/${name}.js`);
     expect(own.filter((path) => !path.startsWith('dist/src/agent/')).sort()).toEqual(shared);
     expect(modules.filter((path) => /prisma|\/(pg|graphql|express)\//.test(path))).toEqual([]);
     expect(code).toContain('The MIT License (MIT)');

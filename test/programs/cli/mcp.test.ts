@@ -136,7 +136,7 @@ describe('gpu mcp', () => {
     const { offers } = await assistant.call('search_offers', { hasAgent: true });
     expect(offers).toEqual([]);
     const wanted = { command: 'true', maxPricePerHour: CAP };
-    expect(await assistant.refused('run', wanted)).toMatch(/^no machine.*hasAgent true \(deploy_failed\)$/);
+    expect(await assistant.refused('run', wanted)).toMatch(/^no matching machine.*hasAgent true \(deploy_failed\)$/);
     expect(await assistant.refused('run', { command: 'true' })).toContain('maxPricePerHour');
   });
 

@@ -418,7 +418,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
 
   it('reports in one line that root has no alternative', async () => {
     const user = startUser(join(folder(), 'data'), { env: pathWith() });
-    expect(await user.says('refused')).toMatch(/^EmbeddedPostgresUnavailable: .*root may not run it.*DATABASE_URL/);
+    expect(await user.says('refused')).toMatch(/^EmbeddedPostgresUnavailable: .*refuses to run as root.*DATABASE_URL/);
   });
 
   it('runs for an ordinary user, who may not open another one’s cluster', async () => {

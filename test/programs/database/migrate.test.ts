@@ -89,7 +89,7 @@ describe('applying', () => {
   it('leaves nothing of a failed migration, and resumes once it is repaired', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)');
-    const message = 'Migration 2_second failed: relation "nowhere" does not exist';
+    const message = 'migration 2_second failed: relation "nowhere" does not exist';
     await expect(applyMigrations(url, directory)).rejects.toThrow(message);
     expect(await query(url, 'SELECT n FROM t')).toEqual([]);
     write('2_second', 'INSERT INTO t VALUES (1)');
@@ -150,7 +150,7 @@ describe('under traffic', () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1), (1)');
     write('2_second', 'CREATE UNIQUE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
     await expect(applyMigrations(url, directory)).rejects.toThrow(
-      /^Migration 2_second failed: could not create unique/,
+      /^migration 2_second failed: could not create unique/,
     );
     expect(await query(url, VALID)).toEqual([{ valid: false }]);
     await query(url, 'DELETE FROM t');
@@ -183,7 +183,7 @@ describe('refusing', () => {
   it('a database with a failed migration, until that is resolved', async () => {
     write('2_second', 'INSERT INTO t VALUES (1)');
     await query(url, `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '2_second')`);
-    await expect(applyMigrations(url, directory)).rejects.toThrow(/^Migration 2_second started here and failed; .*$/);
+    await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 2_second started here and failed; .*$/);
     await query(url, `UPDATE _prisma_migrations SET rolled_back_at = now() WHERE id = 'x'`);
     expect(await applyMigrations(url, directory)).toEqual(['2_second']);
   });
@@ -198,7 +198,7 @@ describe('refusing', () => {
 
   it('a migration changed after it was applied', async () => {
     appendFileSync(join(directory, '1_first/migration.sql'), ' ');
-    await expect(applyMigrations(url, directory)).rejects.toThrow(/^Migration 1_first was changed after it had been/);
+    await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 1_first was changed after it had been/);
   });
 });
 

@@ -87,7 +87,7 @@ async function expectKept(env: Env, databaseUrl: string, acknowledged: readonly 
   const known = (await query(databaseUrl, 'select id from instance')).map(({ id }) => id);
   expect(known).toEqual(expect.arrayContaining([...acknowledged]));
   const { code, stdout } = await admin(['audit'], env);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/: no difference\n$/)]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/: no mismatch\n$/)]);
 }
 
 describe('a full disk under PostgreSQL', needsSmallDisk(), () => {

@@ -103,7 +103,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     });
   const audit = async () => {
     const { code, stdout } = await admin(['audit'], { DATABASE_URL: databaseUrl });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/: no difference\n$/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/: no mismatch\n$/)]);
   };
 
   beforeAll(async () => {

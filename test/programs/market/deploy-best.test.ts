@@ -61,7 +61,7 @@ describe('deployBest over two gateways', () => {
     return {
       machineId: data?.deployBest?.machine.id,
       id: data?.deployBest?.id,
-      refusal: errors?.[0] && `${errors[0].extensions.code}: ${errors[0].message.slice(0, 34)}`,
+      refusal: errors?.[0] && `${errors[0].extensions.code}: ${errors[0].message.slice(0, 33)}`,
     };
   }
 
@@ -71,7 +71,7 @@ describe('deployBest over two gateways', () => {
     return counts;
   }
   const NOTHING_FITS = 'deploy_failed: no matching machine is free now: ';
-  const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 34);
+  const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 33);
 
   it('100 concurrent accounts get 60 rentals of 60 machines and 40 refusals', async () => {
     await machines(60);

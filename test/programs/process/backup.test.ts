@@ -219,7 +219,7 @@ describe('a backup', () => {
     expect(Math.min(seen.nothing, seen.parts)).toBeGreaterThan(0);
     rmSync(join(target, 'postgres'), { recursive: true, force: true });
     const exit = await admin(['restore', file], where);
-    expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no difference\n$/)]);
+    expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no mismatch\n$/)]);
     expect(readdirSync(target).sort()).toEqual(['postgres', 'postgres.log']);
     const there = await instancesOf(target);
     // Running instances may have been destroyed before the backup ended.
@@ -239,8 +239,8 @@ describe('a backup', () => {
       [['backup', file, '--max-rate', '31'], env, 2, /from 32 to 1048576/],
       [['restore', join(backups, 'absent')], { DATA_DIR: empty }, 2, /is not a complete backup: ENOENT/],
       [['restore', file], { DATABASE_URL: 'postgresql://localhost/x' }, 2, /DATABASE_URL is set/],
-      [['restore', file], { DATA_DIR: full }, 2, /must be empty, and .* holds other/],
-      [['restore', file], env, 2, /must be empty, and .* holds postgres/],
+      [['restore', file], { DATA_DIR: full }, 2, /must be empty, but .* contains other/],
+      [['restore', file], env, 2, /must be empty, but .* contains postgres/],
     ] as const) {
       const exit = await admin([...args], where as Env);
       expect([exit.code, exit.stdout]).toEqual([code, '']);

@@ -115,7 +115,7 @@ describe('processes on one database', () => {
     const shown = await admin(['market', 'status'], { DATABASE_URL: databaseUrl });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toMatch(/^Sheet +2020-01-01\nSource +- \(MARKET_SOURCE is not set\)\n/);
-    expect(shown.stdout).toMatch(/^Because +the source answered 503$/m);
+    expect(shown.stdout).toMatch(/^Last error +the source answered 503$/m);
     expect(shown.stdout + gateway.stderr()).not.toContain('hunter2');
   });
 });
