@@ -288,10 +288,13 @@ describe('deployBest', () => {
       await domain.inventory.current();
       const connected = vi.spyOn(domain.db.pool, 'connect');
       const waiting = best();
-      expect(await isOver(waiting)).toBe(false);
-      // It lies in wait rather than asking again and again.
-      expect(connected.mock.calls.length).toBeLessThan(8);
-      await other.end();
+      try {
+        expect(await isOver(waiting)).toBe(false);
+        // Queries without a pause between them would be hundreds. It takes 4 to 6 connections, and 9 on a busy machine.
+        expect(connected.mock.calls.length).toBeLessThan(20);
+      } finally {
+        await other.end();
+      }
       expect(await waiting).toBe('a');
     });
 
