@@ -325,7 +325,7 @@ describe('a collector that does not answer', () => {
     for (let time = 0; time < 3; time += 1) {
       await ask('/healthz');
       await expect
-        .poll(() => gateway.log().some(({ msg }) => /traces can not be sent/.test(msg)), { timeout: 30_000 })
+        .poll(() => gateway.log().some(({ msg }) => /can't send traces/.test(msg)), { timeout: 30_000 })
         .toBe(true);
     }
     const { code, endedMs } = await gateway.end();
