@@ -141,37 +141,34 @@ function familyOf(family: NonNullable<LookupOptions['family']>): number {
 
 /** Returns the addresses of both families, IPv4 first; none for an unknown name. Rejects if no server answers. */
 async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[]> {
-  const of = (family: 4 | 6) =>
-    new Promise<LookupAddress[]>((take, reject) => {
-      const done = (error: NodeJS.ErrnoException | null, addresses: string[]) => {
-        if (error === null) take(addresses.map((address) => ({ address, family })));
-        else if (MISSING.has(error.code ?? '')) take([]);
-        else reject(error);
-      };
-      if (family === 4) resolver.resolve4(name, done);
-      else resolver.resolve6(name, done);
-    });
-  const families = [of(4), of(6)];
-  const enough = families.map(async (family) => {
-    if ((await family).length > 0) await new Promise((wait) => setTimeout(wait, OTHER_FAMILY_MS));
-    else await Promise.all(families);
-  });
-  const settled: (LookupAddress[] | undefined)[] = [];
-  families.forEach((family, index) => {
-    family.then(
-      (addresses) => {
-        settled[index] = addresses;
-      },
-      () => {},
-    );
+  const found: LookupAddress[][] = [[], []];
+  const families = ([4, 6] as const).map(async (family, index) => {
+    found[index] = await addressesOf(resolver, name, family);
   });
   const all = Promise.all(families);
-  all.catch(() => {});
+  const enough = families.map(async (family, index) => {
+    await family;
+    if (found[index]!.length > 0) await new Promise((wait) => setTimeout(wait, OTHER_FAMILY_MS));
+    else await all;
+  });
   // One family may fail while the other has addresses.
   await Promise.any([all, ...enough]).catch(({ errors }: AggregateError) => {
     throw errors[0];
   });
-  return settled.flatMap((addresses) => addresses ?? []);
+  return found.flat();
+}
+
+/** Returns the addresses of one family; none for an unknown name. */
+function addressesOf(resolver: Resolver, name: string, family: 4 | 6): Promise<LookupAddress[]> {
+  return new Promise((take, reject) => {
+    const done = (error: NodeJS.ErrnoException | null, addresses: string[]) => {
+      if (error === null) take(addresses.map((address) => ({ address, family })));
+      else if (MISSING.has(error.code ?? '')) take([]);
+      else reject(error);
+    };
+    if (family === 4) resolver.resolve4(name, done);
+    else resolver.resolve6(name, done);
+  });
 }
 
 const MISSING = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);

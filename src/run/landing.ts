@@ -15,6 +15,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { RunFailed } from './failure.js';
+import { isLinkHere } from './paths.js';
 
 /* Moves unpacked results to their places. The instance decides what it sends: no link is followed on either side,
    and anything that could do harm here (device nodes, links that lead out of the results, set-user-ID bits) is left
@@ -194,9 +195,7 @@ function copyOf(path: Buffer, folder: Buffer): Buffer {
 
 function whyNoFolder(path: Buffer, shown: string): string {
   const isLink = statsOf(path)?.isSymbolicLink() === true;
-  return isLink
-    ? `${shown} is a link here, and results are not written through links; remove or rename it`
-    : `${shown} is a file here, and a folder on the instance`;
+  return isLink ? isLinkHere(shown) : `${shown} is a file here, and a folder on the instance`;
 }
 
 function child(folder: Buffer, name: Buffer): Buffer {

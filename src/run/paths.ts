@@ -28,11 +28,15 @@ export function checkDestinations(paths: readonly string[], into: string): void 
       const shown = parts.slice(0, index + 1).join('/');
       const there = lstatSync(join(into, shown), { throwIfNoEntry: false });
       if (there === undefined) break;
-      if (there.isSymbolicLink())
-        throw new RunFailed(`${shown} is a link here, and results are not written through links; remove or rename it`);
+      if (there.isSymbolicLink()) throw new RunFailed(isLinkHere(shown));
       if (!there.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is no folder here`);
     }
   }
+}
+
+/** Returns why nothing is written to a destination that is a link. */
+export function isLinkHere(shown: string): string {
+  return `${shown} is a link here, and results are not written through links; remove or rename it`;
 }
 
 /** Returns each path with its place: `gpu run` fetches results to the same path here. */

@@ -1,6 +1,6 @@
-"""Moves unpacked results to where they belong, as ``gpu run`` does (src/run/landing.ts).
+"""Moves unpacked results to their destination, as ``gpu run`` does (src/run/landing.ts).
 
-The instance decides what it sends: no link is followed on either side, and what could do harm here (device nodes, links that lead
+The instance decides what it sends. No link is followed on either side, and anything that could do harm here (device nodes, links
 out of the results, set-user-ID bits) is left out.
 """
 
@@ -15,19 +15,19 @@ from typing import Iterator, List, Optional, Sequence
 
 from .errors import GpuRentalError
 
-#: Folders are named by their open handles, so that a link that replaces one meanwhile changes nothing. Windows has none.
+#: Whether folders can be named by open handles, so that a link that replaces one in the meantime has no effect. Not on Windows.
 HAS_HANDLES = {os.open, os.stat, os.rename, os.mkdir, os.unlink, os.readlink} <= os.supports_dir_fd
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-#: Folders within each other: each that is entered keeps a handle open.
+#: Maximum nesting of folders: each one entered keeps a handle open.
 MAX_DEPTH = 256
 
 
 class LandingFailed(GpuRentalError):
-    """Results can't be brought to their place."""
+    """Results can't be moved to their destination."""
 
 
 class Folder:
-    """A folder that is no link, and the names in it."""
+    """A folder that is not a link."""
 
     def __init__(self, path: str, fd: Optional[int]) -> None:
         self.path = path
@@ -53,7 +53,7 @@ class Folder:
 
     @property
     def working_directory(self) -> str:
-        """This folder for a program that is started in it."""
+        """Path of this folder for a program that is started in it."""
         by_handle = f"/proc/self/fd/{self.fd}"
         return by_handle if self.fd is not None and os.path.isdir(by_handle) else self.path
 
@@ -99,20 +99,20 @@ class Folder:
 
 
 def check_destinations(paths: Sequence[str], into: str) -> None:
-    """Raises ValueError where a link would be written through, before anything is rented."""
+    """Raises ValueError for a destination that is a link or is behind one, before anything is rented."""
     for path in paths:
         parts = PurePosixPath(path).parts
         for count in range(1, len(parts) + 1):
             shown = "/".join(parts[:count])
             here = os.path.join(into, *parts[:count])
             if os.path.islink(here):
-                raise ValueError(f"{shown} is a link here, and results are not written through links; remove or rename it")
+                raise ValueError(_is_link_here(shown))
             if count < len(parts) and os.path.exists(here) and not os.path.isdir(here):
                 raise ValueError(f"{shown} is no folder here")
 
 
 def safe_place(path: str, id: str, into: str) -> str:
-    """The place of a path that any client with a key of the account may have chosen: nothing that exists here changes."""
+    """Returns the place of a path that any client with a key of the account may have chosen: nothing that exists here changes."""
     first = PurePosixPath(path).parts[0]
     is_free = not first.startswith(".") and not os.path.lexists(os.path.join(into, first))
     return path if is_free else f"{id}/{path}"
@@ -140,22 +140,22 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
 
 @contextmanager
 def _descend(folder: Folder, names: Sequence[str], made: Optional[List[str]], missing: str) -> Iterator[Folder]:
-    """The folder that the names lead to; it is made unless `made`, the names on the way, is None."""
+    """Opens the folder at the end of the names. Creates missing folders unless `made`, the names so far, is None."""
     if not names:
         yield folder
         return
     name, *rest = names
-    on_the_way = None if made is None else [*made, name]
-    if on_the_way is not None and folder.stat(name) is None:
+    so_far = None if made is None else [*made, name]
+    if so_far is not None and folder.stat(name) is None:
         os.mkdir(folder.at(name), dir_fd=folder.fd)
     if not folder.is_folder(name):
-        raise LandingFailed(missing if on_the_way is None else _why_no_folder(folder, name, "/".join(on_the_way)))
-    with folder.enter(name) as inner, _descend(inner, rest, on_the_way, missing) as last:
+        raise LandingFailed(missing if so_far is None else _why_no_folder(folder, name, "/".join(so_far)))
+    with folder.enter(name) as inner, _descend(inner, rest, so_far, missing) as last:
         yield last
 
 
 def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str]) -> bool:
-    """Makes an entry of the draft harmless, or removes it; false where nothing of it is left."""
+    """Makes an entry of the draft harmless, or removes it; returns False if nothing of it remains."""
     found = folder.stat(name)
     if found is None:
         return False
@@ -169,7 +169,7 @@ def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str
                 _clean(inner, each, depth + 1, f"{shown}/{each}", left_out)
         return True
     if stat.S_ISREG(mode):
-        # Another name of the same file may lie outside: its mode, and later its content, would change with this one's.
+        # Another name of the same file may be outside: its mode, and later its content, would change with this one's.
         if found.st_nlink > 1:
             folder.replace(folder, folder.copy_from(folder, name), name)
         if found.st_nlink > 1 or stat.S_IMODE(mode) & ~0o777:
@@ -183,8 +183,8 @@ def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str
 
 
 def _stays_within(target: str, depth: int) -> bool:
-    """Whether the target of a link lies in the results, wherever their other links lead: it climbs only at its beginning, and at
-    most to the folder that comes back. `depth` 0 is that folder itself."""
+    """Whether the target of a link is in the results, regardless of their other links: it climbs only at its beginning, and at
+    most to the fetched folder. `depth` 0 is that folder itself."""
     if target.startswith("/") or (os.name == "nt" and (":" in target or "\\" in target)):
         return False
     parts = [part for part in target.split("/") if part not in ("", ".")]
@@ -193,7 +193,7 @@ def _stays_within(target: str, depth: int) -> bool:
 
 
 def _move(source: Folder, name: str, place: Folder, target: str, shown: str) -> None:
-    """Files there that are not in it stay."""
+    """Moves an entry; existing files that are not part of it stay."""
     comes_as_folder = source.is_folder(name)
     there = place.stat(target)
     if there is not None and comes_as_folder != stat.S_ISDIR(there.st_mode):
@@ -207,7 +207,7 @@ def _move(source: Folder, name: str, place: Folder, target: str, shown: str) -> 
 
 
 def _move_whole(source: Folder, name: str, place: Folder, target: str) -> bool:
-    """False for a folder that comes to another file system: it is made there, and what is in it has to follow."""
+    """Returns False for a folder that moves to another file system: it is created there, and its content must follow."""
     try:
         place.replace(source, name, target)
         return True
@@ -223,5 +223,9 @@ def _move_whole(source: Folder, name: str, place: Folder, target: str) -> bool:
 
 def _why_no_folder(folder: Folder, name: str, shown: str) -> str:
     if folder.is_link(name):
-        return f"{shown} is a link here, and results are not written through links; remove or rename it"
+        return _is_link_here(shown)
     return f"{shown} is a file here, and a folder on the instance"
+
+
+def _is_link_here(shown: str) -> str:
+    return f"{shown} is a link here, and results are not written through links; remove or rename it"

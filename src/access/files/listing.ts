@@ -60,7 +60,7 @@ export async function readListing(output: Buffer, mark: string): Promise<Folder>
 async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ entries: Entry[]; isWhole: boolean }> {
   const entries: Entry[] = [];
   let lines = 0;
-  for (const entry of entriesOf(output, mark, 'latin1')) {
+  for (const entry of entriesOf(output, mark)) {
     lines += 1;
     if (lines > MAX_LINES) return { entries, isWhole: false };
     // The last line of a cut listing has no end, so it is malformed.

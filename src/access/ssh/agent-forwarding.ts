@@ -1,4 +1,5 @@
 import type { Channel, Connection } from 'ssh2';
+import { ByteQueue } from '../../untrusted/byte-queue.js';
 import type { Tunnel } from '../tunnels.js';
 import type { Connected } from './command.js';
 import { firstEvent } from './first-event.js';
@@ -46,17 +47,16 @@ export class AgentForwarding {
   }
 
   async #serve(tunnel: Tunnel): Promise<void> {
-    let pending: Buffer = Buffer.alloc(0);
+    const pending = new ByteQueue();
     try {
       for await (const chunk of tunnel as AsyncIterable<Buffer>) {
-        pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+        pending.push(chunk);
         while (pending.length >= HEAD_BYTES) {
-          const [id, length] = [pending.readUInt32BE(0), pending.readUInt32BE(4)];
+          const head = pending.peek();
+          const [id, length] = [head.readUInt32BE(0), head.readUInt32BE(4)];
           if (length > MAX_FRAME_BYTES) return void tunnel.destroy();
           if (pending.length < HEAD_BYTES + length) break;
-          const bytes = Buffer.from(pending.subarray(HEAD_BYTES, HEAD_BYTES + length));
-          pending = pending.subarray(HEAD_BYTES + length);
-          await this.#pass(tunnel, id, bytes);
+          await this.#pass(tunnel, id, pending.take(HEAD_BYTES + length).subarray(HEAD_BYTES));
         }
       }
     } catch {

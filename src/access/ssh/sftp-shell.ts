@@ -77,7 +77,7 @@ export class SftpShell {
 if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 stat -c '${mark} ${STAT} %n' -- 2>/dev/null; cd - >/dev/null; }`,
       { maxBytes: MAX_LISTING_BYTES },
     );
-    return { bytes: output.length, entries: entriesOf(output, mark, 'latin1') };
+    return { bytes: output.length, entries: entriesOf(output, mark) };
   }
 
   end(): void {
@@ -146,29 +146,28 @@ export interface Listing {
   entries: Iterator<Entry | null, undefined>;
 }
 
-/** Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. */
-export function* entriesOf(
-  output: Buffer,
-  mark: string,
-  encoding: 'utf8' | 'latin1' = 'utf8',
-): Generator<Entry | null, undefined> {
+/**
+ * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have one character
+ * for each byte.
+ */
+export function* entriesOf(output: Buffer, mark: string): Generator<Entry | null, undefined> {
   const begin = Buffer.from(`${mark} `);
   let from = output.indexOf(begin);
   while (from >= 0) {
     const next = output.indexOf(begin, from + begin.length);
     const line = output.subarray(from + begin.length, next < 0 ? output.length : next);
-    yield line.length > MAX_LINE_BYTES ? null : readEntry(line, encoding);
+    yield line.length > MAX_LINE_BYTES ? null : readEntry(line);
     from = next;
   }
   return undefined;
 }
 
-function readEntry(line: Buffer, encoding: 'utf8' | 'latin1'): Entry | null {
+function readEntry(line: Buffer): Entry | null {
   const at = line.indexOf(' ./');
   const attributes = at < 0 ? null : readAttributes(line.subarray(0, at).toString('latin1'));
   const name = line.subarray(at + 3, -1);
   const isName = name.length > 0 && name.length <= 255 && !name.includes('/') && line.at(-1) === 10;
-  return attributes === null || !isName ? null : { name: name.toString(encoding), attributes };
+  return attributes === null || !isName ? null : { name: name.toString('latin1'), attributes };
 }
 
 /** Parses `stat` output; returns null if malformed. */

@@ -22,7 +22,7 @@ export function lastLines(target: Writable, count: number): Writable {
           first += 1;
         }
       }
-      if (first > 2 * count + 1_000) [kept, first] = [kept.slice(first), 0];
+      if (2 * first > kept.length) [kept, first] = [kept.slice(first), 0];
       done();
     },
     final(done) {

@@ -7,6 +7,7 @@ import type { ObjectName } from './store.js';
 
 /** restic deletes many packs in a row: they share one entry per volume, key and hour. */
 const TOGETHER_SECONDS = 3_600n;
+const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
  * Records deletions by an owner's key from a volume's history in the account's activity, in the same transaction: each
@@ -21,11 +22,11 @@ export async function noteDeletion(
   if (access.kind !== 'owner' || object.kind === 'locks') return;
   const { volume, caller } = access;
   const at = clock.now();
-  const operation =
-    object.kind === 'snapshots' ? 'deleteVolumeSnapshot' : object.kind === 'keys' ? 'deleteVolumeKey' : 'pruneVolume';
-  if (operation === 'pruneVolume' && (await isKnown(transaction, access.caller, volume.id, at))) return;
-  const targets = [volume.id, ...(object.kind === 'snapshots' || object.kind === 'keys' ? [object.name] : [])];
-  new ActivityNote(caller, operation, targets).writeWith(transaction, at);
+  if (object.kind === 'snapshots' || object.kind === 'keys') {
+    new ActivityNote(caller, DELETIONS[object.kind], [volume.id, object.name]).writeWith(transaction, at);
+  } else if (!(await isKnown(transaction, caller, volume.id, at))) {
+    new ActivityNote(caller, 'pruneVolume', [volume.id]).writeWith(transaction, at);
+  }
 }
 
 async function isKnown(
