@@ -34,19 +34,37 @@ export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<voi
 }
 
 /**
- * Rejects with action_failed if no restic of the owner holds a lock. A lease removes the owner's locks: a prune that read the indexes
- * before that lease would delete packs that the newer snapshots need.
+ * Rejects with action_failed when an owner's restic deletes packs without a lock, or based on indexes that it read before
+ * the newest lease: it would delete packs that the newer snapshots need. A lease removes the owner's locks, but a prune
+ * that is still running renews its own after the lease.
  */
-export async function checkHoldsLock(transaction: Transaction, volumeId: string): Promise<void> {
-  const { rowCount } = await transaction.query(
-    'select 1 from volume_lock where volume_id = $1 and lease is null and upkeep is null limit 1',
+export async function checkMayPrune(transaction: Transaction, volumeId: string): Promise<void> {
+  const { rows } = await transaction.query<{ isLocked: boolean; isCurrent: boolean }>(
+    `select exists (select from volume_lock where volume_id = $1 and lease is null and upkeep is null) as "isLocked",
+       lease is not distinct from listed_lease as "isCurrent"
+     from volume where id = $1`,
     [volumeId],
   );
-  if (rowCount === 0)
+  const { isLocked, isCurrent } = rows[0]!;
+  if (!isLocked)
     throw new DomainError(
       'action_failed',
       'no lock of yours is on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
     );
+  if (!isCurrent)
+    throw new DomainError(
+      'action_failed',
+      'an instance has used this volume since restic read its indexes; run restic again',
+    );
+}
+
+/** Records, before an owner lists the indexes, which leases they include. */
+export async function noteIndexesRead({ db }: Deps, volumeId: string): Promise<void> {
+  await db.pool.query(
+    `update volume set listed_lease = lease
+     where id = $1 and lease_instance_id is null and listed_lease is distinct from lease`,
+    [volumeId],
+  );
 }
 
 /** Whether a client other than the gateway itself works on the repository. */

@@ -17,7 +17,7 @@ import { noteDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
 import { checkIsSound, forgetIndex, noteIndex } from './indexes.js';
 import { checkKey, checkKeyIsThere, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
-import { checkHoldsLock, removeDeadLocks } from './locks.js';
+import { checkMayPrune, noteIndexesRead, removeDeadLocks } from './locks.js';
 import { dropSnapshots, noteSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
@@ -82,6 +82,7 @@ export async function* listObjects(
 ): AsyncIterable<ListedObject> {
   const { volume } = access;
   if (kind === 'locks') await removeDeadLocks(deps, volume.id);
+  if (kind === 'index' && access.kind === 'owner') await noteIndexesRead(deps, volume.id);
   const only = access.kind === 'upkeep' && access.indexes.length > 0 ? access.indexes : null;
   if (only !== null && kind === 'snapshots') return;
   for await (const object of deps.volumeStore.list(volume.id, kind)) {
@@ -99,7 +100,7 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
   return writing(deps, async (transaction) => {
     await lockForWrite(transaction, access);
     await checkIsSound(deps, transaction, access, object);
-    if (access.kind === 'owner' && object.kind === 'data') await checkHoldsLock(transaction, id);
+    if (access.kind === 'owner' && object.kind === 'data') await checkMayPrune(transaction, id);
     if (remaining !== null) await checkKeyIsThere(deps, access.volume, remaining);
     const size = await deps.volumeStore.delete(id, object);
     if (size !== null) await noteDeletion(deps, transaction, access, object);

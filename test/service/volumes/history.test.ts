@@ -29,8 +29,9 @@ describe('what an owner deletes of a history', () => {
   test('is in the activity: each snapshot, and packs once', async () => {
     const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
-    // restic holds a lock while it deletes packs.
+    // restic holds a lock and reads the indexes before it deletes packs.
     await put(renter.key, 'locks');
+    await ask(gateway, renter.key, 'GET', `${id}/index/`);
     for (const path of [`snapshots/${names.snapshots}`, `index/${names.index}`, ...packs.map((name) => `data/${name}`)])
       expect((await ask(gateway, renter.key, 'DELETE', `${id}/${path}`)).status).toBe(200);
     const { rows } = await gateway.deps.db.pool.query(
