@@ -81,17 +81,24 @@ async function forgetIfGone(deps: Deps, volumeId: string, name: string): Promise
   });
 }
 
+/** Records the result of a verification for the indexes that still exist: their owner may have deleted some since. */
 export async function settleIndexes(
-  { db }: Deps,
+  deps: Deps,
   volumeId: string,
   names: readonly string[],
   state: 'VERIFIED' | 'FAILED',
 ): Promise<void> {
-  await db.pool.query(
-    `insert into volume_index (volume_id, name, state) select $1, name, $3::"VolumeIndexState" from unnest($2::text[]) as name
-     on conflict (volume_id, name) do update set state = excluded.state`,
-    [volumeId, names, state],
-  );
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    const existing: string[] = [];
+    for (const name of names)
+      if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) !== null) existing.push(name);
+    await transaction.query(
+      `insert into volume_index (volume_id, name, state) select $1, name, $3::"VolumeIndexState" from unnest($2::text[]) as name
+       on conflict (volume_id, name) do update set state = excluded.state`,
+      [volumeId, existing, state],
+    );
+  });
 }
 
 function isNamed(object: ObjectName, name: string): boolean {
