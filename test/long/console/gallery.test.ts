@@ -119,7 +119,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
       `/deploy?gpu=rtx-4090&machine=${host.machineId}&template=form`,
       renter.api,
       async ({ page, complaints }) => {
-        await page.getByText('the template form needs it').waitFor();
+        await page.getByText('which the template form needs').waitFor();
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
         expect(await page.content()).not.toContain('\u202e');
         expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
