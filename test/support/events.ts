@@ -44,6 +44,7 @@ export async function subscribe(address: string, query: string, options: Subscri
   let text = '';
   let told = 0;
   let isOver = false;
+  let wasReadToTheEnd = false;
   const decoder = new TextDecoder();
   const body = response.body as unknown as AsyncIterable<Uint8Array>;
   const read = async () => {
@@ -69,9 +70,12 @@ export async function subscribe(address: string, query: string, options: Subscri
       const isThere = () => found() !== undefined || isOver;
       await expect.poll(isThere, { timeout: PATIENCE_MS, interval: 10, message: 'an event' }).toBe(true);
       const block = found();
+      // A loop that waits for an event would never end.
+      if (wasReadToTheEnd) throw new Error(`the stream has ended; it ended with: ${text.slice(-500)}`);
+      wasReadToTheEnd = block === undefined || block.startsWith('event: complete');
       if (block === undefined) return 'cut';
       told += 1;
-      if (block.startsWith('event: complete')) return 'complete';
+      if (wasReadToTheEnd) return 'complete';
       const { data, errors } = JSON.parse(block.slice(block.indexOf('data: ') + 'data: '.length));
       return errors === undefined ? Object.values(data)[0] : { code: errors[0].extensions.code, errors, data };
     },
