@@ -143,7 +143,7 @@ class World {
   }
 
   /**
-   * What counts for a subject, of all recorded rows: usage up to an instant, and charges before it. `exits`: also for
+   * Returns the recorded spend of a subject: usage up to an instant, and charges before it. With `exits`, also those for
    * leaving a reserved term at that very instant.
    */
   spent(of: string, from: bigint, to: bigint, exits = false): bigint {

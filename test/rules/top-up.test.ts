@@ -53,8 +53,8 @@ const PAYMENT: Payment = {
   reason: null,
 };
 
-function evaluated(asked: ReportedPayment | null | undefined, { unconfirmed = 0n, usd = REPORT.usd } = {}) {
-  const evaluation = { unconfirmedMicro: unconfirmed, queryAboveMicro: 500n * USD, queried: asked, now: 20n };
+function evaluated(queried: ReportedPayment | null | undefined, { unconfirmed = 0n, usd = REPORT.usd } = {}) {
+  const evaluation = { unconfirmedMicro: unconfirmed, queryAboveMicro: 500n * USD, queried, now: 20n };
   return evaluatePayment(TOP_UP, undefined, { ...REPORT, usd }, evaluation);
 }
 
@@ -64,8 +64,8 @@ describe('a payment above the setting', () => {
     ['more, including its fee', { ...REPORT, usdWithFee: 606n * USD }],
     ['it in a block', { ...REPORT, status: 'pending', confirmations: 1 }],
     ['no address', { ...REPORT, address: null }],
-  ])('is credited if the queried processor reports %s', (_name, asked) => {
-    expect(evaluated(asked)).toMatchObject({
+  ])('is credited if the queried processor reports %s', (_name, queried) => {
+    expect(evaluated(queried)).toMatchObject({
       state: 'CREDITED',
       confirmedByProcessor: true,
       creditedAt: 20n,
@@ -82,9 +82,9 @@ describe('a payment above the setting', () => {
     ['another address', { ...REPORT, address: 'address-2' }],
     ['it in no block', { ...REPORT, status: 'pending', confirmations: 0 }],
     ['it as gone', { ...REPORT, status: 'gone' }],
-  ])('is quarantined if the processor reports %s', (_name, asked) => {
+  ])('is quarantined if the processor reports %s', (_name, queried) => {
     const reason = 'the processor does not confirm it';
-    expect(evaluated(asked)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
+    expect(evaluated(queried)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
   });
 
   it('waits until the processor can be queried', () => {

@@ -75,7 +75,7 @@ describe('a shell of an image', () => {
   it.each([
     ['six million digits', `81a4 ${'9'.repeat(6_000_000)} 0 0 1 1`],
     ['more than 64 bits', '81a4 18446744073709551616 0 0 1 1'],
-    ['no number', '81a4 many 0 0 1 1'],
+    ['text instead of a number', '81a4 many 0 0 1 1'],
     ['nothing', ''],
   ])('is refused if it prints %s as a size', async (_what, line) => {
     const beganMs = performance.now();

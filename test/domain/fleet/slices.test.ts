@@ -130,8 +130,8 @@ describe('a host of eight GPUs', () => {
 
   it('rents each GPU once to many concurrent deploys, and leaves none free', async () => {
     const { id } = await hostOf(8);
-    const wanted = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
-    const outcomes = await Promise.all(wanted);
+    const rents = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
+    const outcomes = await Promise.all(rents);
     const { rows } = await domain.db.pool.query<{ count: bigint }>('select count(*) from sold_gpu where host_id = $1', [
       id,
     ]);

@@ -122,16 +122,16 @@ describe('a registry', () => {
   });
 
   it('is resolved without its port, and Docker Hub not at all', async () => {
-    const asked: string[] = [];
+    const hosts: string[] = [];
     const registries = new Registries([], async (host) => {
-      asked.push(host);
+      hosts.push(host);
       return ['1.1.1.1'];
     });
     for (const image of ['nginx', 'a1:80.example/b', 'ghcr.io:8443/a']) {
       const name = readImageName(image);
       if (name !== null) await registries.check(name);
     }
-    expect(asked).toEqual(['ghcr.io']);
+    expect(hosts).toEqual(['ghcr.io']);
   });
 
   it('without an address is refused without the resolver’s message', async () => {

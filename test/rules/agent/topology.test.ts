@@ -170,12 +170,12 @@ it('finds the online processors, those of one core side by side', async () => {
 
 it('reads device node numbers from the driver, in any order of GPUs', async () => {
   const dir = folderOf({});
-  const told = [
+  const reported = [
     ['0000:01:00.0', 'GPU-a', '3'],
     ['0000:02:00.0', 'GPU-b', '0'],
     ['0000:03:00.0', '', '1'],
   ];
-  for (const [bus, uuid, minor] of told) {
+  for (const [bus, uuid, minor] of reported) {
     mkdirSync(join(dir, bus!));
     const text = `Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t ${uuid}\nBus Location: \t ${bus}\nDevice Minor: \t ${minor}\n`;
     writeFileSync(join(dir, bus!, 'information'), text);

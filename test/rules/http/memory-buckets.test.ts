@@ -46,9 +46,9 @@ describe('the requests of an account', () => {
       now += (step * 7_919) % 13_001;
       const cost = 1 + (step % 4);
       taken = taken.filter((since) => since + WINDOW_MS > now);
-      const wanted = taken.length + cost <= limit;
-      expect(at(now).reserve('ann', cost, limit)).toMatchObject({ admitted: wanted, taken: taken.length });
-      if (wanted) taken.push(...Array(cost).fill(now));
+      const isAdmitted = taken.length + cost <= limit;
+      expect(at(now).reserve('ann', cost, limit)).toMatchObject({ admitted: isAdmitted, taken: taken.length });
+      if (isAdmitted) taken.push(...Array(cost).fill(now));
     }
   });
 

@@ -111,9 +111,9 @@ describe('REST and GraphQL agree on', () => {
       service.clock.advance(60);
       const rest = await first.rest('POST', `/instances/${mine}/actions`, { action });
       const graphql = await second.graphql(ACTION, { id: yours, action: ACTIONS[action] });
-      const told = inGraphqlWords(rest.body, INSTANCE) as Record<string, unknown>;
+      const fromRest = inGraphqlWords(rest.body, INSTANCE) as Record<string, unknown>;
       const same = result(graphql) as Record<string, unknown>;
-      expect({ ...told, id: yours, hostname: same.hostname }).toEqual(same);
+      expect({ ...fromRest, id: yours, hostname: same.hostname }).toEqual(same);
       await compareInstance(first, mine);
       await compareInstance(second, yours);
     }
