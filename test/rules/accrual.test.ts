@@ -58,7 +58,7 @@ function eventsOf(drawn: readonly { kind: Event['kind']; step: bigint; amount: b
     second = second + step < BEGIN ? BEGIN : second + step;
     if (kind === 'charge') return { kind, units: amount, at: second };
     if (kind === 'advance') return { kind, at: second };
-    // A rate never falls below zero: what is subtracted was added before.
+    // A rate never falls below zero: only rates added earlier are subtracted.
     const difference = amount % 2n === 0n && burn > 0n ? -(amount % (burn + 1n)) : amount;
     burn += difference;
     return { kind, difference, from: second };
@@ -127,7 +127,7 @@ describe('an account as one line of money', () => {
     const accrual = fresh({ burnRate: 3_600n });
     const month = at('2026-12-01T00:00:00Z');
     expect([month - 1n, month, month + 1n].map((second) => monthSpendAt(accrual, second))).toEqual([3_599n, 0n, 1n]);
-    // A charge in the first second belongs to the month; one in the second before doesn't, however late it is booked.
+    // A charge in the first second belongs to the month; one in the previous second doesn't, however late it is booked.
     addCharge(accrual, 36_000n, month);
     addCharge(accrual, 72_000n, month - 1n);
     expect(monthSpendAt(accrual, month)).toBe(10n);

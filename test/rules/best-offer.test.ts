@@ -52,7 +52,7 @@ function offer(machineId: string, onDemandRate: bigint, changes: Partial<Offered
   return { ...machine, ...traitsOf(machine, { tier: 'CONSUMER', vramGb: 24, onDemandRate }) };
 }
 
-/** The ids of fitting offers, best first. */
+/** Returns the ids of fitting offers, best first. */
 function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof offer>[]): string {
   const { criteria, order } = bestOffer({ ...REQUEST, ...request });
   const fitting = offers.filter((one) => fits(criteria, one)).sort((one, other) => compareOffers(order, one, other));

@@ -5,7 +5,7 @@ import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/rules/money
 const USD = (text: string): Micro => parseUsd(text)!;
 const AT = 1_000n;
 
-/** Spends `burnRate` from second 1,000 on. */
+/** Spends `burnRate` per hour from second 1,000 on. */
 function account(credit: string, burnRate: Micro = 0n) {
   return {
     id: 'acc-1',

@@ -29,7 +29,7 @@ describe('a deadline as text', () => {
     ['366d', 366n * DAY],
     ['1970-01-01T00:01:40Z', 90n],
     ['1970-01-01T01:01:40.9+01:00', 90n],
-  ])('%s is so long from now', (text, seconds) => {
+  ])('%s is resolved from now', (text, seconds) => {
     expect(isDeadlineText(text)).toBe(true);
     expect(deadlinesOf({ ...NONE, stopAt: text }, 'ON_DEMAND', 10n)).toEqual({
       stopAt: 10n + seconds,
@@ -52,7 +52,7 @@ describe('a deadline as text', () => {
     '2027-02-31T00:00:00Z',
     '2026-11-23T24:00:00Z',
     '1'.repeat(60),
-  ])('%s is none', (text) => expect(isDeadlineText(text)).toBe(false));
+  ])('%s is not a deadline', (text) => expect(isDeadlineText(text)).toBe(false));
 
   test.each(['0s', '0d0h', '1970-01-01T00:00:10Z', '366d1s', '9999d', '9999-12-31T23:59:59Z'])(
     '%s is refused: not after now, or too far ahead',
@@ -74,7 +74,7 @@ describe('a deadline as text', () => {
   });
 });
 
-/** Creates credit for `seconds` of one instance at 100 units per second, and its disk at 10. */
+/** Creates credit for `seconds` of one instance at 100 units per second, with its disk at 10. */
 function accountOf(seconds: bigint): Account {
   return {
     id: 'acc-1',
@@ -158,16 +158,16 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('bounds the charge for its second, whoever ends the instance in it', () => {
+  it('bounds the charge for its second, even if the instance ends otherwise in it', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
     const destroyed = new Rented(100_000n, { stopAt: null, destroyAt: 50n });
     destroy(destroyed.at(50n, 51n), destroyed.instances[0]!, 'USER');
     expect(destroyed.seen()).toEqual([['DESTROYED', 'USER', 50, 50]]);
-    const diskGoesOn = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
-    destroy(diskGoesOn.at(50n, 51n), diskGoesOn.instances[0]!, 'USER');
-    expect(diskGoesOn.seen()).toEqual([['DESTROYED', 'USER', 50, 51]]);
+    const diskContinues = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
+    destroy(diskContinues.at(50n, 51n), diskContinues.instances[0]!, 'USER');
+    expect(diskContinues.seen()).toEqual([['DESTROYED', 'USER', 50, 51]]);
     const other = new Rented(100_000n, { stopAt: 50n, destroyAt: null }, NONE);
     stop(other.at(50n, 51n), other.instances[1]!, 'USER');
     expect(other.seen()[1]).toEqual(['STOPPED', 'USER', 51, null]);
@@ -188,7 +188,7 @@ describe('a deadline', () => {
     const before = new Rented(100n, { stopAt: 99n, destroyAt: null });
     before.settle(1_000n);
     expect(before.seen()).toEqual([['STOPPED', 'DEADLINE', 99, null]]);
-    // The rest then lasts for the disk only: 110 units at 10 per second.
+    // The remaining credit is then for the disk only: 110 units at 10 per second.
     expect([before.account.exhaustedAt, before.account.dueAt]).toEqual([110n, 110n + 7n * DAY]);
     const same = new Rented(100n, { stopAt: 100n, destroyAt: null });
     same.settle(1_000n);
@@ -210,7 +210,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['RUNNING', null, null, null]]);
   });
 
-  it('in the second of a start was for the time before', () => {
+  it('in the second of a start applied to the time before it', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');

@@ -13,13 +13,13 @@ describe('the disk of a machine', () => {
     expect(usedDiskGb([])).toBe(0);
   });
 
-  it('has nothing left, never a negative rest, if it is smaller than its use', () => {
+  it('has no space left, never a negative amount, if it is smaller than its use', () => {
     expect(diskLeftGb(100, 90)).toBe(10);
     expect(diskLeftGb(90, 90)).toBe(0);
     expect(diskLeftGb(80, 90)).toBe(0);
   });
 
-  it('accepts a new disk of exactly the rest, and refuses one GB more', () => {
+  it('accepts a new disk of exactly the remaining space, and refuses one GB more', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 10)).not.toThrow();
     const refused = () => checkDisk(machine, 11);
@@ -47,7 +47,7 @@ describe('the disk of a machine', () => {
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 21)).toThrow('has 20 GB');
   });
 
-  it('is its share of the host, or the host’s rest if less', () => {
+  it('is its share of the host, or the host’s remaining space if that is less', () => {
     const slice = { id: 'm-1', diskGb: 100, liveInstances };
     expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 100)).not.toThrow();
     expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 101)).toThrow('has 100 GB of free disk');

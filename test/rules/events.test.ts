@@ -21,7 +21,7 @@ describe('events of changed rows', () => {
     ['STOPPED', 'PREEMPTED', 'instance.preempted'],
     ['STOPPED', 'START_FAILED', 'instance.failed'],
     ['STOPPED', 'BALANCE_EXHAUSTED', 'instance.stopped'],
-  ])('%s by %s tells %s, at the second of its end', (status, reason, type) => {
+  ])('%s by %s is reported as %s, at its end', (status, reason, type) => {
     const changes = noChanges();
     changes.updated.add(instance(status, reason));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n });

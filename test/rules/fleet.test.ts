@@ -82,16 +82,16 @@ describe('within', () => {
 
 describe('without', () => {
   it('leaves each uncredited second, for any order and overlap of gaps', () => {
-    const stretch = { from: 10n, to: 20n };
+    const span = { from: 10n, to: 20n };
     const seconds = Array.from({ length: 16 }, (_, index) => BigInt(8 + index));
     const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
     const gaps = seconds.flatMap((from) => seconds.filter((to) => to > from).map((to) => ({ from, to })));
     for (const one of gaps) {
       for (const other of gaps) {
-        const left = without(stretch, [one, other]);
-        const expected = seconds.filter((at) => has(stretch, at) && !has(one, at) && !has(other, at));
+        const left = without(span, [one, other]);
+        const expected = seconds.filter((at) => has(span, at) && !has(one, at) && !has(other, at));
         expect(seconds.filter((at) => left.some((part) => has(part, at)))).toEqual(expected);
-        // No duplicate second, no empty stretch, in order.
+        // No second twice, no empty span, in order.
         expect(left.reduce((sum, { from, to }) => sum + (to - from), 0n)).toBe(BigInt(expected.length));
         for (const [index, { from, to }] of left.entries()) {
           expect(from < to && (index === 0 || left[index - 1]!.to < from)).toBe(true);
@@ -100,7 +100,7 @@ describe('without', () => {
     }
   });
 
-  it('leaves a stretch whole without gaps', () => {
+  it('leaves a span whole without gaps', () => {
     expect(without({ from: 1n, to: 2n }, [])).toEqual([{ from: 1n, to: 2n }]);
   });
 });

@@ -39,7 +39,7 @@ describe('a listed machine', () => {
   });
 });
 
-it('an unlisted machine is free for no mode, whatever runs on it', () => {
+it('an unlisted machine is free for no mode, with or without instances', () => {
   for (const state of STATES.filter((state) => state !== 'LISTED')) {
     for (const running of [null, ...MODES]) expect(availabilityOf(state, running)).toBe('NOT_LISTED');
   }
@@ -55,8 +55,8 @@ describe('claiming a machine', () => {
     const running = on('RUNNING', 'INTERRUPTIBLE');
     expect(claim(machine(on('STOPPED', 'INTERRUPTIBLE'), running), 'ON_DEMAND', 'deploy_failed')).toEqual([running]);
     expect(claim(machine(running), 'RESERVED', 'deploy_failed')).toEqual([running]);
-    const beside = on('RUNNING', 'INTERRUPTIBLE', 1, 1);
-    expect(claim(machine(running, beside), 'RESERVED', 'deploy_failed')).toEqual([running, beside]);
+    const disjoint = on('RUNNING', 'INTERRUPTIBLE', 1, 1);
+    expect(claim(machine(running, disjoint), 'RESERVED', 'deploy_failed')).toEqual([running, disjoint]);
   });
 
   it('considers only instances that share a GPU with it', () => {
@@ -64,10 +64,10 @@ describe('claiming a machine', () => {
     expect(claim(machine(elsewhere), 'INTERRUPTIBLE', 'deploy_failed')).toEqual([]);
     const around = on('RUNNING', 'INTERRUPTIBLE', 0, 8);
     expect(claim(machine(elsewhere, around), 'ON_DEMAND', 'deploy_failed')).toEqual([around]);
-    const [yielding, staying] = [on('RUNNING', 'INTERRUPTIBLE'), on('RUNNING', 'ON_DEMAND', 1, 1)];
+    const [yielding, kept] = [on('RUNNING', 'INTERRUPTIBLE'), on('RUNNING', 'ON_DEMAND', 1, 1)];
     for (const all of [
-      [yielding, staying],
-      [staying, yielding],
+      [yielding, kept],
+      [kept, yielding],
     ])
       expect(() => claim(machine(...all), 'ON_DEMAND', 'deploy_failed')).toThrow('machine m-1 is taken');
   });

@@ -103,11 +103,11 @@ describe('modelOfGpu', () => {
     ['NVIDIA', 24_564],
     ['NVIDIA X1', 24_564],
     ['', 24_564],
-  ])('takes %s of %d MB for no model', (name, vramMb) => {
+  ])('recognizes no model in %s of %d MB', (name, vramMb) => {
     expect(slugOf(name, vramMb)).toBeNull();
   });
 
-  it('takes a name that fits two models for neither', () => {
+  it('recognizes neither of two models that fit a name', () => {
     const twins = ['one', 'two'].map((slug) => ({ slug, name: 'NVIDIA RTX 4090', vramGb: 24 }));
     expect(modelOfGpu(twins.slice(0, 1), 'NVIDIA GeForce RTX 4090', 24_564)?.slug).toBe('one');
     expect(modelOfGpu(twins, 'NVIDIA GeForce RTX 4090', 24_564)).toBeNull();
@@ -125,12 +125,12 @@ describe('modelOfGpu', () => {
     'X9 80GB HBM',
     'X9-SXM5-HBM3e ',
     ' (X9) memory GPU AC',
-  ])('hears no other model in %s', (name) => {
+  ])('recognizes the model in %s', (name) => {
     expect(found(['X9'], name)).toBe('X9');
   });
 
   it.each(['X9 80GBX', 'X9 A80GB', 'X9 SXMS', 'X9 AHBM', 'X9 memory2', 'X9 SXM55', 'X9 ASXM5', 'X9 PCIE2', 'X9 GPUS'])(
-    'takes %s for another model',
+    'recognizes another model in %s',
     (name) => {
       expect(found(['X9'], name)).toBeUndefined();
     },
@@ -172,7 +172,7 @@ describe('the models of a name', () => {
     ['', []],
   ])('%s: %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
 
-  it('are counted in a market file, with prices and counts as programs write them', async () => {
+  it('are counted in a market file with machine-written prices and counts', async () => {
     async function* rows() {
       const of = (line: number, gpuSlug: string, priceUsdHour: string, numGpus: string) => ({
         ...{ line, listingId: `l-${line}`, gpuSlug, priceUsdHour, numGpus },

@@ -4,7 +4,7 @@ import { decideIdle, type IdleWatch } from '../../src/domain/rules/idle.js';
 const NOW = 1_000_000n;
 const MINUTE = 60n;
 
-/** Idle for as long as the fields say, with a report just now. */
+/** An instance whose idle time is given by its fields, with a current report. */
 function watch(changes: Partial<IdleWatch> = {}): IdleWatch {
   const nothing = { activeAt: null, backAt: null, warnedOf: null, warnedAt: null };
   return { minutes: 30, setAt: NOW - 7_200n, quietSince: NOW - 7_200n, seenAt: NOW, ...nothing, ...changes };

@@ -47,8 +47,8 @@ describe('the power of a key', () => {
     ['networks', { networks: ['0.0.0.0/0'] }],
     ['networks', { networks: ['2001:db8::/31'] }],
     ['networks', { networks: ['::ffff:10.0.0.0/104'] }],
-  ])('is refused more %s than the creator has', (field, wanted) => {
-    const refusal = refusalOf(() => powerOfNewKey(creator, wanted));
+  ])('is refused more %s than the creator has', (field, requested) => {
+    const refusal = refusalOf(() => powerOfNewKey(creator, requested));
     expect(refusal).toMatchObject({ code: 'forbidden', field });
   });
 });

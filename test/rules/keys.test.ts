@@ -18,7 +18,7 @@ describe.each([
     expect(hash(prefix + HEX)).toEqual(sha256(prefix + HEX));
   });
 
-  it('is no other text', () => {
+  it('is distinguished from any other text', () => {
     const others = [HEX, `gpu_dead_${HEX}`, `x${prefix}${HEX}`, `${prefix}${HEX}0`, `${prefix}${HEX}\n`, prefix];
     for (const other of [
       ...others,

@@ -12,7 +12,7 @@ const membersOf = (text: string) =>
   [...new URL(text).searchParams].filter(([name]) => !['template', 'image', 'deploy-disk'].includes(name));
 
 describe('a link of a saved template', () => {
-  it('has no value given instead of a generated one, and requests none', () => {
+  it('has no value for a generated variable, and doesn’t request one', () => {
     const variables = [
       { name: 'JUPYTER_TOKEN', description: '', made: true },
       { name: 'LOGIN', description: '', made: true, secret: true },

@@ -24,7 +24,7 @@ test.each([
   expect(() => checkLaunch(launch, 'ON_DEMAND')).toThrow(message);
 });
 
-test('what does not contradict itself passes', () => {
+test('a launch without contradictions is accepted', () => {
   checkLaunch({}, 'RESERVED');
   const launch: Launch = {
     env: { A: '1', f: '2' },

@@ -65,7 +65,7 @@ describe('mail', () => {
     expect(mailboxOf('other@example.com').toString('hex')).not.toBe(same[0]);
   });
 
-  it('has links that do one thing for one address', () => {
+  it('has links that each do one thing for one address', () => {
     const token = linkToken('secret', 'end', 'ma-1');
     expect(isLinkToken(token, 'secret', 'end', 'ma-1')).toBe(true);
     expect(isLinkToken(token, 'secret', 'confirm', 'ma-1')).toBe(false);

@@ -9,7 +9,7 @@ const compare = (one: Listing, other: Listing) => {
   return difference < 0n ? -1 : Number(difference > 0n);
 };
 
-/** Above the maximum of a listing; divided, both are the same number, and the second is larger. */
+/** Above the maximum of a listing. Divided, both give the same number, but the second is larger. */
 const CLOSE: Listing[] = [
   { priceMicro: 4_398_046_504_452n, numGpus: 2_047n },
   { priceMicro: 4_395_897_971_719n, numGpus: 2_046n },

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNameLookup, type LookupAll } from '../../src/name-lookup.js';
 
 const [A, AAAA] = [1, 28];
-/** Names that the DNS server knows, by type; it does not answer for any below `silent.example`, and fails for `FAILING`. */
+/** Names that the DNS server knows, by type. It doesn't answer for names below `silent.example`, and fails for `FAILING`. */
 const KNOWN: Record<string, Record<number, number[]>> = {
   'both.example': { [A]: [192, 0, 2, 1], [AAAA]: [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] },
   'v4.example': { [A]: [192, 0, 2, 2] },
@@ -77,7 +77,7 @@ it('finds names in the hosts file, by DNS of both families and by the search lis
   expect(await find('none.example')).toBe('ENOTFOUND');
 });
 
-it('ends names whose server never answers, which hold up neither other names nor files', async () => {
+it('times out for names of a silent server without delaying other names or files', async () => {
   const find = lookup({ withinMs: 150 });
   const silent = Array.from({ length: 300 }, (_, n) => find(`n${n}.silent.example`));
   const beganMs = performance.now();
@@ -94,7 +94,7 @@ it('finds a name although the server fails for a longer candidate of the search 
   expect(await lookup()(FAILING)).toBe('EAI_AGAIN');
 });
 
-it('asks the system for what DNS does not have, two names at a time', async () => {
+it('queries the system for names missing in DNS, two at a time', async () => {
   const held: Parameters<LookupAll>[2][] = [];
   const find = lookup({ system: (_host, _options, done) => void held.push(done) });
   const found = ['a.example', 'b.example', 'c.example', 'v4.example'].map(find);

@@ -36,7 +36,7 @@ describe('offers', () => {
     ['cheapest first', BY_PRICE, 'm-e m-c m-B m-a m-b m-d'],
     ['cheapest GPU first, then as by price', BY_PRICE_PER_GPU, 'm-c m-a m-d m-e m-B m-b'],
     ['most reliable first, then as by price', BY_RELIABILITY, 'm-c m-e m-d m-B m-a m-b'],
-  ])('are ordered %s, whatever order they come in', (_name, order, expected) => {
+  ])('are ordered %s, in whichever order they arrive', (_name, order, expected) => {
     expect(sorted(order)).toBe(expected);
     expect(sorted(order, [...OFFERS].reverse())).toBe(expected);
   });

@@ -21,7 +21,7 @@ describe('nextStep', () => {
     expect(step(null)).toEqual(first);
     expect(step(null, null)).toEqual(first);
     expect(step(begun('2026-11-16', { finished: true }))).toEqual(first);
-    // Last week's was never finished: it is over anyway.
+    // Last week's re-check was never finished, but is over anyway.
     expect(step(begun('2026-11-17'))).toEqual(first);
   });
 
@@ -32,7 +32,7 @@ describe('nextStep', () => {
     }
   });
 
-  it('resumes a begun one at its time, up to four attempts in total', () => {
+  it('resumes a started re-check on schedule, up to four attempts in total', () => {
     const wait = begun('2026-11-23', { nextAttemptAt: now + 1n });
     expect(step(wait)).toEqual({ kind: 'wait', until: now + 1n });
     expect(step(begun('2026-11-23'))).toEqual({ kind: 'attempt', day: '2026-11-23', attempt: 2 });

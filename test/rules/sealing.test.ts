@@ -4,7 +4,7 @@ import { seal, sealingKey, unseal } from '../../src/domain/rules/sealing.js';
 
 const key = () => sealingKey(randomBytes(32).toString('hex'));
 
-test('sealed text opens with its key, for its context, unchanged', () => {
+test('sealed text opens unchanged only with its key and context', () => {
   const [own, other] = [key(), key()];
   const text = 'hf_ümlaut\n$"\'=';
   const sealed = seal(own, 'a-1 sec-1', text);

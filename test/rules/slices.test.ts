@@ -190,7 +190,7 @@ describe('a layout', () => {
           if (mode === 'ON_DEMAND') continue;
           const size = brokenBlock(given, block, runs);
           expect(breaksOf(block, bits)).toBe(size === block.count ? 0 : size);
-          // By GPU, which smaller block of at least `least` contains it.
+          // For each GPU, the smaller block of at least `least` GPUs that contains it.
           const within = places(block).map((place) =>
             Math.max(
               0,

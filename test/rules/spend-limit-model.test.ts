@@ -30,7 +30,7 @@ const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n
 const MODES = Object.keys(RATES) as PricingMode[];
 const BEGINNING = BigInt(Date.UTC(2027, 10, 30, 23, 50) / 1_000);
 
-/** When a limit was set, and from which second on it is in force, up to the next of the same subject. */
+/** When a limit was set, and the second from which it applies, until the next one for the same subject. */
 interface Set {
   of: string;
   limit: bigint | null;
@@ -74,10 +74,10 @@ class World {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }
 
-  /** As in the gateway: a refused action changes nothing. */
+  /** A refused action changes nothing, as in the gateway. */
   do(move: Move): void {
     this.settle();
-    // Until a clock that was overtaken by the end of a second has caught up.
+    // Until the clock has caught up with the end of the second.
     if (this.now < this.account.settledAt) return;
     try {
       this.#do(move);
@@ -143,7 +143,7 @@ class World {
   }
 
   /**
-   * What counts for a subject, of all recorded rows: usage up to an instant, and charges before it. `exits`: also for
+   * Returns the recorded spend of a subject: usage up to an instant, and charges before it. With `exits`, also those for
    * leaving a reserved term at that very instant.
    */
   spent(of: string, from: bigint, to: bigint, exits = false): bigint {
@@ -168,7 +168,7 @@ class World {
     }, used);
   }
 
-  /** The most units of any GPU second sold beyond any limit in force. */
+  /** Returns the most units of any GPU second sold beyond a limit in force. */
   overspend(): bigint {
     const closed = this.changes.closed.filter(({ resource }) => resource === 'GPU');
     let most = 0n;
@@ -184,7 +184,7 @@ class World {
     return most;
   }
 
-  /** Limits that may have stopped something at an instant: the one in force, and one changed within a second of it. */
+  /** Returns the limits that may have caused a stop at an instant: the one in force, and one changed within a second of it. */
   #inForce(of: string, at: bigint): Set[] {
     const own = this.sets.filter((each) => each.of === of);
     return own.filter(
@@ -192,7 +192,7 @@ class World {
     );
   }
 
-  /** No stop by a limit came earlier than the last second that fits into one. */
+  /** Expects no stop by a limit before the last second that fits into it. */
   check(): void {
     expect(this.overspend()).toBe(0n);
     for (const { id, runKeyId, stopReason, stoppedAt, gpuRate, diskRate } of this.instances)
@@ -203,7 +203,7 @@ class World {
           .every(({ of, limit }) => {
             if (limit === null) return true;
             const from = of.startsWith('i-') ? 0n : monthStartOf(stoppedAt - 1n);
-            // With the seconds that all of them could continue, and the minimum they would have to pay.
+            // With the seconds for which all of them could continue, and the minimum they would owe.
             const ahead = 60n * 5n * (RATES.ON_DEMAND + 7n);
             return this.spent(of, from, stoppedAt, true) + ahead + gpuRate + diskRate <= limit * 3_600n;
           });
@@ -240,7 +240,7 @@ it('no GPU second is sold beyond a limit, whenever it is settled', () => {
       fc.oneof(fc.bigInt(0n, 400_000n), fc.constant(10n ** 12n)),
       fc.array(fc.bigInt(1n, 3_000n), { maxLength: 12 }),
       (moves, creditUnits, looks) => {
-        // Two gateways: one settles only when it must write, the other now and then.
+        // Two gateways: one settles only when it must write, the other occasionally.
         const [seldom, often] = [new World(creditUnits), new World(creditUnits)];
         for (const each of moves) {
           const until = often.now + each.wait;

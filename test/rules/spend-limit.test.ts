@@ -75,7 +75,7 @@ describe('the spend limit of an instance', () => {
   });
 
   it('counts the minimum of a preempting start from its beginning', () => {
-    // 60 s of GPU are 6,000 units; with 2 micro-USD 1,200 remain for 60 s of disk and no second more.
+    // 60 s of GPU are 6,000 units; of 2 micro-USD, 1,200 units remain for exactly 60 s of disk.
     const rented = new Rented(2n, true);
     rented.settle(DECEMBER + 3n * DAY);
     expect(rented.instance).toMatchObject({ stoppedAt: DECEMBER + 60n, minimumUnits: 0n });

@@ -108,32 +108,32 @@ describe('a public SSH key', () => {
   });
 
   it.each([
-    ['of no base64', `${ED} *${ED25519.split(' ')[1]}`],
-    ['of base64 and more', `${ED} ${ED25519.split(' ')[1]}*`],
+    ['that is not base64', `${ED} *${ED25519.split(' ')[1]}`],
+    ['with characters after the base64', `${ED} ${ED25519.split(' ')[1]}*`],
     ['of another type', line(ED, P256, Buffer.alloc(32))],
-    ['of a type alone', line(ED, ED)],
-    ['a byte short', line(ED, ED, Buffer.alloc(31))],
-    ['a byte long', line(ED, ED, Buffer.alloc(33))],
-    ['with one field more', line(ED, ED, Buffer.alloc(32), '')],
-    ['with half a length behind it', raw(ED, whole, field(Buffer.alloc(32)), Buffer.alloc(3))],
+    ['with only a type', line(ED, ED)],
+    ['that is one byte short', line(ED, ED, Buffer.alloc(31))],
+    ['that is one byte long', line(ED, ED, Buffer.alloc(33))],
+    ['with an extra field', line(ED, ED, Buffer.alloc(32), '')],
+    ['followed by half a length', raw(ED, whole, field(Buffer.alloc(32)), Buffer.alloc(3))],
     ['with a length beyond its end', raw(ED, whole, field(Buffer.alloc(32)).fill(255, 0, 4))],
     ['with a length one beyond its end', raw(ED, whole, field(Buffer.alloc(33)).subarray(0, 36))],
     ['of another curve', line(P256, P256, 'nistp384', point(65))],
     ['with a short point', line(P256, P256, 'nistp256', point(64))],
-    ['with a packed point', line(P256, P256, 'nistp256', point(65, 2))],
+    ['with a compressed point', line(P256, P256, 'nistp256', point(65, 2))],
     ['without its point', line(P256, P256, 'nistp256')],
     ['with two points', line(P256, P256, 'nistp256', point(65), point(65))],
     ['without a modulus', line('ssh-rsa', 'ssh-rsa', E)],
     ['with an empty modulus', line('ssh-rsa', 'ssh-rsa', E, '')],
     ['with a modulus of zero', line('ssh-rsa', 'ssh-rsa', E, Buffer.alloc(1))],
     ['with a negative modulus', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x80))],
-    ['with one more number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
+    ['with an extra number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
     ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
-  ])('%s is none', (_why, text) => {
+  ])('a key %s is refused', (_why, text) => {
     expect(() => parseSshKey(text)).toThrow('publicKey is not a whole public key');
   });
 
-  it('has a refusal that says what is accepted', () => {
+  it('is refused with a message that lists what is accepted', () => {
     const shape = 'publicKey must be one line of a .pub file: TYPE KEY COMMENT';
     for (const text of ['', 'hello', ED, `${ED25519}\n${ED25519}`])
       expect(() => parseSshKey(text), text).toThrow(shape);

@@ -29,7 +29,7 @@ describe('a slow start', () => {
         const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
         const expected = Math.min(Number(lag), 600, Number(ran));
         expect([lag, ran, seconds({ runningAt, to })]).toEqual([lag, ran, expected]);
-        // While it runs, the result is known once it has earned everything.
+        // While it runs, the result is known once it has earned the full credit.
         const earned = lag < 600n ? lag : 600n;
         if (earned > 0n) expect(seconds({ runningAt }, runningAt + earned - 1n)).toBeNull();
         expect(seconds({ runningAt }, runningAt + earned)).toBe(Number(earned));

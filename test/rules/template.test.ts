@@ -26,12 +26,12 @@ describe('a required variable', () => {
   const secrets = [{ secret: 'hf', variable: 'TOKEN' }];
 
   it.each<[string, Launch, string | null]>([
-    ['that nobody gives is named, with the others', {}, 'MODEL, TOKEN'],
+    ['without a value is named, with the others', {}, 'MODEL, TOKEN'],
     ['may be given as text', { env: { MODEL: 'a', TOKEN: 'b' } }, null],
-    ['or as a secret', { env: { MODEL: 'a' }, secrets }, null],
-    ['but not as a file', { env: { MODEL: 'a' }, secrets: [{ secret: 'hf', file: 'TOKEN' }] }, 'TOKEN'],
-    ['nor empty', { env: { MODEL: '' }, secrets }, 'MODEL'],
-    ['whose default is taken away is missing', { env: { MODEL: 'a', MODE: '' }, secrets }, 'MODE'],
+    ['may be given as a secret', { env: { MODEL: 'a' }, secrets }, null],
+    ['must not be given as a file', { env: { MODEL: 'a' }, secrets: [{ secret: 'hf', file: 'TOKEN' }] }, 'TOKEN'],
+    ['must not be empty', { env: { MODEL: '' }, secrets }, 'MODEL'],
+    ['whose default is removed is missing', { env: { MODEL: 'a', MODE: '' }, secrets }, 'MODE'],
   ])('%s', (_what, launch, missing) => {
     const check = () => checkVariables(terms, launch);
     if (missing === null) expect(check).not.toThrow();

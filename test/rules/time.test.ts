@@ -59,7 +59,7 @@ describe('instants', () => {
     '2026-01-01T00:00:00Z\n',
     `2026-01-01T00:00:00.${'1'.repeat(1_000)}Z`,
     '',
-  ])('%j is no instant', (text) => expect(parseInstant(text)).toBeNull());
+  ])('%j is not an instant', (text) => expect(parseInstant(text)).toBeNull());
 
   it('latest returns the latest', () => {
     expect(latest(3n)).toBe(3n);

@@ -53,19 +53,19 @@ const PAYMENT: Payment = {
   reason: null,
 };
 
-function judged(asked: ReportedPayment | null | undefined, { unasked = 0n, usd = REPORT.usd } = {}) {
-  const evaluation = { unconfirmedMicro: unasked, queryAboveMicro: 500n * USD, queried: asked, now: 20n };
+function evaluated(queried: ReportedPayment | null | undefined, { unconfirmed = 0n, usd = REPORT.usd } = {}) {
+  const evaluation = { unconfirmedMicro: unconfirmed, queryAboveMicro: 500n * USD, queried, now: 20n };
   return evaluatePayment(TOP_UP, undefined, { ...REPORT, usd }, evaluation);
 }
 
 describe('a payment above the setting', () => {
   it.each<[string, ReportedPayment]>([
-    ['the same', REPORT],
-    ['more, with its own fee', { ...REPORT, usdWithFee: 606n * USD }],
-    ['that a block holds it', { ...REPORT, status: 'pending', confirmations: 1 }],
+    ['the same payment', REPORT],
+    ['more, including its fee', { ...REPORT, usdWithFee: 606n * USD }],
+    ['it in a block', { ...REPORT, status: 'pending', confirmations: 1 }],
     ['no address', { ...REPORT, address: null }],
-  ])('is credited when the processor, asked back, says %s', (_name, asked) => {
-    expect(judged(asked)).toMatchObject({
+  ])('is credited if the queried processor reports %s', (_name, queried) => {
+    expect(evaluated(queried)).toMatchObject({
       state: 'CREDITED',
       confirmedByProcessor: true,
       creditedAt: 20n,
@@ -74,25 +74,25 @@ describe('a payment above the setting', () => {
   });
 
   it.each<[string, ReportedPayment | null]>([
-    ['that it knows of none', null],
+    ['no such payment', null],
     ['a micro-USD less', { ...REPORT, usdWithFee: 600n * USD - 1n }],
-    ['no worth', { ...REPORT, usdWithFee: null }],
+    ['no value', { ...REPORT, usdWithFee: null }],
     ['fewer coins', { ...REPORT, coins: '7.4' }],
     ['another coin', { ...REPORT, asset: 'BTC' }],
     ['another address', { ...REPORT, address: 'address-2' }],
-    ['that no block holds it', { ...REPORT, status: 'pending', confirmations: 0 }],
-    ['that it is gone', { ...REPORT, status: 'gone' }],
-  ])('is quarantined if it says %s', (_name, asked) => {
+    ['it in no block', { ...REPORT, status: 'pending', confirmations: 0 }],
+    ['it as gone', { ...REPORT, status: 'gone' }],
+  ])('is quarantined if the processor reports %s', (_name, queried) => {
     const reason = 'the processor does not confirm it';
-    expect(judged(asked)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
+    expect(evaluated(queried)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
   });
 
   it('waits until the processor can be queried', () => {
-    expect(judged(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
+    expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('is one that exceeds it together with that day’s unconfirmed credits', () => {
-    const of = (unasked: bigint) => judged(undefined, { unasked, usd: 200n * USD })?.state;
+  it('includes one that exceeds it together with that day’s unconfirmed credits', () => {
+    const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
 });
@@ -101,8 +101,8 @@ describe('a report of a payment', () => {
   const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, usdMicro: null, creditedAt: null };
   const CONFIRMING: Payment = { ...SEEN, state: 'CONFIRMING', confirmations: 3, usdMicro: 600n * USD };
   const PENDING: ReportedPayment = { ...REPORT, status: 'pending', confirmations: 0, usd: null, usdWithFee: null };
-  const aside = (reason: string): Payment => ({ ...CONFIRMING, state: 'QUARANTINED', reason });
-  const keptAside = (reason: string) => ({ state: 'QUARANTINED' as const, creditedAt: null, reason });
+  const quarantined = (reason: string): Payment => ({ ...CONFIRMING, state: 'QUARANTINED', reason });
+  const quarantinedFor = (reason: string) => ({ state: 'QUARANTINED' as const, creditedAt: null, reason });
   const taken = (known: Payment | undefined, report: ReportedPayment) =>
     evaluatePayment(TOP_UP, known, report, {
       unconfirmedMicro: 0n,
@@ -119,9 +119,14 @@ describe('a report of a payment', () => {
       { ...PENDING, confirmations: 1 },
       { state: 'CONFIRMING', confirmations: 1, usdMicro: null },
     ],
-    ['in a block, of one seen', SEEN, { ...PENDING, confirmations: 1 }, { state: 'CONFIRMING', firstSeenAt: 10n }],
+    [
+      'in a block, of a seen payment',
+      SEEN,
+      { ...PENDING, confirmations: 1 },
+      { state: 'CONFIRMING', firstSeenAt: 10n },
+    ],
     ['with more confirmations', CONFIRMING, { ...PENDING, confirmations: 4 }, { ...CONFIRMING, confirmations: 4 }],
-    ['with its worth', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
+    ['with its value', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
     ['with other coins', CONFIRMING, { ...PENDING, confirmations: 3, coins: '8' }, { ...CONFIRMING, coins: '8' }],
     [
       'that is final',
@@ -130,7 +135,7 @@ describe('a report of a payment', () => {
       { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false },
     ],
     [
-      'that is final, of one gone',
+      'that is final, of a gone payment',
       { ...SEEN, state: 'GONE', reason: 'gone' },
       REPORT,
       { state: 'CREDITED', reason: null },
@@ -142,24 +147,39 @@ describe('a report of a payment', () => {
       { ...PENDING, status: 'gone' },
       { state: 'GONE', reason: 'the processor withdrew it' },
     ],
-    ['that is gone, of one to be asked', aside(NOT_QUERIED_YET), { ...PENDING, status: 'gone' }, { state: 'GONE' }],
+    [
+      'that is gone, of one waiting for the processor',
+      quarantined(NOT_QUERIED_YET),
+      { ...PENDING, status: 'gone' },
+      { state: 'GONE' },
+    ],
     [
       'of another coin',
       undefined,
       { ...REPORT, asset: 'BTC' },
-      keptAside('it arrived in another coin or on another network'),
+      quarantinedFor('it arrived in another coin or on another network'),
     ],
-    ['at another address', undefined, { ...REPORT, address: 'b' }, keptAside("it went to another top-up's address")],
-    ['of no worth', undefined, { ...REPORT, usd: 0n }, keptAside('it has no value')],
-    ['of unknown worth', undefined, { ...REPORT, usd: null }, keptAside('it has no value')],
     [
-      'of more than may be',
+      'at another address',
+      undefined,
+      { ...REPORT, address: 'b' },
+      quarantinedFor("it went to another top-up's address"),
+    ],
+    ['without value', undefined, { ...REPORT, usd: 0n }, quarantinedFor('it has no value')],
+    ['of unknown value', undefined, { ...REPORT, usd: null }, quarantinedFor('it has no value')],
+    [
+      'above the maximum',
       undefined,
       { ...REPORT, usd: MAX_PAYMENT_MICRO + 1n },
-      keptAside('it exceeds the maximum of one payment'),
+      quarantinedFor('it exceeds the maximum of one payment'),
     ],
-    ['of as much as may be', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
-    ['of one to be asked, which is below the setting now', aside(NOT_QUERIED_YET), REPORT, { state: 'CREDITED' }],
+    ['of exactly the maximum', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
+    [
+      'of one waiting for the processor, below the setting now',
+      quarantined(NOT_QUERIED_YET),
+      REPORT,
+      { state: 'CREDITED' },
+    ],
   ])('%s', (_name, known, report, payment) => {
     expect(taken(known, report)).toMatchObject(payment);
   });
@@ -169,16 +189,16 @@ describe('a report of a payment', () => {
     ['that was credited, and is gone', PAYMENT, { ...PENDING, status: 'gone' }],
     ['that was refused', { ...PAYMENT, state: 'REFUSED' }, REPORT],
     ['that was reversed', { ...PAYMENT, state: 'REVERSED' }, REPORT],
-    ['that waits for the operator', aside('it has no value'), REPORT],
-    ['that waits to be asked back', aside(NOT_QUERIED_YET), { ...PENDING, confirmations: 3 }],
+    ['that waits for the operator', quarantined('it has no value'), REPORT],
+    ['that waits for the processor', quarantined(NOT_QUERIED_YET), { ...PENDING, confirmations: 3 }],
     ['that lost its block', CONFIRMING, PENDING],
-    ['that says the same', SEEN, PENDING],
-  ])('changes nothing of one %s', (_name, known, report) => {
+    ['that is reported unchanged', SEEN, PENDING],
+  ])('changes nothing for one %s', (_name, known, report) => {
     expect(taken(known, report)).toBeNull();
   });
 });
 
-it('only credits are counted', () => {
+it('counts only credited payments', () => {
   const others = (['SEEN', 'CONFIRMING', 'QUARANTINED', 'REFUSED', 'REVERSED', 'GONE'] as const).map((state) => ({
     ...PAYMENT,
     state,
@@ -186,7 +206,7 @@ it('only credits are counted', () => {
   expect(creditedMicro([PAYMENT, ...others, { ...PAYMENT, usdMicro: 1n }])).toBe(600n * USD + 1n);
 });
 
-it('confirmations are those of the payment with the fewest', () => {
+it('has the confirmations of the payment with the fewest', () => {
   const of = (state: PaymentState, confirmations: number): Payment => ({ ...PAYMENT, state, confirmations });
   expect(confirmationsOf([of('CONFIRMING', 3), of('SEEN', 0), of('CREDITED', 6)])).toBe(0);
   expect(confirmationsOf([of('CONFIRMING', 3), of('CREDITED', 2)])).toBe(3);
@@ -202,15 +222,15 @@ describe('a top-up', () => {
     ['one per cent more', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
     ['more than that', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
     ['all of it, too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
-    ['all of it and one to come', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
-    ['one kept aside', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
+    ['all of it and one being confirmed', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
+    ['a quarantined one', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
     ['all of it and one that is seen', [{}, { state: 'SEEN' }], 0n, 'SEEN'],
-    ['one in time, and a late one that was refused', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
+    ['one in time, and a refused late one', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
     ['one in time and a late one', [{ usdMicro: USD }, { firstSeenAt: 1_000n }], 0n, 'LATE'],
-    ['one that was refused', [{ state: 'REFUSED' }], 0n, 'WAITING'],
-  ] as const)('that got %s', (_name, payments, now, state) => {
-    const given = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
-    expect(topUpState(TOP_UP, given, now)).toBe(state);
+    ['a refused one', [{ state: 'REFUSED' }], 0n, 'WAITING'],
+  ] as const)('that received %s', (_name, payments, now, state) => {
+    const all = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
+    expect(topUpState(TOP_UP, all, now)).toBe(state);
   });
 });
 
@@ -227,14 +247,14 @@ describe('a payment in no block', () => {
     ['is gone when all was paid after it', 200n, [credited(150n)], 'GONE'],
     ['is shown when all was paid before it', 200n, [credited(99n)], 'SEEN'],
     ['is shown when a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
-    ['is gone when parts came to all of it', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
-    ['is shown when parts had come to all before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
+    ['is gone when parts totalled all of it', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
+    ['is shown when parts had totalled all before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
     ['is shown when a payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
   ])('%s', (_name, now, others, state) => {
     expect(stateOf(now, ...others)).toBe(state);
   });
 
-  it('alone is gone, with a reason', () => {
+  it('becomes gone with a reason, and no other payment does', () => {
     const confirming: Payment = { ...SEEN, state: 'CONFIRMING' };
     const reason = 'no block included it';
     expect(withoutReplaced(TOP_UP, [SEEN, confirming], 1_000_000n)).toEqual([

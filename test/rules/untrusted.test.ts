@@ -8,7 +8,7 @@ import { LastBytes, lastLine } from '../../src/untrusted/last-line.js';
 import { LineSplitter } from '../../src/untrusted/line-splitter.js';
 
 describe('bytes that come in pieces', () => {
-  it('are copied a few times each, whatever their pieces', () => {
+  it('are each copied only a few times, however small their pieces', () => {
     const queue = new ByteQueue();
     const taken: Buffer[] = [];
     for (let n = 0; n < 300_000; n += 1) {
@@ -22,7 +22,7 @@ describe('bytes that come in pieces', () => {
     expect(all.every((byte, index) => byte === index % 251)).toBe(true);
   });
 
-  it('become lines, of which too long ones are cut', () => {
+  it('become lines, of which overlong ones are cut', () => {
     const lines = new LineSplitter(8);
     expect(lines.push(Buffer.from('one\n\ntw'))).toEqual(['one', '']);
     expect(lines.push(Buffer.from('o\nas long as this'))).toEqual(['two']);
@@ -43,7 +43,7 @@ describe('bytes that come in pieces', () => {
 describe('JSON', () => {
   const nested = (depth: number) => Buffer.from(`{"a":"[[\\"[{","b":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 
-  it('nests at most 64 levels, whatever its texts hold', () => {
+  it('nests at most 64 levels, not counting brackets in strings', () => {
     expect(parseJson(nested(MAX_JSON_DEPTH - 1))).toMatchObject({ a: '[["[{' });
     expect(() => parseJson(nested(MAX_JSON_DEPTH))).toThrow('the JSON may nest at most 64 levels');
     expect(() => checkJson(Buffer.from('{"a":'.repeat(100)))).toThrow(JsonTooLarge);
@@ -51,14 +51,14 @@ describe('JSON', () => {
     expect(() => parseJson(Buffer.from('"['.repeat(100)))).toThrow(SyntaxError);
   });
 
-  it('has at most so many values', () => {
+  it('has at most the given number of values', () => {
     const of = (count: number) => Buffer.from(JSON.stringify(Array.from({ length: count }, () => 0)));
     expect(parseJson(of(50), { maxValues: 50 })).toHaveLength(50);
     expect(() => parseJson(of(51), { maxValues: 50 })).toThrow('the JSON may have at most 50 values');
   });
 });
 
-/** A shell in a container that answers each command as `answer` says. */
+/** Returns a shell in a container whose response to each command is given by `answer`. */
 function shellThat(answer: (mark: string) => (string | Buffer)[]): SftpShell {
   const tunnel = new Duplex({
     read: () => {},
@@ -71,13 +71,13 @@ function shellThat(answer: (mark: string) => (string | Buffer)[]): SftpShell {
   return new SftpShell(Object.assign(tunnel, { stderr }) as unknown as Tunnel);
 }
 
-describe('a shell that an image brings', () => {
+describe('a shell of an image', () => {
   it.each([
     ['six million digits', `81a4 ${'9'.repeat(6_000_000)} 0 0 1 1`],
     ['more than 64 bits', '81a4 18446744073709551616 0 0 1 1'],
-    ['no number', '81a4 many 0 0 1 1'],
+    ['text instead of a number', '81a4 many 0 0 1 1'],
     ['nothing', ''],
-  ])('prints as a size %s, and is refused', async (_what, line) => {
+  ])('is refused if it prints %s as a size', async (_what, line) => {
     const beganMs = performance.now();
     await expect(shellThat((mark) => [`${line}\n${mark}0\n`]).stat('/file', true)).rejects.toThrow(
       /prints too much|prints no attributes/,
@@ -85,18 +85,18 @@ describe('a shell that an image brings', () => {
     expect(performance.now() - beganMs).toBeLessThan(1_000);
   });
 
-  it('tells why a command failed in few words', async () => {
+  it('reports why a command failed in a short message', async () => {
     const failing = shellThat((mark) => [`${'x'.repeat(60_000)}${mark}1\n`]);
     await expect(failing.run('false')).rejects.toMatchObject({ message: 'x'.repeat(300) });
   });
 
-  it('ends a command by the mark, in however many pieces it comes, and by no other', async () => {
+  it('ends a command only at its mark, in however many pieces it arrives', async () => {
     const shell = shellThat((mark) => ['out', `${mark}no`, ...[...`put${mark}0\n`].map((byte) => Buffer.from(byte))]);
     expect(String(await shell.run('true'))).toMatch(/^out\[[0-9a-f]{32}\]noput$/);
     expect(String(await shell.run('true'))).toMatch(/^out/);
   });
 
-  it('lists a folder line by line, without those that no stat prints', async () => {
+  it('lists a folder line by line, without lines that no stat prints', async () => {
     const own = (command: string) => /'([0-9a-f]{16}) %f/.exec(command)![1]!;
     const tunnel = new Duplex({
       read: () => {},

@@ -27,13 +27,13 @@ test('the newest 24 hours with a snapshot, however old, and the newest 7 days', 
   ]);
 });
 
-test('the last one before the current lease is kept, whatever was written since', () => {
+test('the last one before the current lease is kept, regardless of later ones', () => {
   const times = ['2026-03-01T10:05:00', '2026-03-01T10:10:00', '2026-03-01T10:20:00', '2026-03-01T10:30:00'];
   expect(dropped(times, '2026-03-01T10:15:00')).toEqual(['2026-03-01T10:20:00', '2026-03-01T10:05:00']);
   expect(dropped(times)).toHaveLength(3);
 });
 
-test('keeps the last of each of the newest 7 writers, however many snapshots of a host came since', () => {
+test('keeps the last of each of the newest 7 writers, however many snapshots follow', () => {
   const own = at('2026-03-01T10:05:00');
   const times = ['10:10', '10:20', '10:30', '10:40', '10:50', '11:10', '11:20', '11:30', '11:40'];
   const held = times.map((time, index) => ({ ...at(`2026-03-01T${time}:00`), lease: index < 5 ? 1n : 2n }));

@@ -19,6 +19,6 @@ test.each(['', 'x', `${'0'.repeat(63)}`, `${'0'.repeat(65)}`, '0'.repeat(64), 'G
   },
 );
 
-test('in capitals it is another text', () => {
+test('a token is case-sensitive', () => {
   expect(isLeaseToken('secret', LEASE, leaseToken('secret', LEASE).toUpperCase())).toBe(false);
 });

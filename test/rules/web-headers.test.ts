@@ -75,7 +75,7 @@ describe('the headers for a container', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('exclude headers named by Connection, and keep cookies besides the gateway’s', () => {
+  it('exclude headers named by Connection, and keep cookies except the gateway’s', () => {
     expect(passed('Connection', 'X-A, close', 'X-A', '1', 'X-B', '2')).toEqual(['X-B', '2']);
     expect(passed('Cookie', 'a=1; gpu_web=x; b=gpu_web=2; gpu_website=3')).toEqual([
       'Cookie',
@@ -83,7 +83,7 @@ describe('the headers for a container', () => {
     ]);
   });
 
-  it('contain the way from the visitor as far as it is trusted', () => {
+  it('contain the visitor’s path as far as it is trusted', () => {
     const said = headersForContainer([], { host: 'h', addresses: ['1.1.1.1', '10.0.0.1'], isTls: false });
     expect(said.slice(2)).toEqual([
       ...['X-Forwarded-For', '1.1.1.1, 10.0.0.1', 'X-Forwarded-Proto', 'http'],
@@ -110,10 +110,10 @@ it('finds the passes of a request, up to a maximum', () => {
   const cookies = `a=b; gpu_web=${pass(1)}; __Host-gpu_web=${pass(2)};gpu_web = ${pass(3)}; xgpu_web=${pass(4)}`;
   expect(passesOf(undefined, false)).toEqual([]);
   expect(passesOf(cookies, false)).toEqual([pass(1), pass(3)]);
-  // As many as a head has room for: cookies that a neighbour has set hide none.
+  // As many as fit into a request head, so that a neighbour's cookies can't hide any.
   const many = Array.from({ length: 500 }, (_, end) => pass(end));
   expect(passesOf(many.map((each) => `gpu_web=${each}`).join('; '), false)).toEqual(many.slice(0, 400));
-  // Behind TLS a neighbour can set only the one without the prefix.
+  // With TLS, a neighbour can set only the cookie without the prefix.
   expect(passesOf(cookies, true)).toEqual([pass(2)]);
   const hiding = `${`gpu_web=${pass(5)}; `.repeat(4)}${'__Host-gpu_web=; __Host-gpu_web=x; '.repeat(9)}`;
   expect(passesOf(`${hiding}__Host-gpu_web=${pass(6)}`, true)).toEqual([pass(6)]);
@@ -192,12 +192,12 @@ describe('similar headers and cookies', () => {
   });
 });
 
-it('a token is taken from its header alone, and only one that can be', () => {
+it('a token is taken only from its header, and only in the valid format', () => {
   expect(tokenOf('a'.repeat(43))).toEqual(['a'.repeat(43)]);
   for (const other of [undefined, '', 'a'.repeat(42), `${'a'.repeat(42)} `]) expect(tokenOf(other)).toEqual([]);
 });
 
-it('a visit that another site led to lands on a page of the host first, and nothing else does', () => {
+it('only a navigation from another site is shown a page of the host first', () => {
   const visit = {
     method: 'GET',
     origin: undefined,

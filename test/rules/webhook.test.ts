@@ -66,7 +66,7 @@ describe('addresses', () => {
 });
 
 describe('an undelivered event', () => {
-  it('is retried for three days with growing pauses, and then no more', () => {
+  it('is retried for three days with growing pauses, then abandoned', () => {
     let at = now;
     const pauses: bigint[] = [];
     for (let attempts = 1; ; attempts += 1) {

@@ -16,13 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('SSH keys that a key with an end or with networks adds let in while that key is accepted, and from where it is', async () => {
+it('admits SSH keys only if the API key that added them is valid now and from there', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const now = domain.clock.now();
-  const lets = async (text: string, address = '203.0.113.9') =>
+  const isAdmitted = async (text: string, address = '203.0.113.9') =>
     (await findSshAccess(domain, instance.id, parseSshKey(text).blob, address)) !== null;
-  const added = async (power: Partial<KeyPower>) => {
+  const addSshKeyBy = async (power: Partial<KeyPower>) => {
     const { apiKey } = await createApiKey(domain, accountId);
     await domain.db.pool.query('update api_key set expires_at = $2::timestamptz, networks = $3 where id = $1', [
       apiKey.id,
@@ -33,18 +33,29 @@ it('SSH keys that a key with an end or with networks adds let in while that key 
     await addSshKey(domain, { accountId, keyId: apiKey.id, ...FULL_POWER, ...power }, text);
     return text;
   };
-  const [plain, ending, near] = [
-    await added({}),
-    await added({ expiresAt: now + 60n }),
-    await added({ networks: ['203.0.113.0/24'] }),
+  const [unrestricted, expiring, networkBound] = [
+    await addSshKeyBy({}),
+    await addSshKeyBy({ expiresAt: now + 60n }),
+    await addSshKeyBy({ networks: ['203.0.113.0/24'] }),
   ];
-  expect([await lets(plain), await lets(ending), await lets(near)]).toEqual([true, true, true]);
-  expect([await lets(plain, '198.51.100.1'), await lets(near, '198.51.100.1')]).toEqual([true, false]);
+  expect([await isAdmitted(unrestricted), await isAdmitted(expiring), await isAdmitted(networkBound)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect([await isAdmitted(unrestricted, '198.51.100.1'), await isAdmitted(networkBound, '198.51.100.1')]).toEqual([
+    true,
+    false,
+  ]);
   domain.clock.advance(60);
-  expect([await lets(plain), await lets(ending), await lets(near)]).toEqual([true, false, true]);
+  expect([await isAdmitted(unrestricted), await isAdmitted(expiring), await isAdmitted(networkBound)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });
 
-it('what a key with an end has opened is over from that second on', async () => {
+it('ends access in the second in which its API key expires', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -61,7 +72,7 @@ it('what a key with an end has opened is over from that second on', async () => 
   expect(await state()).toBe('unknown');
 });
 
-it('a key that is revoked while its request waits grants no other key', async () => {
+it('grants no key to a request whose own key is revoked while it waits', async () => {
   const accountId = await domain.account();
   const { apiKey } = await createApiKey(domain, accountId);
   const creator = { accountId, keyId: apiKey.id, ...FULL_POWER };

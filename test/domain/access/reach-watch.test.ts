@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('what a key has opened ends with it, though the database fails just then', async () => {
+it('ends the access of a revoked key even if the database fails at that moment', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -22,29 +22,29 @@ it('what a key has opened ends with it, though the database fails just then', as
     instanceId: instance.id,
     outlivesStop: false,
   };
-  // Each notice of the key asks once, so it may be told more than once.
-  const over = new Set<Access>();
+  // Each notice of the key causes one query, so the same access may be reported more than once.
+  const ended = new Set<Access>();
   const watch = new ReachWatch({
     deps: domain,
     open: new Set([access]),
-    onOver: (those) => {
-      for (const one of those) over.add(one);
+    onOver: (accesses) => {
+      for (const each of accesses) ended.add(each);
     },
   });
   const { pool } = domain.db;
   await pool.query('alter table ssh_key rename to mislaid');
-  const asked = vi.spyOn(pool, 'query');
+  const queries = vi.spyOn(pool, 'query');
   await revokeApiKey(domain, accountId, apiKey.id);
-  const outcomes = () => asked.mock.settledResults.map(({ type }) => type);
+  const outcomes = () => queries.mock.settledResults.map(({ type }) => type);
   await expect.poll(outcomes, { timeout: 30_000 }).toContain('rejected');
-  expect([...over]).toEqual([]);
-  asked.mockRestore();
+  expect([...ended]).toEqual([]);
+  queries.mockRestore();
   await pool.query('alter table mislaid rename to ssh_key');
-  await expect.poll(() => [...over], { timeout: 30_000 }).toEqual([access]);
+  await expect.poll(() => [...ended], { timeout: 30_000 }).toEqual([access]);
   watch.close();
 });
 
-it('opens no tunnel by a key that is revoked while its instance is looked up', async () => {
+it('opens no tunnel for a key that is revoked while its instance is looked up', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => domain.close());
 afterEach(() => void vi.restoreAllMocks());
 
-/** The names of the statements that a piece of work sends. */
+/** Returns the names of the statements that `work` sends. */
 async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   const query = vi.spyOn(pg.Client.prototype, 'query');
   await work();
@@ -23,17 +23,17 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
 
 const accountsWith = (credits: readonly number[]) => Promise.all(credits.map((usd) => domain.account(String(usd))));
 
-test('reads balances requested concurrently with one statement, each account its own', async () => {
+test('reads concurrently requested balances with one statement', async () => {
   const credits = Array.from({ length: 40 }, (_, index) => index + 1);
   const accounts = await accountsWith(credits);
   // One of them twice.
-  const asked = [...accounts, accounts[7]!];
+  const requested = [...accounts, accounts[7]!];
   let balances: bigint[] = [];
   const statements = await statementsOf(async () => {
-    const first = asked.slice(0, 20).map((id) => readBalance(domain, id));
-    // As by another request that came in at the same time.
+    const first = requested.slice(0, 20).map((id) => readBalance(domain, id));
+    // As from another request that arrived at the same time.
     for (let tick = 0; tick < 10; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
-    const second = asked.slice(20).map((id) => readBalance(domain, id));
+    const second = requested.slice(20).map((id) => readBalance(domain, id));
     balances = (await Promise.all([...first, ...second])).map(({ balance }) => balance);
   });
   expect(balances).toEqual([...credits, 8].map((usd) => BigInt(usd) * 1_000_000n));
@@ -46,7 +46,7 @@ test('reads at most fifty accounts per statement', async () => {
   expect(statements).toEqual(['read-accounts', 'read-accounts']);
 });
 
-test('reads instances requested concurrently with one statement, newest first', async () => {
+test('reads concurrently requested instances with one statement, newest first', async () => {
   const accounts = await accountsWith([100, 100, 100]);
   const own: string[][] = [];
   for (const [index, accountId] of accounts.entries()) {
@@ -67,15 +67,15 @@ test('reads instances requested concurrently with one statement, newest first', 
 
 test("returns the other accounts if one doesn't exist", async () => {
   const [account] = await accountsWith([5]);
-  const [there, absent] = await Promise.allSettled([
+  const [existing, absent] = await Promise.allSettled([
     readBalance(domain, account!),
     readBalance(domain, 'acc-0000000000000000'),
   ]);
-  expect(there).toMatchObject({ status: 'fulfilled', value: { balance: 5_000_000n } });
+  expect(existing).toMatchObject({ status: 'fulfilled', value: { balance: 5_000_000n } });
   expect(absent).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
 });
 
-test('includes everything committed before the request, whatever was requested earlier', async () => {
+test('includes everything committed before the request, despite reads in flight', async () => {
   const [account] = await accountsWith([1]);
   for (let round = 1; round <= 20; round += 1) {
     const earlier = readBalance(domain, account!);

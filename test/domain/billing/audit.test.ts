@@ -48,7 +48,7 @@ const KEY_SPEND = 'spend of keys with a limit';
 const MINIMUM = 'an instance that preempted another';
 
 describe('finds', () => {
-  // Each by the check that is there for it: another that finds it too might not, the next time.
+  // Each must be found by its own check: others that find it by chance might miss it next time.
   test.each([
     ['spend', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
     ['credit', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
@@ -56,38 +56,38 @@ describe('finds', () => {
     ['the month', TOTALS, `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`],
     ['live instances', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
     ['deployed instances', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
-    ['what is due', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
+    ['a wrong due time', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
     [
-      'a deadline that its account does not know',
+      'a deadline missing from its account',
       DEADLINE,
       `update instance set stop_at = created_at + interval '1 day' where status <> 'DESTROYED'`,
     ],
-    ['a spend limit that its account does not know', LIMIT, `update account set deadline_at = null where not demo`],
+    ['a spend limit missing from its account', LIMIT, `update account set deadline_at = null where not demo`],
     [
-      'what runs although a limit was reached',
+      'an instance running after its limit was reached',
       LIMIT,
       `update instance set limit_reached_at = '2026-11-01' where status = 'RUNNING'`,
     ],
-    ['more that a key spent', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
+    ['excess spend of a key', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
     ['a key with a limit that is not counted', KEY_SPEND, `update account set limited_keys = 0 where not demo`],
     [
       'a disk billed after its deadline',
       DEADLINE,
       `update instance set destroy_at = destroyed_at - interval '1 second' where status = 'DESTROYED'`,
     ],
-    ['a charge that was changed', CHARGED, `update ledger_entry set units = units - 1 where kind = 'GPU_USAGE'`],
+    ['a changed charge', CHARGED, `update ledger_entry set units = units - 1 where kind = 'GPU_USAGE'`],
     [
-      'a charge that was lost',
+      'a lost charge',
       CHARGED,
       `delete from ledger_entry where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
     ],
     [
-      'a charge that was doubled',
+      'a duplicate charge',
       CHARGED,
       `insert into ledger_entry select id || '/2', account_id, kind, units, at, instance_id from ledger_entry where kind = 'GPU_USAGE' limit 1`,
     ],
     [
-      'a charge at another time than the end of its interval',
+      'a charge at a time other than the end of its interval',
       CHARGED,
       `update ledger_entry set at = at + interval '1 second' where kind = 'GPU_USAGE'`,
     ],
@@ -97,24 +97,24 @@ describe('finds', () => {
       CHARGED,
       `update ledger_entry set instance_id = (select max(id) from instance where id <> instance_id) where kind = 'GPU_USAGE'`,
     ],
-    ['an early exit that was lost', EARLY_EXIT, `delete from ledger_entry where kind = 'EARLY_EXIT'`],
+    ['a lost early exit', EARLY_EXIT, `delete from ledger_entry where kind = 'EARLY_EXIT'`],
     [
-      'an early exit of another amount',
+      'an early exit of a wrong amount',
       EARLY_EXIT,
       `update ledger_entry set units = units - 1 where kind = 'EARLY_EXIT'`,
     ],
     [
-      'an early exit at another time than the end',
+      'an early exit at a time other than the end',
       EARLY_EXIT,
       `update ledger_entry set at = at - interval '1 second' where kind = 'EARLY_EXIT'`,
     ],
     [
-      'an early exit that the instance tells wrong',
+      'an instance with a wrong early exit',
       EARLY_EXIT,
       `update instance set early_exit_units = early_exit_units + 1 where mode = 'RESERVED'`,
     ],
     [
-      'an early exit that nobody owes',
+      'an early exit of an on-demand instance',
       EARLY_EXIT,
       `insert into ledger_entry select instance.id || '/early-exit', account_id, 'EARLY_EXIT', -1, created_at, id from instance where mode = 'ON_DEMAND' limit 1`,
     ],
@@ -138,70 +138,66 @@ describe('finds', () => {
       GPU_ORDER,
       `update usage_interval set started_at = started_at - interval '101 seconds' where ordinal = 2 and resource = 'GPU'`,
     ],
+    ['a missing interval', GPU_ORDER, `update usage_interval set ordinal = 3 where ordinal = 2 and resource = 'GPU'`],
     [
-      'an interval that was left out',
-      GPU_ORDER,
-      `update usage_interval set ordinal = 3 where ordinal = 2 and resource = 'GPU'`,
-    ],
-    [
-      'a GPU rate that moved',
+      'a changed GPU rate',
       GPU_ORDER,
       `update usage_interval set rate = rate + 1 where ordinal = 1 and resource = 'GPU'`,
     ],
     [
-      'a rate that moved',
+      'a changed disk rate',
       TOTALS,
       `update usage_interval set rate = rate + 1 where ended_at is null and resource = 'DISK'`,
     ],
-    ['a disk rate that is not the locked one', AGREE, `update instance set disk_rate = disk_rate + 1`],
+    ['a disk rate other than the locked one', AGREE, `update instance set disk_rate = disk_rate + 1`],
     ['a forgotten disk', AGREE, `delete from usage_interval where ended_at is null and resource = 'DISK'`],
     [
-      'a disk that is billed from a second too late',
+      'a disk billed from one second too late',
       AGREE,
       `update usage_interval set started_at = started_at + interval '1 second' where resource = 'DISK'`,
     ],
     [
-      'a disk that is billed beyond its end',
+      'a disk billed beyond its end',
       AGREE,
       `update usage_interval set ended_at = ended_at + interval '1 second' where ended_at is not null and resource = 'DISK'`,
     ],
     [
-      'a stop that is told wrong',
+      'a wrong stop time',
       AGREE,
       `update instance set stopped_at = stopped_at + interval '1 second' where status <> 'RUNNING'`,
     ],
     [
-      'a start that is told wrong',
+      'a wrong start time',
       AGREE,
       `update instance set running_since = running_since + interval '1 second' where status = 'RUNNING'`,
     ],
     [
-      'a mode that is priced wrong',
+      'a wrong price for a mode',
       'rates match the mode',
       `update instance set on_demand_rate = on_demand_rate + 100 where mode = 'INTERRUPTIBLE'`,
     ],
-    ['seconds that differ', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
+    ['wrong GPU seconds', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
     [
-      'a disk too many',
+      'one disk too many',
       'undestroyed disks fit',
       `update machine set disk_gb = 10 where id = (select machine_id from instance where status = 'RUNNING' limit 1)`,
     ],
     [
-      'two that run on one GPU',
+      'two instances running on one GPU',
       'a GPU has one running instance',
       `drop index instance_running_on_machine; update instance set host_id = 'm', machine_id = (
          select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
     ],
-    ['a GPU noted for nobody', 'recorded sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
-    ['a GPU that is not noted', 'recorded sold GPUs', 'delete from sold_gpu'],
+    ['a sold GPU without its instance', 'recorded sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
+    ['a missing record of a sold GPU', 'recorded sold GPUs', 'delete from sold_gpu'],
     [
-      "another's charge",
+      'a charge on another account',
       'a charge belongs to',
       `insert into account (id, name, created_at, settled_at) values ('acc-0000000000000000', 'x', now(), now());
        update ledger_entry set account_id = 'acc-0000000000000000' where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
     ],
     [
-      'what runs after credit ran out',
+      'an instance running after credit ran out',
       'nothing is running after',
       `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
     ],
@@ -210,29 +206,29 @@ describe('finds', () => {
   });
 });
 
-describe('finds, on a machine that changed hands within a second,', () => {
-  let handed: TestDomain;
+describe('on a machine that changed hands within a second, finds', () => {
+  let handover: TestDomain;
   beforeAll(async () => {
-    handed = await openTestDomain();
-    const [ann, bob] = [await handed.account(), await handed.account()];
-    const machineId = await handed.machine();
+    handover = await openTestDomain();
+    const [ann, bob] = [await handover.account(), await handover.account()];
+    const machineId = await handover.machine();
     const rent = async (who: string, mode: 'ON_DEMAND' | 'INTERRUPTIBLE') =>
-      (await deploy(handed, who, { machineId, mode, diskGb: 1 })).instance.id;
+      (await deploy(handover, who, { machineId, mode, diskGb: 1 })).instance.id;
     const anns = await rent(ann, 'INTERRUPTIBLE');
-    handed.clock.advance(10.5);
-    // Takes it from Ann for 25 seconds, and another time for good.
+    handover.clock.advance(10.5);
+    // Takes it from Ann for 25 seconds, and later permanently.
     const bobs = await rent(bob, 'ON_DEMAND');
-    handed.clock.advance(25);
-    await act(handed, bob, { id: bobs, action: 'STOP' });
-    await act(handed, ann, { id: anns, action: 'START' });
-    handed.clock.advance(4);
-    await act(handed, bob, { id: bobs, action: 'START' });
-    handed.clock.advance(1);
+    handover.clock.advance(25);
+    await act(handover, bob, { id: bobs, action: 'STOP' });
+    await act(handover, ann, { id: anns, action: 'START' });
+    handover.clock.advance(4);
+    await act(handover, bob, { id: bobs, action: 'START' });
+    handover.clock.advance(1);
   });
-  afterAll(() => handed.close());
+  afterAll(() => handover.close());
 
-  test('reports nothing without a fault', async () => {
-    expect((await audit(handed)).findings).toEqual([]);
+  test('nothing without a fault', async () => {
+    expect((await audit(handover)).findings).toEqual([]);
   });
 
   const FIRST = `resource = 'GPU' and ordinal = 1 and instance_id = (select id from instance where mode = 'ON_DEMAND')`;
@@ -244,69 +240,69 @@ describe('finds, on a machine that changed hands within a second,', () => {
       `update usage_interval set started_at = started_at - interval '1 second' where ${FIRST}`,
     ],
     [
-      'a second sold twice, to the one that runs now',
+      'a second sold twice, the second time to the running instance',
       SOLD_ONCE,
       `update usage_interval set started_at = started_at - interval '1 second' where ${SECOND}`,
     ],
     [
-      'a second sold twice, to one that was there meanwhile',
+      'a second sold twice, the second time to an instance in between',
       SOLD_ONCE,
       `update usage_interval set ended_at = ended_at + interval '20 seconds'
        where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
     ],
     [
-      'a start that was not billed from the end of the second that was sold',
+      'a start not billed from the end of the sold second',
       GPU_ORDER,
       `update usage_interval set started_at = started_at + interval '1 second' where ${FIRST}`,
     ],
-    ['a minimum that was lost', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
+    ['a lost minimum', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
     [
-      'a minimum of another amount',
+      'a minimum of a wrong amount',
       MINIMUM,
       `update ledger_entry set units = units + 1 where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum at another time than the end',
+      'a minimum at a time other than the end',
       MINIMUM,
       `update ledger_entry set at = at + interval '1 second' where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum that was charged twice',
+      'a minimum charged twice',
       MINIMUM,
       `insert into ledger_entry select id || '/2', account_id, kind, units, at, instance_id from ledger_entry where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum that counts in no total',
+      'a minimum missing from the totals',
       TOTALS,
       `update ledger_entry set kind = 'DISK_USAGE' where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum where nobody was sent away',
+      'a minimum of a start that preempted nothing',
       MINIMUM,
       `update usage_interval set minimum_until = started_at + interval '60 seconds'
        where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
     ],
     [
-      'a minimum of another length',
+      'a minimum of a wrong length',
       MINIMUM,
       `update usage_interval set minimum_until = minimum_until - interval '1 second' where ${SECOND}`,
     ],
     [
-      'a minimum that the instance tells wrong',
+      'an instance with a wrong minimum',
       AGREE,
       `update instance set minimum_until = minimum_until + interval '1 second' where mode = 'ON_DEMAND'`,
     ],
     [
-      'a charged minimum that the instance tells wrong',
+      'an instance with a wrong charged minimum',
       AGREE,
       `update instance set minimum_units = minimum_units + 1 where mode = 'ON_DEMAND'`,
     ],
   ])('%s', async (_name, check, sql) => {
-    expect(await checksThatFind(handed, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
+    expect(await checksThatFind(handover, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
   });
 });
 
-/** Names of the checks that find a fault: it is planted past the triggers, seen by an audit of the same transaction, and taken back. */
+/** Plants a fault past the triggers, audits in the same transaction, and rolls back. Returns the names of the checks that find it. */
 async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]> {
   const client = await domain.db.pool.connect();
   try {
@@ -341,7 +337,7 @@ test('rebuilds running totals from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test('keeps the books correct when an account is suspended and an operator destroys', async () => {
+test('keeps the books correct after a suspension and a destroy by the operator', async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

@@ -89,7 +89,7 @@ describe('seconds', () => {
     const from = domain.clock.now();
     domain.clock.set('2032-03-10T12:00:00Z');
     const seconds = domain.clock.now() - from;
-    // Five years with the leap day of 2028 and that of 2032.
+    // Five years, with the leap days of 2028 and 2032.
     expect(seconds).toBe((5n * 365n + 2n) * DAY);
     const usage = usageOf(await look(account, id), domain.clock.now());
     expect(usage.gpuCost).toBe((8n * 5_950_000n * seconds) / 3_600n);
@@ -126,7 +126,7 @@ describe('month spend', () => {
     const id = await rent(account);
     domain.clock.advance(10);
     const rate = RATE_4090 + RATE_DISK;
-    // At the first second of the new month everything so far belongs to the old one.
+    // In the first second of the new month, everything so far belongs to the old one.
     expect((await readBalance(domain, account)).monthSpend).toBe(0n);
     domain.clock.advance(3_600);
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
@@ -166,8 +166,8 @@ describe('month spend', () => {
 });
 
 describe('exhaustion', () => {
-  /** Credit for 10,000 s of the rented machine and its disk, less 1 unit. */
-  async function almost() {
+  /** An account with credit for 10,000 s of a rented machine and its disk, less 1 unit. */
+  async function almostExhausted() {
     const account = await domain.account('1.222');
     const id = await rent(account);
     const from = domain.clock.now();
@@ -177,7 +177,7 @@ describe('exhaustion', () => {
   }
 
   test('stops in the first whole second without a positive balance, even if read late', async () => {
-    const { account, id, exhaustsAt } = await almost();
+    const { account, id, exhaustsAt } = await almostExhausted();
     expect((await accountState(domain, account)).exhaustsAt).toBe(exhaustsAt);
     domain.clock.set(exhaustsAt - 1n);
     expect((await readBalance(domain, account)).balance).toBeGreaterThan(0n);
@@ -186,16 +186,16 @@ describe('exhaustion', () => {
     expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
     expect(instantOf(instance.stoppedAt!)).toBe(exhaustsAt);
     expect(await accountState(domain, account)).toMatchObject({ exhaustsAt, diskDeleteAt: exhaustsAt + 7n * DAY });
-    // Under one second's burn of debt at that second, then the disk alone for three days.
+    // In that second the debt is less than one second's burn; then the disk costs for three days.
     const debtAt = 1_222_000n * 3_600n - (RATE_4090 + RATE_DISK) * (exhaustsAt - instantOf(instance.createdAt));
     expect(-debtAt).toBeLessThan(RATE_4090 + RATE_DISK);
     const { balance } = await readBalance(domain, account);
     expect(balance).toBe(1_222_000n - (1_222_000n * 3_600n - debtAt + RATE_DISK * 3n * DAY) / 3_600n);
   });
 
-  test('counts a credit of the same second first, read or not', async () => {
+  test('counts a credit of the same second first, with or without reads', async () => {
     for (const reads of [0, 3]) {
-      const { account, id, exhaustsAt } = await almost();
+      const { account, id, exhaustsAt } = await almostExhausted();
       domain.clock.set(exhaustsAt);
       for (let read = 0; read < reads; read += 1) await look(account, id);
       await settleDue(domain);
@@ -205,22 +205,22 @@ describe('exhaustion', () => {
     }
   });
 
-  test('finds it stopped when a credit comes a second later, even without reads', async () => {
-    const { account, id, exhaustsAt } = await almost();
+  test('has stopped the instance when a credit comes a second later, even without reads', async () => {
+    const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 1n);
     await creditAccount(domain, account, { amountMicro: 1_000_000n });
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
-    // The grace is over with it, and nothing is started by it.
+    // The credit ends the grace period, and starts nothing.
     expect(await accountState(domain, account)).toMatchObject({ liveInstances: 1 });
     domain.clock.advance(8n * DAY);
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
   });
 
   test('ends grace to the second, or earlier only by a credit above zero', async () => {
-    const { account, id, exhaustsAt } = await almost();
+    const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 6n * DAY);
     const { balance } = await readBalance(domain, account);
-    // Exactly nothing left: that is not above zero.
+    // Exactly zero is not above zero.
     const row = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
     expect(balance).toBeLessThan(0n);
     await creditAccount(domain, account, { amountMicro: 1n });
@@ -231,14 +231,14 @@ describe('exhaustion', () => {
     expect(gone).toMatchObject({ status: 'DESTROYED' });
     expect(instantOf(gone.destroyedAt!)).toBe(exhaustsAt + 7n * DAY);
     expect(instantOf(row.exhaustedAt!)).toBe(exhaustsAt);
-    // The debt stays, and stands still.
+    // The debt remains, and no longer grows.
     const debt = await readBalance(domain, account);
     domain.clock.advance(40n * DAY);
     expect((await readBalance(domain, account)).balance).toBe(debt.balance);
   });
 
   test('changes nothing when a credit brings the balance to exactly zero', async () => {
-    // 3,600 s at whole micro-USD a second, so that zero can be hit exactly.
+    // 3,600 s at whole micro-USD per second, so that the balance can be exactly zero.
     const account = await domain.account('10');
     const id = await rent(account);
     await stop(account, id);
@@ -264,17 +264,17 @@ describe('exhaustion', () => {
       'the history',
       async (account) => (await instanceHistory(domain, account, { position: null, take: 1 })).instances[0],
     ],
-    ['the operator', async (account) => (await listInstances(domain, account))[0]],
-    ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
+    ['the operator’s list of the account', async (account) => (await listInstances(domain, account))[0]],
+    ['the operator’s list of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
   ])('is settled by the first read: %s', async (_name, read) => {
-    const { account, id, exhaustsAt } = await almost();
+    const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 100n);
     const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
     expect(await read(account, id)).toMatchObject(row);
   });
 
   test('is in a statement, even if nothing was read since', async () => {
-    const { account, from, exhaustsAt } = await almost();
+    const { account, from, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 3_600n);
     const { lines } = await statement(domain, account, { from, to: null });
     expect(lines.map(({ kind, seconds }) => [kind, seconds])).toEqual([
@@ -283,7 +283,7 @@ describe('exhaustion', () => {
     ]);
   });
 
-  test('stops all running instances, on any number of machines, and starts none again', async () => {
+  test('stops all running instances, on any number of machines, and restarts none', async () => {
     const account = await domain.account('2');
     const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
     const stopped = await rent(account, { gpu: 'p4' });
@@ -303,7 +303,7 @@ describe('reserved term', () => {
   const TERM = instantOf(new Date('2028-02-29T12:00:00Z')) - instantOf(new Date('2027-11-30T12:00:00Z'));
   const DISCOUNT = RATE_4090 - (RATE_4090 * 65n) / 100n;
 
-  test('its end clamps to the last day of February, and stopped seconds move it', async () => {
+  test('ends by the last day of February, later by each stopped second', async () => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
     const id = await rent(account, { mode: 'RESERVED' });
@@ -319,10 +319,10 @@ describe('reserved term', () => {
   });
 
   test.each([
-    ['one second before its end costs the whole discount', TERM - 1n, DISCOUNT * (TERM - 1n)],
-    ['at its end costs nothing', TERM, 0n],
-    ['after its end costs nothing', TERM + 5n, 0n],
-  ])('leaving %s', async (_name, after, units) => {
+    ['costs the whole discount one second before its end', TERM - 1n, DISCOUNT * (TERM - 1n)],
+    ['costs nothing at its end', TERM, 0n],
+    ['costs nothing after its end', TERM + 5n, 0n],
+  ])('%s', async (_name, after, units) => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
     const id = await rent(account, { mode: 'RESERVED' });
@@ -337,10 +337,10 @@ describe('reserved term', () => {
     expect((await readBalance(domain, account)).balance).toBe(5_000_000_000n - (reserved * after + units) / 3_600n);
   });
 
-  test('is refused, naming the amount, when the balance cannot pay it; exhaustion books it all the same', async () => {
+  test('can’t be left without the balance for it, but exhaustion books the cost anyway', async () => {
     const account = await domain.account('0.45');
     const id = await rent(account, { mode: 'RESERVED' });
-    // 0.286 USD/h + disk: after 4,800 s 0.3815 of 0.45 is spent, and the discount of 0.154 USD/h comes to 0.2053.
+    // 0.286 USD/h + disk: after 4,800 s 0.3815 of 0.45 is spent, and the discount of 0.154 USD/h totals 0.2053.
     domain.clock.advance(4_800);
     await expect(destroy(account, id)).rejects.toMatchObject({
       code: 'action_failed',
@@ -356,7 +356,7 @@ describe('reserved term', () => {
 });
 
 describe('a write', () => {
-  /** Locks a row while `work` lasts, as another write under way does. */
+  /** Locks a row during `work`, as another write in progress does. */
   async function whileLocked<T>(table: 'account' | 'machine', id: string, work: () => Promise<T>): Promise<T> {
     const client = await domain.db.pool.connect();
     try {
@@ -374,7 +374,7 @@ describe('a write', () => {
     return (await domain.db.pool.query(free, [account])).rowCount === 0;
   }
 
-  /** Writes of this database that wait for a lock. */
+  /** Counts the writes to this database that wait for a lock. */
   async function waiting(): Promise<number> {
     const { rows } = await domain.db.pool.query<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -385,7 +385,7 @@ describe('a write', () => {
   test.each([
     ['a stop', stop],
     ['a destroy', destroy],
-  ])('happens in the second in which it gets its locks, not when it was requested: %s', async (_, end) => {
+  ])('happens in the second in which it gets its locks: %s', async (_, end) => {
     const account = await domain.account();
     const id = await rent(account);
     const from = domain.clock.now();
@@ -401,16 +401,16 @@ describe('a write', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
 
-  test('locks accounts in order of id, so that two preempting each other never deadlock', async () => {
+  test('locks accounts in order of id, so that mutual preemptions never deadlock', async () => {
     const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
-    for (const [asking, holder] of [
+    for (const [requester, holder] of [
       [low, high],
       [high, low],
     ] as const) {
       const machineId = await domain.machine();
       await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
       const { taking } = await whileLocked('account', low, async () => {
-        const taking = deploy(domain, asking, { machineId, diskGb: 1 });
+        const taking = deploy(domain, requester, { machineId, diskGb: 1 });
         await expect.poll(waiting).toBe(1);
         expect(await isLocked(high)).toBe(false);
         return { taking };
@@ -426,7 +426,7 @@ describe('a write', () => {
     const { bobs, anns } = await whileLocked('machine', machineId, async () => {
       const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
       await expect.poll(waiting).toBe(1);
-      // Nobody holds the machine when Ann's deploy looks who does.
+      // No instance holds the machine when Ann's deploy checks.
       const anns = deploy(domain, ann, { machineId, diskGb: 1 });
       await expect.poll(waiting).toBe(2);
       return { bobs, anns };
@@ -449,7 +449,7 @@ describe('a write', () => {
       const bobs = (await deploy(domain, bob, { machineId, diskGb: 1 })).instance.id;
       const { exhaustsAt } = await accountState(domain, bob);
       domain.clock.set(exhaustsAt!);
-      // In the very second a credit may still come.
+      // A credit may still arrive in that second.
       await expect(annRents()).rejects.toMatchObject({ code: 'deploy_failed' });
       domain.clock.advance(3_600);
       const taken = take === 'deploy' ? await annRents() : (await start(ann, stopped)).instance.id;
@@ -502,7 +502,7 @@ describe('the ledger', () => {
     }
     const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
     expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(8_000_000n + 5n * 5_000_000n);
-    // Nor is it another kind of movement of the account that has it.
+    // The same account can't use it for a movement of another kind either.
     const adjusted = adjustAccount(domain, holder, payment);
     await expect(adjusted).rejects.toMatchObject({
       ...refused,

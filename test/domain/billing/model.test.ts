@@ -30,20 +30,19 @@ const DISK_RATE_PER_GB = 140n;
 const VOLUME_RATE_PER_GB = 100n;
 const SEALING_KEY = sealingKey(randomBytes(32).toString('hex'));
 const GRACE = 7n * 86_400n;
-/** Micro-USD per GPU-hour of the three machines, from the catalogue's sheet. */
 const MACHINES = [
   { gpu: 'rtx-4090', numGpus: 1 },
   { gpu: 'h100-sxm', numGpus: 8 },
   { gpu: 'gtx-1080', numGpus: 1 },
 ];
 
-/** Seconds from now; mostly none. */
+/** Seconds from now; usually null. */
 const deadline = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 20 }) },
   { weight: 2, arbitrary: fc.integer({ min: 20, max: 3 * 86_400 }) },
 );
-/** Micro-USD; mostly none. */
+/** In micro-USD; usually null. */
 const spendLimit = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 50_000 }) },
@@ -51,7 +50,7 @@ const spendLimit = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000_000 }) },
 );
 const volumeGb = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 10_000 }));
-/** None, or one of the account's two keys. */
+/** 0 for no key, or one of the account's two keys. */
 const key = fc.nat({ max: 2 });
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const command = fc.oneof(
@@ -123,11 +122,11 @@ const command = fc.oneof(
       micro: fc.integer({ min: -3_000_000, max: 3_000_000 }),
     }),
   },
-  // The same few transactions are told again and again, with other sums, before and after they are final.
+  // The same few transactions are reported repeatedly, with different sums, before and after they are final.
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constant('tell' as const),
+      do: fc.constant('report' as const),
       account,
       transaction: fc.nat({ max: 3 }),
       micro: fc.integer({ min: 0, max: 30_000_000 }),
@@ -152,7 +151,7 @@ const command = fc.oneof(
       ),
     }),
   },
-  // The seconds around the next exhaustion, end of grace or deadline are where rules go wrong.
+  // Rules fail most likely around the next exhaustion, end of grace or deadline.
   {
     weight: 4,
     arbitrary: fc.record({
@@ -168,10 +167,10 @@ class World {
   readonly domain: TestDomain;
   readonly model: NaiveModel;
   readonly ids: string[] = [];
-  /** Of each account: none, and two keys. */
+  /** Null and the ids of two keys, for each account. */
   readonly keys: (string | null)[][] = [];
   readonly topUps: TopUp[] = [];
-  /** Ids of the volumes of each account, in the order of the model's. */
+  /** Ids of each account's volumes, in the model's order. */
   readonly volumes: string[][] = [];
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
@@ -198,7 +197,7 @@ class World {
     return world;
   }
 
-  /** Runs one command on both; true and false are done and refused. */
+  /** Runs one command on the domain and the model, and expects both to accept or refuse it. */
   async run(step: Command): Promise<void> {
     const { domain, model } = this;
     if (step.do === 'leap') return domain.clock.advance(step.seconds);
@@ -214,7 +213,7 @@ class World {
       const machine = this.machines[step.machine]!;
       const diskRate = DISK_RATE_PER_GB * BigInt(step.diskGb);
       const { mode, diskGb, stopIn } = step;
-      // A reserved one can't be destroyed by a deadline.
+      // A deadline can't destroy a reserved instance.
       const destroyIn = mode === 'RESERVED' ? null : step.destroyIn;
       const ends = { stopIn, destroyIn };
       const [by, limit] = [this.keys[step.account]![step.key]!, step.limit];
@@ -231,9 +230,9 @@ class World {
       if (micro === 0n) return;
       model.pay(renter, micro * 3_600n);
       await (step.do === 'credit' ? creditAccount : adjustAccount)(domain, id, { amountMicro: micro });
-    } else if (step.do === 'tell') {
+    } else if (step.do === 'report') {
       const { transaction, micro, isFinal } = step;
-      // A sum of zero that is final is kept aside, and stays so: another transaction then.
+      // A final sum of zero is quarantined permanently.
       if (micro === 0) return;
       model.tell(renter, `tx-${transaction}`, BigInt(micro), isFinal);
       await bookPayments(domain, this.topUps[step.account]!, [
@@ -273,7 +272,7 @@ class World {
     return { accountId: this.ids[index]!, keyId: this.keys[index]![key]! };
   }
 
-  /** Mostly one that is kept. */
+  /** Returns one of the newest volumes, which usually still exist. */
   recentVolume(index: number, pick: number): { store: Store | undefined; id: string | undefined } {
     const { stores } = this.model.renters[index]!;
     const position = Math.max(stores.length - 1 - (pick % 3), 0);
@@ -288,7 +287,7 @@ class World {
     if (expected !== null) this.volumes[index]!.push((await made).volume.id);
   }
 
-  /** The next exhaustion, end of grace or deadline. */
+  /** Returns the second of the next exhaustion, end of grace or deadline. */
   async dueAt(id: string): Promise<bigint | null> {
     const { dueAt, deadlineAt } = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
     const both = [dueAt, deadlineAt].flatMap((each) => (each === null ? [] : [BigInt(each.getTime() / 1000)]));
@@ -331,11 +330,11 @@ class World {
     index: number,
     pick: number,
     stopIn: number | null | undefined,
-    destroyWanted: number | null | undefined,
+    requestedDestroyIn: number | null | undefined,
   ): Promise<void> {
     if (this.model.renters[index]!.rentals.length === 0) return;
     const { rental, id } = await this.recent(index, pick);
-    const destroyIn = rental.mode === 'RESERVED' ? undefined : destroyWanted;
+    const destroyIn = rental.mode === 'RESERVED' ? undefined : requestedDestroyIn;
     const expected = this.model.setDeadlines(rental, stopIn, destroyIn);
     const input = {
       ...(stopIn !== undefined && { stopAt: textOf(stopIn) }),
@@ -344,7 +343,7 @@ class World {
     expect(await done(changeDeadlines(this.domain, this.ids[index]!, id, input))).toBe(expected);
   }
 
-  /** Mostly a recent one: those are alive. */
+  /** Returns one of the newest rentals, which are usually live. */
   async recent(index: number, pick: number): Promise<{ rental: Rental; id: string }> {
     const { rentals } = this.model.renters[index]!;
     const position = Math.max(rentals.length - 1 - (pick % 4), 0);
@@ -363,7 +362,7 @@ class World {
     await settleDue(this.domain);
   }
 
-  /** Every account's amounts and instances are those of the model, to the last unit. */
+  /** Expects every account's amounts and instances to equal the model's, to the last unit. */
   async compare(): Promise<void> {
     for (const [index, id] of this.ids.entries()) {
       const renter = this.model.renters[index]!;
@@ -379,7 +378,7 @@ class World {
       expect(row.exhaustedAt && BigInt(row.exhaustedAt.getTime() / 1000)).toBe(renter.exhaustedAt);
       const month = new Date(Number(now) * 1000);
       const monthStart = BigInt(Date.UTC(month.getUTCFullYear(), month.getUTCMonth(), 1) / 1000);
-      // What was charged at the month's first second belongs to the month.
+      // Charges in the month's first second belong to the month.
       const charges = renter.rentals.flatMap((rental) => rental.charges);
       const chargedThen = charges.reduce((sum, { at, units }) => sum + (at === monthStart ? units : 0n), 0n);
       expect(shown.monthSpend).toBe(spend / 3_600n - (this.model.spend(renter, monthStart) - chargedThen) / 3_600n);
@@ -424,7 +423,7 @@ class World {
   }
 }
 
-/** Of an account whose payments the test writes: the processor opens an invoice and is not asked again. */
+/** Opens a top-up whose payments the test writes: the processor opens an invoice and gets no other request. */
 async function openTopUp(domain: TestDomain, accountId: string): Promise<TopUp> {
   const invoice = { invoice: '1', address: 'address', amount: '1', rate: '20', holdsUntil: null };
   const payments = { ...NO_PROCESSOR, open: async () => invoice };
@@ -434,9 +433,9 @@ async function openTopUp(domain: TestDomain, accountId: string): Promise<TopUp> 
 const NO_PROCESSOR: PaymentProcessor = {
   name: 'shkeeper',
   assets: async () => ['LTC'],
-  open: () => Promise.reject(new Error('not asked')),
+  open: () => Promise.reject(new Error('unexpected request')),
   verify: () => ({ kind: 'ignored' }),
-  read: () => Promise.reject(new Error('not asked')),
+  read: () => Promise.reject(new Error('unexpected request')),
 };
 
 function secondOf(date: Date | null): bigint | null {
@@ -479,7 +478,7 @@ describe('random histories', () => {
           await world.domain.close();
         }
       }),
-      // To make a failure smaller takes longer than a test may.
+      // Shrinking a failure would exceed the test's timeout.
       { ...randomHistories(RUNS), verbose: 1, endOnFailure: true },
     );
   });

@@ -13,11 +13,11 @@ afterAll(() => domain.close());
 
 const DAY = 86_400;
 
-/** What is looked at between the steps of a history: it must change nothing. */
+/** A read between the steps of a history, which must change nothing. */
 type Look = (accountId: string) => Promise<unknown>;
 
-/** One history over two months with every kind of event: running dry, a credit in grace, a term left, the end of grace. */
-async function live(look: Look, looksOnTheWay = 0): Promise<unknown> {
+/** Runs a history of two months with every kind of event: exhaustion, a credit in grace, an early exit, the end of grace. */
+async function runHistory(look: Look, looksPerWait = 0): Promise<unknown> {
   domain.clock.set('2027-11-30T23:59:57Z');
   const account = await domain.account('12');
   const other = await domain.account('50');
@@ -30,8 +30,8 @@ async function live(look: Look, looksOnTheWay = 0): Promise<unknown> {
   ) => (await deploy(domain, owner, { machineId: machines[machine]!, mode, diskGb })).instance.id;
   const wait = async (seconds: number) => {
     const end = domain.clock.now() + BigInt(seconds);
-    for (let left = looksOnTheWay; left > 0; left -= 1) {
-      domain.clock.set(end - (BigInt(seconds) * BigInt(left)) / BigInt(looksOnTheWay + 1));
+    for (let left = looksPerWait; left > 0; left -= 1) {
+      domain.clock.set(end - (BigInt(seconds) * BigInt(left)) / BigInt(looksPerWait + 1));
       await look(account);
     }
     domain.clock.set(end);
@@ -61,12 +61,13 @@ async function live(look: Look, looksOnTheWay = 0): Promise<unknown> {
   return historyOf(account);
 }
 
-/** Everything that was written, with instances named by their order. */
+/** Returns everything that was written, with instances named by their order. */
 async function historyOf(accountId: string) {
   await readBalance(domain, accountId);
   const instances = await domain.db.prisma.instance.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } });
   const order = new Map(instances.map(({ id, sequence }) => [id, `instance ${sequence}`]));
-  const named = (text: string | null) => text && [...order].reduce((said, [id, name]) => said.replace(id, name), text);
+  const named = (text: string | null) =>
+    text && [...order].reduce((renamed, [id, name]) => renamed.replace(id, name), text);
   const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { accountId } });
   const ledger = entries.map(({ kind, units, at, id, instanceId }) => ({
     kind,
@@ -104,12 +105,12 @@ test('leaves the same ledger for 0, 1 or 1,000 reads, and early or late sweeps',
   const many: Look = async (account) => {
     for (let batch = 0; batch < 10; batch += 1) await Promise.all(Array.from({ length: 10 }, () => read(account)));
   };
-  const never = await live(async () => {});
+  const never = await runHistory(async () => {});
   expect((never as { states: { status: string }[] }).states.every(({ status }) => status === 'DESTROYED')).toBe(true);
-  expect(await live(read)).toEqual(never);
-  expect(await live(many)).toEqual(never);
-  expect(await live(list)).toEqual(never);
-  expect(await live(() => settleDue(domain))).toEqual(never);
-  expect(await live(() => settleDue(domain), 17)).toEqual(never);
-  expect(await live(read, 60)).toEqual(never);
+  expect(await runHistory(read)).toEqual(never);
+  expect(await runHistory(many)).toEqual(never);
+  expect(await runHistory(list)).toEqual(never);
+  expect(await runHistory(() => settleDue(domain))).toEqual(never);
+  expect(await runHistory(() => settleDue(domain), 17)).toEqual(never);
+  expect(await runHistory(read, 60)).toEqual(never);
 });

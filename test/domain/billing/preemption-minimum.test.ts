@@ -9,7 +9,7 @@ import { dateOf, instantOf } from '../../../src/domain/rules/time.js';
 import { seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
-/** Whoever sends an interruptible instance away pays for 60 seconds of GPU at least. */
+/** A start that preempts an interruptible instance pays for at least 60 GPU seconds. */
 
 const RATE = 440_000n;
 const RESERVED_RATE = (RATE * 65n) / 100n;
@@ -28,8 +28,8 @@ beforeEach(async () => {
   [ann, bob] = [await domain.account(), await domain.account()];
 });
 
-/** A machine on which Ann's interruptible instance has run for ten seconds and a half. */
-async function held(): Promise<{ machineId: string; anns: string }> {
+/** Returns a machine on which Ann's interruptible instance has run for 10.5 s. */
+async function heldMachine(): Promise<{ machineId: string; anns: string }> {
   const machineId = await domain.machine();
   const { instance } = await deploy(domain, ann, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
   domain.clock.advance(10.5);
@@ -52,12 +52,12 @@ async function usage(account: string, id: string) {
   return usageOf((await findInstance(domain, account, id))!, domain.clock.now());
 }
 
-async function isClean(): Promise<void> {
+async function expectCleanAudit(): Promise<void> {
   expect((await audit(domain)).findings).toEqual([]);
 }
 
-test('a deploy that is destroyed in its second costs a minute of GPU, and what was sent away is billed to its end', async () => {
-  const { machineId, anns } = await held();
+test('a deploy destroyed within its second costs a minute of GPU time', async () => {
+  const { machineId, anns } = await heldMachine();
   const id = await take(machineId);
   const from = domain.clock.now() + 1n;
   expect((await findInstance(domain, bob, id))!.minimumUntil).toEqual(dateOf(from + MINUTE));
@@ -82,25 +82,25 @@ test('a deploy that is destroyed in its second costs a minute of GPU, and what w
     ['PREEMPTION_MINIMUM', MINUTE, RATE],
   ]);
   expect((await usage(ann, anns)).gpuSeconds).toBe(11n);
-  await isClean();
+  await expectCleanAudit();
 });
 
 test.each([
-  ['a stop after 25.3 seconds pays the rest', 25.3, 'STOP', MINUTE - 25n],
+  ['a stop after 25.3 seconds pays the remainder', 25.3, 'STOP', MINUTE - 25n],
   ['a destroy after 59.6 seconds has nothing left to pay', 59.6, 'DESTROY', 0n],
   ['a stop after two minutes has nothing left to pay', 120, 'STOP', 0n],
 ] as const)('%s', async (_name, seconds, action, left) => {
-  const { machineId } = await held();
+  const { machineId } = await heldMachine();
   const id = await take(machineId);
   domain.clock.advance(seconds);
   await act(domain, bob, { id, action });
   expect(await minimumsOf(id)).toEqual(left === 0n ? [] : [[`${id}/gpu/1/minimum`, left * RATE]]);
   const { gpuSeconds } = await usage(bob, id);
   expect(gpuSeconds + left).toBe(left === 0n ? BigInt(Math.ceil(seconds + 0.5)) - 1n : MINUTE);
-  await isClean();
+  await expectCleanAudit();
 });
 
-test('a start that sends one away pays it too, each time; a start on a free machine does not', async () => {
+test('each start that preempts pays the minimum; a start on a free machine does not', async () => {
   const machineId = await domain.machine();
   const id = await take(machineId);
   domain.clock.advance(5);
@@ -120,12 +120,12 @@ test('a start that sends one away pays it too, each time; a start on a free mach
   }
   expect(await minimumsOf(id)).toHaveLength(2);
   expect((await usage(bob, id)).preemptionMinimum).toBe((2n * (MINUTE - 7n) * RATE) / 3_600n);
-  await isClean();
+  await expectCleanAudit();
 });
 
-test('deployBest pays it too', async () => {
-  const { machineId } = await held();
-  // Nothing else of the model is offered.
+test('deployBest pays the minimum too', async () => {
+  const { machineId } = await heldMachine();
+  // No other machine of the model is offered.
   await domain.db.prisma.machine.updateMany({
     where: { gpu: 'rtx-4090', id: { not: machineId } },
     data: { state: 'OFFLINE' },
@@ -143,11 +143,11 @@ test('deployBest pays it too', async () => {
   } finally {
     await domain.db.prisma.machine.updateMany({ where: { gpu: 'rtx-4090' }, data: { state: 'LISTED' } });
   }
-  await isClean();
+  await expectCleanAudit();
 });
 
-test('leaving a reserved term returns the discount of what was used, and pays the minimum at the locked rate', async () => {
-  const { machineId } = await held();
+test('an early exit repays the discount on used seconds and pays the locked minimum', async () => {
+  const { machineId } = await heldMachine();
   const id = await take(machineId, 'RESERVED');
   domain.clock.advance(19.9);
   const { instance } = await destroy(bob, id);
@@ -158,13 +158,13 @@ test('leaving a reserved term returns the discount of what was used, and pays th
   expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK', 'EARLY_EXIT', 'PREEMPTION_MINIMUM']);
   const { total, ...parts } = await usage(bob, id);
   expect(parts.gpuCost + parts.diskCost + parts.earlyExit + parts.preemptionMinimum).toBe(total);
-  await isClean();
+  await expectCleanAudit();
 });
 
 test.each([
-  ["the operator's stop", async (id: string) => void (await operatorAct(domain, id, 'STOP'))],
+  ["at the operator's stop", async (id: string) => void (await operatorAct(domain, id, 'STOP'))],
   [
-    'the end of credit',
+    'at the end of credit',
     async (id: string) => {
       const { balance } = await readBalance(domain, bob);
       await adjustAccount(domain, bob, { amountMicro: -balance, note: 'to nothing' });
@@ -172,8 +172,8 @@ test.each([
       expect((await findInstance(domain, bob, id))!.stopReason).toBe('BALANCE_EXHAUSTED');
     },
   ],
-])('is charged at %s', async (_name, end) => {
-  const { machineId } = await held();
+])('the minimum is charged %s', async (_name, end) => {
+  const { machineId } = await heldMachine();
   const id = await take(machineId);
   domain.clock.advance(10);
   await end(id);
@@ -186,24 +186,24 @@ test.each([
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: bob } });
   await rebuildAccount(domain, bob);
   expect(await domain.db.prisma.account.findUniqueOrThrow({ where: { id: bob } })).toEqual(before);
-  await isClean();
+  await expectCleanAudit();
 });
 
-test('belongs to the month in which the start ended', async () => {
+test('the minimum belongs to the month in which the start ended', async () => {
   domain.clock.set('2026-11-30T23:59:30Z');
-  const { machineId } = await held();
+  const { machineId } = await heldMachine();
   const id = await take(machineId);
   domain.clock.set('2026-11-30T23:59:58Z');
   domain.clock.advance(0.5);
   await destroy(bob, id);
   domain.clock.set('2026-12-01T00:00:01Z');
   expect((await readBalance(domain, bob)).monthSpend).toBe(0n);
-  await isClean();
+  await expectCleanAudit();
 });
 
 describe('on a machine with an agent', () => {
-  /** Bob takes it from Ann; what his container does. */
-  async function taken(): Promise<{ agent: TestAgent; id: string }> {
+  /** Lets Bob preempt Ann; returns the machine's agent and Bob's instance. */
+  async function preempted(): Promise<{ agent: TestAgent; id: string }> {
     const agent = await TestAgent.join(domain);
     const { machineId } = agent;
     const anns = (await deploy(domain, ann, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' })).instance.id;
@@ -216,15 +216,15 @@ describe('on a machine with an agent', () => {
     await agent.fetch();
     return { agent, id };
   }
-  /** Units of GPU that are paid in the end. */
-  async function paid(id: string): Promise<bigint> {
+  /** Returns the units paid for GPU time in the end. */
+  async function unitsPaid(id: string): Promise<bigint> {
     const kind = { in: ['GPU_USAGE', 'PREEMPTION_MINIMUM', 'SERVICE_CREDIT'] as ('GPU_USAGE' | 'SERVICE_CREDIT')[] };
     const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { instanceId: id, kind } });
     return entries.reduce((sum, { units }) => sum - units, 0n);
   }
 
-  test('an image that can never run sends nobody away for nothing', async () => {
-    const { agent, id } = await taken();
+  test('preempting with an image that can never run costs the minimum', async () => {
+    const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
     ).id;
@@ -232,12 +232,12 @@ describe('on a machine with an agent', () => {
     await agent.report([seen(anns, 'STOPPED'), seen(id, 'FAILED')]);
     await tick(domain);
     expect((await findInstance(domain, bob, id))!.stopReason).toBe('START_FAILED');
-    expect(await paid(id)).toBe(MINUTE * RATE);
-    await isClean();
+    expect(await unitsPaid(id)).toBe(MINUTE * RATE);
+    await expectCleanAudit();
   });
 
-  test('a start that takes long gives back from its minute on as much as it then ran', async () => {
-    const { agent, id } = await taken();
+  test('a slow start is credited after its minute, at most for as long as it then ran', async () => {
+    const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
     ).id;
@@ -253,8 +253,8 @@ describe('on a machine with an agent', () => {
     domain.clock.advance(-1);
     const { createdAt, gpuSeconds } = (await findInstance(domain, bob, id))!;
     expect(domain.clock.now() - instantOf(createdAt)).toBe(gpuSeconds);
-    // 100 s charged, of which 90 passed until it ran, 60 are paid in any case, and it ran for 10.
-    expect(await paid(id)).toBe((gpuSeconds - 10n) * RATE);
-    await isClean();
+    // 100 s are charged: 90 passed until it ran, of which 60 are always paid, and it ran for 10.
+    expect(await unitsPaid(id)).toBe((gpuSeconds - 10n) * RATE);
+    await expectCleanAudit();
   });
 });

@@ -20,7 +20,7 @@ afterAll(() => domain.close());
 const today = () => formatDay(dateOf(domain.clock.now()));
 const sum = (amounts: readonly { amount: bigint }[]) => amounts.reduce((total, { amount }) => total + amount, 0n);
 
-/** A repeatable choice: a fault that is found is found again. */
+/** Returns a repeatable random choice, so that a failure can be reproduced. */
 function chooser(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -29,8 +29,8 @@ function chooser(seed: number): (below: number) => number {
   };
 }
 
-/** Deploys, stops, starts and destroys at odd seconds over more than two months; what is refused is left out. */
-async function live(seed: number): Promise<string> {
+/** Deploys, stops, starts and destroys at odd seconds over more than two months, skipping what is refused. */
+async function runHistory(seed: number): Promise<string> {
   const choose = chooser(seed);
   const account = await domain.account('900');
   const ids: string[] = [];
@@ -52,14 +52,14 @@ async function live(seed: number): Promise<string> {
 
 const descending = (one: bigint, other: bigint) => (one < other ? 1 : one > other ? -1 : 0);
 
-/** Everything in the answer adds up: days, instances, and both to the total. */
+/** Expects days and instances to add up, each and to the total. */
 function expectToAddUp({ days, instances, others, total, volumes, models, names }: SpendByDay): void {
   expect(days.reduce((all, day) => all + day.total, 0n)).toBe(total);
   expect(sum(instances) + others).toBe(total);
   expect(sum(models) + volumes).toBe(total);
   expect(new Set(models.map(({ gpu }) => gpu)).size).toBe(models.length);
   expect(models.map(({ amount }) => amount)).toEqual(models.map(({ amount }) => amount).toSorted(descending));
-  // Without names of their own, each instance is one.
+  // Instances without names are listed individually.
   expect(names).toEqual(instances.map(({ instanceId, amount }) => ({ name: instanceId, instances: 1, amount })));
   for (const day of days) expect(sum(day.instances) + day.others).toBe(day.total);
   for (const { instanceId, amount } of instances) {
@@ -68,9 +68,9 @@ function expectToAddUp({ days, instances, others, total, volumes, models, names 
   }
 }
 
-test('the days add up to the spend of the month, to statements and to the instances, in any history', async () => {
+test('days add up to the month’s spend, statements and instances in any history', async () => {
   for (let seed = 1; seed <= HISTORIES; seed += 1) {
-    const account = await live(seed);
+    const account = await runHistory(seed);
     const month = `${today().slice(0, 7)}-01`;
     const { monthSpend, asOf } = await readBalance(domain, account);
     const ofMonth = await spendByDay(domain, account, { from: month, limit: 100 });
@@ -86,7 +86,7 @@ test('the days add up to the spend of the month, to statements and to the instan
     expect(some.instances).toEqual(all.instances.slice(0, 2));
     expect(some.days.map(({ total }) => total)).toEqual(all.days.map(({ total }) => total));
 
-    // Each day as the statement of that day has it, whatever was asked for around it.
+    // Each day equals its own statement, whichever period was requested.
     for (const { date, total } of all.days.filter((_, index) => index % 7 === 0)) {
       const start = instantOf(dateOfDay(date));
       const { lines } = await statement(domain, account, { from: start, to: start + SECONDS_PER_DAY });
@@ -119,7 +119,7 @@ describe('a period', () => {
     expect([past.total, past.days.length]).toEqual([rate * 2n, 1]);
   });
 
-  test('is refused when it is too long, turned round or yet to come', async () => {
+  test('is refused if it is too long, reversed or in the future', async () => {
     const account = await domain.account();
     const refusal = (from: string, to?: string) =>
       spendByDay(domain, account, { from, to: to ?? null }).then(
@@ -135,7 +135,7 @@ describe('a period', () => {
   });
 });
 
-test('instances of one name or model are one sum', async () => {
+test('instances of one name or model are summed', async () => {
   const account = await domain.account('900');
   const from = today();
   const ids: string[] = [];

@@ -11,7 +11,7 @@ import { openTestDomain, type TestDomain } from '../../support/domain.js';
 let domain: TestDomain;
 let account: string;
 let from: Instant;
-/** The shown balance at some seconds of the history, as it was read then. */
+/** The balance read at some seconds of the history. */
 const seen = new Map<Instant, bigint>();
 
 beforeAll(async () => {
@@ -92,7 +92,7 @@ test('charges each line exactly its seconds at its rate', async () => {
 
 test("gives each line's first second and the end of its last within the period", async () => {
   const { lines } = await statement(domain, account, { from: from + 1_000n, to: from + 130_000n });
-  // The first was there before; the second ran for a while, and its disk is still there.
+  // The first existed before; the second ran for a while, and its disk still exists.
   expect(lines.map((line) => [line.kind, line.from - from, line.to - from])).toEqual([
     ['GPU', 1_000n, 127_658n],
     ['DISK', 1_000n, 127_658n],
@@ -140,18 +140,18 @@ test('puts an entry on the boundary of two statements only into the later one', 
   domain.clock.advance(3_600);
   await creditAccount(domain, other, { amountMicro: 5_000_000n });
   await act(domain, other, { id: instance.id, action: 'DESTROY' });
-  const seam = domain.clock.now();
+  const boundary = domain.clock.now();
   const read = async (later: number) => {
     domain.clock.advance(later);
     return [
-      await statement(domain, other, { from: since, to: seam }),
-      await statement(domain, other, { from: seam, to: null }),
+      await statement(domain, other, { from: since, to: boundary }),
+      await statement(domain, other, { from: boundary, to: null }),
     ] as const;
   };
-  // While that second lasts, and when it is over.
+  // During that second, and after it.
   for (const later of [0, 1, 86_400]) {
     const [first, second] = await read(later);
-    expect(first.to).toBe(seam);
+    expect(first.to).toBe(boundary);
     expect(first.movements.map(({ amount }) => amount)).toEqual([100_000_000n]);
     expect(first.lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK']);
     expect(second.movements.map(({ amount }) => amount)).toEqual([5_000_000n]);
@@ -169,22 +169,22 @@ test('is read at one moment, even while entries are booked', async () => {
   domain.clock.advance(3_600);
   const { balance } = await readBalance(domain, other);
   let isBooked = false;
-  const meanwhile = async () => {
+  const bookEntries = async () => {
     isBooked = true;
     await act(domain, other, { id: instance.id, action: 'DESTROY' });
     await creditAccount(domain, other, { amountMicro: 5_000_000n });
   };
   const { query } = pg.Client.prototype;
-  const watched = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+  const querySpy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
     this: pg.Client,
-    ...asked: unknown[]
+    ...args: unknown[]
   ) {
-    const go = () => Reflect.apply(query, this, asked);
-    const isLast = (asked[0] as pg.QueryConfig).text?.includes('order by at, id');
-    return isLast && !isBooked ? meanwhile().then(go) : go();
+    const send = () => Reflect.apply(query, this, args);
+    const isLast = (args[0] as pg.QueryConfig).text?.includes('order by at, id');
+    return isLast && !isBooked ? bookEntries().then(send) : send();
   } as typeof query);
   const { lines, movements, closingBalance } = await statement(domain, other, { from: since, to: null });
-  watched.mockRestore();
+  querySpy.mockRestore();
   expect(isBooked).toBe(true);
   expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK']);
   expect(movements.map(({ amount }) => amount)).toEqual([100_000_000n]);

@@ -10,7 +10,7 @@ import { formatInstant, type Instant, instantOf } from '../../../src/domain/rule
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { randomHistories } from '../../support/long.js';
 
-/** A second in which an instance ran, or its disk existed, is paid for, once. */
+/** Each second in which an instance ran, or its disk existed, is paid for exactly once. */
 
 let domain: TestDomain;
 
@@ -39,18 +39,18 @@ async function usage(account: string, id: string) {
   return usageOf((await findInstance(domain, account, id))!, domain.clock.now());
 }
 
-/** GPU seconds sold of the machine so far, all of them ended. */
+/** Returns the GPU seconds sold on the machine; all its intervals must have ended. */
 async function soldOf(machineId: string): Promise<bigint> {
   const rows = await domain.db.prisma.usageInterval.findMany({ where: { resource: 'GPU', instance: { machineId } } });
   return rows.reduce((sum, { startedAt, endedAt }) => sum + instantOf(endedAt!) - instantOf(startedAt), 0n);
 }
 
-async function isClean(): Promise<void> {
+async function expectCleanAudit(): Promise<void> {
   expect((await audit(domain)).findings).toEqual([]);
 }
 
-describe('a second that was used is paid for', () => {
-  test('in turns of 0.92 s, each from the beginning of a second to its end', async () => {
+describe('a touched second is paid for', () => {
+  test('in runs of 0.92 s, each within one second', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.01);
@@ -63,10 +63,10 @@ describe('a second that was used is paid for', () => {
       await start(account, id);
     }
     expect(await usage(account, id)).toMatchObject({ gpuSeconds: 12n });
-    await isClean();
+    await expectCleanAudit();
   });
 
-  test('in turns of two seconds', async () => {
+  test('in runs of two seconds', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.01);
@@ -80,10 +80,10 @@ describe('a second that was used is paid for', () => {
       await start(account, id);
     }
     expect((await usage(account, id)).gpuSeconds).toBe(10n);
-    await isClean();
+    await expectCleanAudit();
   });
 
-  test('by each of its disks, however short', async () => {
+  test('for each disk, however short its life', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.1);
@@ -96,10 +96,10 @@ describe('a second that was used is paid for', () => {
     await destroy(account, other);
     expect(await usage(account, one)).toMatchObject({ gpuSeconds: 1n, diskSeconds: 1n });
     expect(await usage(account, other)).toMatchObject({ gpuSeconds: 0n, diskSeconds: 1n });
-    await isClean();
+    await expectCleanAudit();
   });
 
-  test('on another machine of the account in the second in which one stopped', async () => {
+  test('on two machines if the account stops one and deploys the other within it', async () => {
     const account = await domain.account();
     const [m1, m2] = [await domain.machine(), await domain.machine()];
     at(0.1);
@@ -112,11 +112,11 @@ describe('a second that was used is paid for', () => {
     await stop(account, other);
     expect((await usage(account, one)).gpuSeconds).toBe(1n);
     expect((await usage(account, other)).gpuSeconds).toBe(1n);
-    await isClean();
+    await expectCleanAudit();
   });
 });
 
-test('the example of docs/billing.md', async () => {
+test('bills the example of docs/billing.md as documented', async () => {
   const [ann, bob] = [await domain.account(), await domain.account()];
   const machineId = await domain.machine();
   const minute = domain.clock.now();
@@ -151,7 +151,7 @@ test('the example of docs/billing.md', async () => {
       ['DISK', 12n, null],
     ]),
   );
-  await isClean();
+  await expectCleanAudit();
 });
 
 describe('a second is sold once', () => {
@@ -175,7 +175,7 @@ describe('a second is sold once', () => {
     at(0.1);
     await stop(account, id);
     expect((await usage(account, id)).gpuSeconds).toBe(2n);
-    await isClean();
+    await expectCleanAudit();
   });
 
   test('to the first of three renters within it', async () => {
@@ -192,7 +192,7 @@ describe('a second is sold once', () => {
     const seconds = await Promise.all(ids.map(async (id, i) => (await usage(accounts[i]!, id)).gpuSeconds));
     expect(seconds).toEqual([1n, 0n, 0n]);
     expect(await soldOf(machineId)).toBe(1n);
-    await isClean();
+    await expectCleanAudit();
   });
 
   test('in a chain of preemptions within it', async () => {
@@ -203,9 +203,9 @@ describe('a second is sold once', () => {
     domain.clock.advance(10);
     const bobs = await rent(bob, machineId);
     const from = domain.clock.now();
-    const taken = (await findInstance(domain, ann, anns))!;
-    expect(taken).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
-    expect(instantOf(taken.stoppedAt!)).toBe(from + 1n);
+    const preempted = (await findInstance(domain, ann, anns))!;
+    expect(preempted).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect(instantOf(preempted.stoppedAt!)).toBe(from + 1n);
     expect(instantOf((await findInstance(domain, bob, bobs))!.runningSince!)).toBe(from + 1n);
     at(0.6);
     await destroy(bob, bobs);
@@ -215,10 +215,10 @@ describe('a second is sold once', () => {
     await stop(ann, anns);
     expect((await usage(ann, anns)).gpuSeconds).toBe(12n);
     expect((await usage(bob, bobs)).gpuSeconds).toBe(0n);
-    await isClean();
+    await expectCleanAudit();
   });
 
-  test('when the clock steps back, and nothing is ever negative', async () => {
+  test('when the clock steps back, without negative amounts', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     at(0.5);
@@ -235,11 +235,11 @@ describe('a second is sold once', () => {
     domain.clock.advance(-10);
     await stop(ann, anns);
     expect((await usage(ann, anns)).gpuSeconds).toBe(11n);
-    await isClean();
+    await expectCleanAudit();
   });
 });
 
-test('exactly on a second a start takes the second that begins and a stop ends with the one before', async () => {
+test('at a second’s edge, a start begins with the new second, a stop ends the old one', async () => {
   const account = await domain.account();
   const machineId = await domain.machine();
   const id = await rent(account, machineId);
@@ -250,10 +250,10 @@ test('exactly on a second a start takes the second that begins and a stop ends w
   domain.clock.advance(0.001);
   await destroy(account, id);
   expect(await usage(account, id)).toMatchObject({ gpuSeconds: 2n, diskSeconds: 2n });
-  await isClean();
+  await expectCleanAudit();
 });
 
-test('a stop is reported with the end of its second, and what is shown then is what is charged', async () => {
+test('a stop shows the end of its second, and the amounts that are charged', async () => {
   const account = await domain.account('10');
   const machineId = await domain.machine();
   at(0.3);
@@ -277,7 +277,7 @@ test('a stop is reported with the end of its second, and what is shown then is w
   expect(await readBalance(domain, account)).toMatchObject(shown);
 });
 
-test('a second that is stopped in at the end of a month belongs to that month', async () => {
+test('a month’s last second belongs to it if an instance stops within it', async () => {
   domain.clock.set('2026-11-30T23:59:59Z');
   const account = await domain.account('10');
   const [m1, m2] = [await domain.machine(), await domain.machine()];
@@ -286,7 +286,7 @@ test('a second that is stopped in at the end of a month belongs to that month', 
   domain.clock.advance(0.2);
   await stop(account, one);
   domain.clock.advance(0.2);
-  // The account is settled to midnight; this begins before it.
+  // The account is settled up to midnight; this instance begins earlier.
   const other = await rent(account, m2);
   domain.clock.set('2026-12-01T00:00:00Z');
   expect((await readBalance(domain, account)).monthSpend).toBe(0n);
@@ -303,58 +303,58 @@ test('a second that is stopped in at the end of a month belongs to that month', 
   ]);
   expect(december.reduce((sum, { amount }) => sum + amount, 0n)).toBe(monthSpend);
   expect(balance).toBeLessThan(10_000_000n - monthSpend);
-  await isClean();
+  await expectCleanAudit();
 });
 
-describe('where credit runs out', () => {
-  /** An instance whose credit runs out at T, seen at half past the second before T. */
-  async function almost(mode: 'ON_DEMAND' | 'INTERRUPTIBLE' = 'ON_DEMAND') {
+describe('when credit runs out at T', () => {
+  /** Returns an instance whose credit runs out at T, with the clock half a second before T. */
+  async function almostExhausted(mode: 'ON_DEMAND' | 'INTERRUPTIBLE' = 'ON_DEMAND') {
     const account = await domain.account('0.5');
     const machineId = await domain.machine();
     const id = await rent(account, machineId, mode);
     const { dueAt } = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
-    const dry = instantOf(dueAt!);
-    domain.clock.set(dry - 1n);
+    const exhaustsAt = instantOf(dueAt!);
+    domain.clock.set(exhaustsAt - 1n);
     at(0.5);
-    return { account, machineId, id, dry };
+    return { account, machineId, id, exhaustsAt };
   }
   const stoppedAt = async (id: string): Promise<Instant> =>
     instantOf((await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).stoppedAt!);
 
   test('a stop in the second before T ends at T', async () => {
-    const { account, id, dry } = await almost();
+    const { account, id, exhaustsAt } = await almostExhausted();
     await stop(account, id);
-    expect(await stoppedAt(id)).toBe(dry);
-    await isClean();
+    expect(await stoppedAt(id)).toBe(exhaustsAt);
+    await expectCleanAudit();
   });
 
   test.each([
     ['a stop', async (account: string, id: string) => void (await stop(account, id))],
     ['a destroy', async (account: string, id: string) => void (await destroy(account, id))],
     ["the operator's stop", async (_: string, id: string) => void (await operatorAct(domain, id, 'STOP'))],
-  ])('%s in the second of T ends at T: no second after it is charged', async (_name, end) => {
-    const { account, id, dry } = await almost();
+  ])('%s in the second of T ends at T, and no later second is charged', async (_name, end) => {
+    const { account, id, exhaustsAt } = await almostExhausted();
     at(0.5);
     await end(account, id);
-    expect(await stoppedAt(id)).toBe(dry);
+    expect(await stoppedAt(id)).toBe(exhaustsAt);
     const { balance } = await readBalance(domain, account);
     expect(balance).toBeLessThanOrEqual(0n);
     expect(balance).toBeGreaterThan(-200n);
-    await isClean();
+    await expectCleanAudit();
   });
 
-  test('who takes the machine in the second of T begins in it', async () => {
-    const { machineId, id, dry } = await almost('INTERRUPTIBLE');
+  test('a deploy that takes the machine in the second of T begins at T', async () => {
+    const { machineId, id, exhaustsAt } = await almostExhausted('INTERRUPTIBLE');
     at(0.5);
     const bob = await domain.account();
     const bobs = await rent(bob, machineId);
-    expect(await stoppedAt(id)).toBe(dry);
-    expect(instantOf((await findInstance(domain, bob, bobs))!.runningSince!)).toBe(dry);
-    await isClean();
+    expect(await stoppedAt(id)).toBe(exhaustsAt);
+    expect(instantOf((await findInstance(domain, bob, bobs))!.runningSince!)).toBe(exhaustsAt);
+    await expectCleanAudit();
   });
 
-  test('credit that arrives in the second of T still counts, though another stopped within it', async () => {
-    const { account, id, dry } = await almost();
+  test('a credit in the second of T counts even if another account stops within it', async () => {
+    const { account, id, exhaustsAt } = await almostExhausted();
     at(0.2);
     const bob = await domain.account();
     const bobs = await rent(bob, await domain.machine());
@@ -365,12 +365,12 @@ describe('where credit runs out', () => {
     await creditAccount(domain, account, { amountMicro: 1_000_000n });
     at(0.1);
     expect((await findInstance(domain, account, id))!.status).toBe('RUNNING');
-    expect(domain.clock.now()).toBe(dry + 1n);
-    await isClean();
+    expect(domain.clock.now()).toBe(exhaustsAt + 1n);
+    await expectCleanAudit();
   });
 });
 
-test('the balance is the same whether it was read once or at every moment', async () => {
+test('the balance is the same however often it is read', async () => {
   const [read, unread] = [await domain.account('10'), await domain.account('10')];
   const machines = [await domain.machine(), await domain.machine()];
   const ids = ['', ''];
@@ -403,7 +403,7 @@ test('the balance is the same whether it was read once or at every moment', asyn
   expect(formatInstant(instantOf(rows[0]!.settledAt))).toBe(formatInstant(instantOf(rows[1]!.settledAt)));
 });
 
-describe('whatever is done in whatever order', () => {
+describe('in any order of actions', () => {
   const RUNS = 25;
   const step = fc.record({
     account: fc.nat({ max: 2 }),
@@ -411,7 +411,7 @@ describe('whatever is done in whatever order', () => {
     do: fc.constantFrom('deploy', 'deploy', 'START', 'STOP', 'STOP', 'DESTROY'),
     mode: fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const),
     pick: fc.nat({ max: 2 }),
-    // Often within the same second, now and then on its edge.
+    // Often within the same second, sometimes exactly on its edge.
     passes: fc.oneof(
       fc.integer({ min: 1, max: 400 }),
       fc.integer({ min: 1, max: 3_000 }),
@@ -419,74 +419,71 @@ describe('whatever is done in whatever order', () => {
     ),
   });
 
-  /** A stretch [from, to) of milliseconds for which an instance really had its machine. */
-  interface Held {
+  /** A span [from, to) of milliseconds in which an instance actually held its machine. */
+  interface Hold {
     id: string;
     machineId: string;
     from: number;
     to: number | null;
   }
 
-  test(
-    'a machine sells each second that was touched, once, and nobody holds more than is paid',
-    { timeout: 240_000 },
-    () =>
-      fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 30 }), async (steps) => {
-          const accounts = [await domain.account('900'), await domain.account('900'), await domain.account('900')];
-          const machines = [await domain.machine(), await domain.machine()];
-          const mine: { id: string; machineId: string }[][] = [[], [], []];
-          const held: Held[] = [];
-          const begin = (id: string, machineId: string) => {
-            const from = domain.clock.nowMs();
-            // Whoever was there has gone.
-            for (const each of held) if (each.machineId === machineId) each.to ??= from;
-            held.push({ id, machineId, from, to: null });
-          };
-          const end = (id: string) => {
-            for (const each of held) if (each.id === id) each.to ??= domain.clock.nowMs();
-          };
-          for (const { account, machine, mode, pick, passes, do: what } of steps) {
-            if (passes === 'edge') at(0);
-            else domain.clock.advance(passes / 1_000);
-            const [accountId, machineId] = [accounts[account]!, machines[machine]!];
-            const chosen = mine[account]!.at(-1 - pick);
-            try {
-              if (what === 'deploy') {
-                const { instance } = await deploy(domain, accountId, { machineId, diskGb: 1, mode });
-                mine[account]!.push({ id: instance.id, machineId });
-                begin(instance.id, machineId);
-              } else if (chosen !== undefined) {
-                await act(domain, accountId, { id: chosen.id, action: what as 'START' | 'STOP' | 'DESTROY' });
-                if (what === 'START') begin(chosen.id, chosen.machineId);
-                else end(chosen.id);
-              }
-            } catch (error) {
-              if (!(error instanceof DomainError)) throw error;
+  test('a machine sells each touched second once, and no instance holds unpaid time', { timeout: 240_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 30 }), async (steps) => {
+        const accounts = [await domain.account('900'), await domain.account('900'), await domain.account('900')];
+        const machines = [await domain.machine(), await domain.machine()];
+        const mine: { id: string; machineId: string }[][] = [[], [], []];
+        const holds: Hold[] = [];
+        const begin = (id: string, machineId: string) => {
+          const from = domain.clock.nowMs();
+          // The previous holder has left.
+          for (const each of holds) if (each.machineId === machineId) each.to ??= from;
+          holds.push({ id, machineId, from, to: null });
+        };
+        const end = (id: string) => {
+          for (const each of holds) if (each.id === id) each.to ??= domain.clock.nowMs();
+        };
+        for (const { account, machine, mode, pick, passes, do: what } of steps) {
+          if (passes === 'edge') at(0);
+          else domain.clock.advance(passes / 1_000);
+          const [accountId, machineId] = [accounts[account]!, machines[machine]!];
+          const chosen = mine[account]!.at(-1 - pick);
+          try {
+            if (what === 'deploy') {
+              const { instance } = await deploy(domain, accountId, { machineId, diskGb: 1, mode });
+              mine[account]!.push({ id: instance.id, machineId });
+              begin(instance.id, machineId);
+            } else if (chosen !== undefined) {
+              await act(domain, accountId, { id: chosen.id, action: what as 'START' | 'STOP' | 'DESTROY' });
+              if (what === 'START') begin(chosen.id, chosen.machineId);
+              else end(chosen.id);
             }
+          } catch (error) {
+            if (!(error instanceof DomainError)) throw error;
           }
-          domain.clock.advance(0.4);
-          for (const [index, instances] of mine.entries())
-            for (const { id } of instances) {
-              if ((await findInstance(domain, accounts[index]!, id))!.status !== 'RUNNING') continue;
-              await stop(accounts[index]!, id);
-              end(id);
-            }
-          for (const machineId of machines) {
-            const stretches = held.filter((each) => each.machineId === machineId);
-            const touched = new Set<number>();
-            let heldMs = 0;
-            for (const { from, to } of stretches) {
-              heldMs += to! - from;
-              for (let second = Math.floor(from / 1_000); second * 1_000 < to!; second += 1) touched.add(second);
-            }
-            const sold = await soldOf(machineId);
-            expect(sold).toBe(BigInt(touched.size));
-            expect(heldMs).toBeLessThanOrEqual(Number(sold) * 1_000);
+        }
+        domain.clock.advance(0.4);
+        for (const [index, instances] of mine.entries())
+          for (const { id } of instances) {
+            if ((await findInstance(domain, accounts[index]!, id))!.status !== 'RUNNING') continue;
+            await stop(accounts[index]!, id);
+            end(id);
           }
-          await isClean();
-        }),
-        { ...randomHistories(RUNS), verbose: 1 },
-      ),
+        for (const machineId of machines) {
+          const spans = holds.filter((each) => each.machineId === machineId);
+          const touched = new Set<number>();
+          let heldMs = 0;
+          for (const { from, to } of spans) {
+            heldMs += to! - from;
+            for (let second = Math.floor(from / 1_000); second * 1_000 < to!; second += 1) touched.add(second);
+          }
+          const sold = await soldOf(machineId);
+          expect(sold).toBe(BigInt(touched.size));
+          expect(heldMs).toBeLessThanOrEqual(Number(sold) * 1_000);
+        }
+        await expectCleanAudit();
+      }),
+      { ...randomHistories(RUNS), verbose: 1 },
+    ),
   );
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
-/** Rules that the database itself keeps, whatever a faulty program writes. */
+/** Rules that the database enforces itself, whichever faulty program writes. */
 
 let domain: TestDomain;
 
@@ -38,25 +38,33 @@ test.each([
     `update usage_interval set ended_at = started_at - interval '1 second' where ended_at is not null`,
     'usage_interval_order',
   ],
-  ['two instances of an account with one number', COPY_INSTANCE, 'instance_account_id_sequence_key'],
+  ['two instances of an account with the same number', COPY_INSTANCE, 'instance_account_id_sequence_key'],
   [
-    'a running instance that has stopped',
+    'a running instance with a stop time',
     `update instance set stopped_at = created_at where status = 'RUNNING'`,
     'instance_state',
   ],
-  ['a running one without its start', `update instance set running_since = null where status = 'RUNNING'`, 'state'],
-  ['a destroyed one without its end', `update instance set destroyed_at = null`, 'instance_state'],
-  ['a charge that gives money', `insert into ledger_entry select 'x', id, 'GPU_USAGE', 1, now() from account`, 'sign'],
-  ['a credit that takes money', `insert into ledger_entry select 'x', id, 'CREDIT', -1, now() from account`, 'sign'],
-  ['a correction by nothing', `insert into ledger_entry select 'x', id, 'ADJUSTMENT', 0, now() from account`, 'sign'],
-  ['spend below zero', `update account set spend_units = -1, month_start_spend_units = -1`, 'account_bounds'],
-  ['a month that began with more than all spend', `update account set month_start_spend_units = spend_units + 1`, ''],
-  ['a burn below zero', `update account set burn_rate = -1`, 'account_bounds'],
+  [
+    'a running instance without a start time',
+    `update instance set running_since = null where status = 'RUNNING'`,
+    'state',
+  ],
+  ['a destroyed instance without an end time', `update instance set destroyed_at = null`, 'instance_state'],
+  ['a positive charge', `insert into ledger_entry select 'x', id, 'GPU_USAGE', 1, now() from account`, 'sign'],
+  ['a negative credit', `insert into ledger_entry select 'x', id, 'CREDIT', -1, now() from account`, 'sign'],
+  ['an adjustment of zero', `insert into ledger_entry select 'x', id, 'ADJUSTMENT', 0, now() from account`, 'sign'],
+  ['negative spend', `update account set spend_units = -1, month_start_spend_units = -1`, 'account_bounds'],
+  [
+    'more spend at the start of the month than in total',
+    `update account set month_start_spend_units = spend_units + 1`,
+    '',
+  ],
+  ['a negative burn', `update account set burn_rate = -1`, 'account_bounds'],
   ['1,001 live instances', `update account set live_instances = 1001, deployed_instances = 5000`, 'account_bounds'],
-  ['more live instances than were deployed', `update account set live_instances = deployed_instances + 1`, 'bounds'],
-  ['a machine of no GPU', `update machine set num_gpus = 0`, 'machine_bounds'],
+  ['more live than deployed instances', `update account set live_instances = deployed_instances + 1`, 'bounds'],
+  ['a machine without GPUs', `update machine set num_gpus = 0`, 'machine_bounds'],
   ['a reliability above 1', `update machine set reliability = 1.5`, 'machine_bounds'],
-  ['a price of nothing', `update gpu_price set on_demand_rate = 0`, 'gpu_price_bounds'],
+  ['a price of zero', `update gpu_price set on_demand_rate = 0`, 'gpu_price_bounds'],
 ])('refuses %s', async (_name, sql, constraint) => {
   const client = await domain.db.pool.connect();
   try {

@@ -5,7 +5,7 @@ import { createPool } from '../../../src/database/pool.js';
 import { inTransaction } from '../../../src/database/transaction.js';
 import { createTestDatabase } from '../../support/database.js';
 
-/** What a server sends last before a session is ready, and what it sends when it ends one. */
+/** The last message before a session is ready, and the one that ends a session. */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
 const FIELDS = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 const LENGTH = Buffer.alloc(4);
@@ -13,15 +13,15 @@ LENGTH.writeInt32BE(FIELDS.length + 4);
 const ONE = { name: 'one', text: 'select 1', values: [] };
 const ENDED = Buffer.concat([Buffer.from('E'), LENGTH, FIELDS]);
 
-it('outlives a connection that is ended in the packet that says it is ready', async () => {
+it('survives a connection that is ended in the packet that reports it ready', async () => {
   const target = new URL(await createTestDatabase());
-  const wire = createServer((near) => {
-    const far = dial(Number(target.port), target.hostname);
-    near.on('error', () => {}).on('close', () => far.destroy());
-    near.pipe(far.on('error', () => {}));
-    far.on('data', (chunk) => {
-      if (chunk.includes(READY)) near.end(Buffer.concat([chunk, ENDED]));
-      else near.write(chunk);
+  const wire = createServer((client) => {
+    const server = dial(Number(target.port), target.hostname);
+    client.on('error', () => {}).on('close', () => server.destroy());
+    client.pipe(server.on('error', () => {}));
+    server.on('data', (chunk) => {
+      if (chunk.includes(READY)) client.end(Buffer.concat([chunk, ENDED]));
+      else client.write(chunk);
     });
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => wire.once('listening', resolve));
@@ -39,7 +39,7 @@ it('outlives a connection that is ended in the packet that says it is ready', as
   for (const refusal of refusals) expect([isUnavailable(refusal), String(refusal)]).toEqual([true, expect.any(String)]);
   expect(pool.totalCount).toBe(0);
   process.off('uncaughtException', onUncaught);
-  // What nobody listens to ends a gateway.
+  // An error without a listener would end the gateway.
   expect(uncaught).toEqual([]);
   await pool.end();
   wire.close();

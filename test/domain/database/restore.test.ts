@@ -26,7 +26,7 @@ async function packed(files: readonly File[]): Promise<Buffer> {
   return gzipSync(Buffer.concat(chunks), { level: 0 });
 }
 
-describe('an incomplete backup restores nothing', () => {
+describe('restore', () => {
   const file = (name: string, text: string, header: Partial<Header> = {}): File => ({
     header: { name, type: 'file', ...header } as Header,
     bytes: Buffer.from(text),
@@ -36,7 +36,7 @@ describe('an incomplete backup restores nothing', () => {
   const OTHER = file('other', 'other');
   const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');
 
-  /** As PostgreSQL writes it, for these files. */
+  /** Returns the manifest that PostgreSQL would write for these files. */
   function manifestOf(files: readonly File[], change = (text: string) => text): File {
     const lines = files.map(({ header, bytes }) =>
       JSON.stringify({
@@ -56,29 +56,33 @@ describe('an incomplete backup restores nothing', () => {
     return path;
   };
   const putFiles = async (...files: File[]) => put(await packed(files));
-  const whole = () => packed([...DATA, LOG, MANIFEST]);
+  const complete = () => packed([...DATA, LOG, MANIFEST]);
 
-  it('but a whole one all', async () => {
+  it('restores a complete backup', async () => {
     const target = folder();
-    await restore(put(await whole()), target);
+    await restore(put(await complete()), target);
     expect(readdirSync(join(target, 'postgres')).sort()).toEqual(['PG_VERSION', 'base', 'pg_wal']);
   });
 
   it.each<[string, () => Promise<string> | string, RegExp]>([
-    ['cut off', async () => put((await whole()).subarray(0, -20)), /is not a complete backup: unexpected end of file/],
-    ['a changed byte', async () => put(flipped(await whole())), /is not a complete backup/],
-    ['text', () => put(Buffer.from('no archive')), /is not a complete backup: incorrect header check/],
-    ['empty', () => put(Buffer.alloc(0)), /is not a complete backup/],
-    ['not there', () => join(folder(), 'absent.tar.gz'), /ENOENT/],
+    [
+      'a truncated backup',
+      async () => put((await complete()).subarray(0, -20)),
+      /is not a complete backup: unexpected end of file/,
+    ],
+    ['a changed byte', async () => put(flipped(await complete())), /is not a complete backup/],
+    ['a text file', () => put(Buffer.from('no archive')), /is not a complete backup: incorrect header check/],
+    ['an empty file', () => put(Buffer.alloc(0)), /is not a complete backup/],
+    ['a missing backup', () => join(folder(), 'absent.tar.gz'), /ENOENT/],
     ['a folder', () => folder(), /EISDIR/],
     [
-      'a changed file',
+      'a backup with a changed file',
       () => putFiles(DATA[0]!, { ...DATA[1]!, bytes: flipped(DATA[1]!.bytes) }, MANIFEST),
       /is not a complete backup: base\/1\/1259 was changed/,
     ],
-    ['a missing file', () => putFiles(DATA[0]!, LOG, MANIFEST), /base\/1\/1259 is missing/],
-    ['one file more', () => putFiles(...DATA, OTHER, MANIFEST), /other is not in its manifest/],
-    ['no manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
+    ['a backup with a missing file', () => putFiles(DATA[0]!, LOG, MANIFEST), /base\/1\/1259 is missing/],
+    ['a backup with an extra file', () => putFiles(...DATA, OTHER, MANIFEST), /other is not in its manifest/],
+    ['a backup without a manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
     [
       'a changed manifest',
       () =>
@@ -98,19 +102,19 @@ describe('an incomplete backup restores nothing', () => {
       /its manifest was changed/,
     ],
     [
-      'a manifest that is none',
+      'a malformed manifest',
       () => putFiles(...DATA, file('backup_manifest', '{"Files": 5}')),
       /has no SHA-256 checksums/,
     ],
-    ['a file above its folder', () => putFiles(...DATA, file('../evil', 'x'), MANIFEST), /outside its folder/],
-    ['a file from the root', () => putFiles(...DATA, file('/tmp/evil', 'x'), MANIFEST), /outside its folder/],
+    ['a path above the folder', () => putFiles(...DATA, file('../evil', 'x'), MANIFEST), /outside its folder/],
+    ['an absolute path', () => putFiles(...DATA, file('/tmp/evil', 'x'), MANIFEST), /outside its folder/],
     [
       'a link',
       () => putFiles(...DATA, file('base/evil', '', { type: 'symlink', linkname: '/etc/passwd' }), MANIFEST),
       /neither a file nor a folder/,
     ],
     ['the same file twice', () => putFiles(...DATA, DATA[0]!, MANIFEST), /PG_VERSION/],
-  ])('%s', async (_name, make, reason) => {
+  ])('refuses %s and restores nothing', async (_name, make, reason) => {
     const target = folder();
     const refused = await restore(await make(), target).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RestoreRefused);

@@ -7,10 +7,10 @@ import { systemClock } from '../../../src/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 
-/** In the order in which they are loaded. */
+/** Tables in the order in which they are loaded. */
 const LOADED = ['gpu_model', 'region', 'template', 'market_snapshot', 'gpu_price', 'machine'];
 
-it('is loaded by one message, and says what it loads when that takes long', async () => {
+it('loads the seed in one message, and reports its contents if that takes long', async () => {
   const db = openDatabase(await createTestDatabase());
   const holder = await db.pool.connect();
   await holder.query(`set session_replication_role = replica; truncate ${LOADED}, installation, account cascade`);
@@ -28,8 +28,8 @@ it('is loaded by one message, and says what it loads when that takes long', asyn
       (given as { text?: string }).text?.match(/\bBEGIN|COMMIT$|(?<=EXECUTE "insert-rows-)\w+/g) ?? [],
   );
   sent.mockRestore();
-  // Nothing in the transaction waits for this process, however slow that is.
-  expect(steps.filter((taken) => taken.includes('machine'))).toEqual([['BEGIN', ...LOADED, 'COMMIT']]);
+  // The transaction never waits for this process, however slow it is.
+  expect(steps.filter((names) => names.includes('machine'))).toEqual([['BEGIN', ...LOADED, 'COMMIT']]);
   expect(await db.prisma.machine.count()).toBe(1_501);
   await db.close();
 });

@@ -24,7 +24,7 @@ const get = (id: string): PreparedStatement => ({
   values: [id],
 });
 
-/** The texts of the messages that `work` sends. */
+/** Returns the texts of the messages that `work` sends. */
 async function messagesOf(work: () => Promise<unknown>): Promise<string[]> {
   const spy = vi.spyOn(pg.Client.prototype, 'query');
   await work();
@@ -48,7 +48,7 @@ describe('values', () => {
     '',
     'null',
     '{a,b}',
-  ])('arrive as they are: %j', async (text) => {
+  ])('arrive unchanged: %j', async (text) => {
     const id = `value ${text}`;
     const rows = await inTransaction(pool, async (transaction) => {
       transaction.later(put(id, -(2n ** 63n), [text, '', 'null', 'a,b']));
@@ -57,7 +57,7 @@ describe('values', () => {
     expect(rows).toEqual([[{ id, number: -(2n ** 63n), names: [text, '', 'null', 'a,b'] }]]);
   });
 
-  it('null, numbers and empty lists', async () => {
+  it('can be null, numbers and empty lists', async () => {
     const rows = await inTransaction(pool, (transaction) =>
       transaction.run(put('none'), get('none'), put('some', 7, []), get('some'), get('missing')),
     );
@@ -70,14 +70,14 @@ describe('values', () => {
     ]);
   });
 
-  it('with a zero byte are refused, and the connection goes on', async () => {
+  it('with a zero byte are refused, and the connection remains usable', async () => {
     await expect(inTransaction(pool, (transaction) => transaction.run(put('zero\0byte')))).rejects.toThrow('zero byte');
     expect((await pool.query(`select from thing where id like 'zero%'`)).rowCount).toBe(0);
   });
 });
 
 describe('messages', () => {
-  it('BEGIN goes with the first statements, COMMIT with the last', async () => {
+  it('combine BEGIN with the first statements and COMMIT with the last', async () => {
     const work = () =>
       inTransaction(pool, async (transaction) => {
         await transaction.run(get('first'));
@@ -91,7 +91,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('a statement of its own comes after what waits', async () => {
+  it('send deferred statements before a separate query', async () => {
     const found = await inTransaction(pool, async (transaction) => {
       await transaction.run(get('begun'));
       transaction.later(put('waiting'));
@@ -100,12 +100,12 @@ describe('messages', () => {
     expect(found.rowCount).toBe(1);
   });
 
-  it('nothing is sent for nothing', async () => {
+  it('are not sent for an empty transaction', async () => {
     expect(await messagesOf(() => inTransaction(pool, async () => {}))).toEqual([]);
   });
 });
 
-it('a statement reads what was committed while the one before it waited for a lock', async () => {
+it('a statement sees what was committed while the previous one waited for a lock', async () => {
   await pool.query(`insert into thing values ('lock', 1), ('read', 1)`);
   const other = await pool.connect();
   await other.query(
@@ -120,17 +120,17 @@ it('a statement reads what was committed while the one before it waited for a lo
 });
 
 describe('when a statement fails', () => {
-  it.each(['with COMMIT', 'before it'])('%s, nothing of the transaction stays', async (when) => {
+  it.each(['with COMMIT', 'before COMMIT'])('%s, the transaction has no effect', async (when) => {
     const id = `failed ${when}`;
     const work = inTransaction(pool, async (transaction) => {
       transaction.later(put(id), put(id));
-      if (when === 'before it') await transaction.run(get(id));
+      if (when === 'before COMMIT') await transaction.run(get(id));
     });
     await expect(work).rejects.toMatchObject({ code: '23505' });
     expect(await inTransaction(pool, (transaction) => transaction.run(get(id)))).toEqual([[]]);
   });
 
-  it('while it is prepared, its connection is not used again', async () => {
+  it('while being prepared, its connection is not reused', async () => {
     const good = { name: 'half-known', text: 'select 1 as one', values: [] };
     const bad = { name: 'bad', text: 'select missing from thing', values: [] };
     const one = new pg.Pool({ ...pool.options, max: 1 });
@@ -145,7 +145,7 @@ describe('when a statement fails', () => {
   });
 });
 
-it('gives a long transaction more time than a request, and the connection its own limits back', async () => {
+it('raises the timeouts of a long transaction and resets them afterwards', async () => {
   const limits = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
   const current: PreparedStatement = {
     name: 'limits',

@@ -21,11 +21,11 @@ const PATIENCE = { timeout: 30_000, interval: 10 };
 let url: string;
 let wire: DatabaseWire;
 let domain: TestDomain;
-/** Past the wire, and no gateway: another program. */
+/** Another program, which bypasses the wire. */
 let another: pg.Client;
 
 beforeAll(async () => {
-  // Intervals pass when the test says so, and so does the time by which a probe of the connection counts.
+  // The test decides when intervals pass, and the time by which probes of the connection are measured.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   url = await createTestDatabase();
   wire = await openWire(new URL(url));
@@ -42,27 +42,27 @@ afterAll(async () => {
   vi.useRealTimers();
 });
 
-describe('work that is looked for when it is due', () => {
-  let looks = 0;
+describe('due work', () => {
+  let checks = 0;
   let answer: Instant | null | Error = null;
   let stop = async () => {};
 
   beforeEach(async () => {
-    [looks, answer] = [0, null];
-    // A test before may have held the connection's probes back.
+    [checks, answer] = [0, null];
+    // A previous test may have held back the connection's probes.
     await pass();
-    const look = async () => {
-      looks += 1;
+    const check = async () => {
+      checks += 1;
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    ({ stop } = whenDue(domain, INTERVAL_MS, look, () => {}));
+    ({ stop } = whenDue(domain, INTERVAL_MS, check, () => {}));
     await pass();
-    expect(looks).toBe(1);
+    expect(checks).toBe(1);
   });
   afterEach(() => stop());
 
-  /** Intervals pass; each probe of the connection is answered before the next. */
+  /** Lets intervals pass, each probe of the connection being answered before the next. */
   async function pass(intervals = 1): Promise<void> {
     for (let passed = 0; passed < intervals; passed += 1) {
       await vi.advanceTimersByTimeAsync(INTERVAL_MS);
@@ -70,100 +70,100 @@ describe('work that is looked for when it is due', () => {
     }
   }
 
-  it('is not looked for again before its second, by a clock that may be set', async () => {
+  it('is not checked again before it is due, even if the clock is set', async () => {
     answer = domain.clock.now() + 600n;
     domain.db.notices.publish([DUE_WORK]);
     await pass(10);
-    expect(looks).toBe(2);
+    expect(checks).toBe(2);
     domain.clock.advance(599);
     await pass(2);
-    expect(looks).toBe(2);
+    expect(checks).toBe(2);
     domain.clock.advance(-3_600);
     await pass(2);
     domain.clock.advance(3_601);
     await pass();
-    expect(looks).toBe(3);
-    // Not done yet.
+    expect(checks).toBe(3);
+    // It is not done yet.
     await pass(2);
-    expect(looks).toBe(5);
+    expect(checks).toBe(5);
   });
 
-  it('is looked for at the next interval after a notice of the same gateway, and after a failure', async () => {
+  it('is checked at the next interval after the gateway’s own notice or a failure', async () => {
     await pass(3);
-    expect(looks).toBe(1);
+    expect(checks).toBe(1);
     domain.db.notices.publish([DUE_WORK]);
     answer = new Error('away');
     await pass();
-    expect(looks).toBe(2);
+    expect(checks).toBe(2);
     answer = null;
     await pass(3);
-    expect(looks).toBe(3);
+    expect(checks).toBe(3);
   });
 
-  it('is looked for immediately after a notice of another program that an interval came before', async () => {
+  it('is checked immediately on another program’s notice, once per interval', async () => {
     await pass();
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
-    // A poll would let intervals pass.
+    // Polling would let intervals pass.
     await domain.db.notices.caughtUp();
-    expect(looks).toBe(2);
-    // The next look waits for its interval.
+    expect(checks).toBe(2);
+    // The next check waits for its interval.
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
     await domain.db.notices.caughtUp();
-    expect(looks).toBe(2);
+    expect(checks).toBe(2);
     await pass(3);
-    expect(looks).toBe(3);
+    expect(checks).toBe(3);
   });
 
-  it('is looked for when another gateway is gone, perhaps without its last notices', async () => {
+  it('is checked when another gateway disconnects, whose last notices may be lost', async () => {
     const peer = openDatabase(url, 'after');
     await peer.notices.ready();
     await pass(2);
-    const before = looks;
+    const before = checks;
     await peer.close();
     const connections = `select count(*)::int as count from pg_stat_activity
       where application_name = 'gpu-rental-gateway notices' and datname = current_database()`;
     for (let left = 2; left > 1; left = (await another.query(connections)).rows[0].count) await setImmediate();
     await pass(3);
-    expect(looks).toBeGreaterThan(before);
+    expect(checks).toBeGreaterThan(before);
   });
 
-  it('is looked for at each interval while no notices come, and once more when they do', async () => {
+  it('is checked at each interval while no notices come, and once when they resume', async () => {
     await pass();
     wire.cutNotices();
     await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(false);
-    const before = looks;
+    const before = checks;
     await pass(3);
-    expect(looks).toBeGreaterThanOrEqual(before + 3);
+    expect(checks).toBeGreaterThanOrEqual(before + 3);
     wire.mendNotices();
     await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(true);
-    const then = looks;
+    const resumedAt = checks;
     await pass(5);
-    expect(looks).toBe(then + 1);
+    expect(checks).toBe(resumedAt + 1);
   });
 
-  it('is looked for when the connection for notices is silent for a second', async () => {
+  it('is checked when the connection for notices is silent for a second', async () => {
     await pass(2);
     wire.holdNotices();
     try {
-      const before = looks;
+      const before = checks;
       await vi.advanceTimersByTimeAsync(2 * INTERVAL_MS);
       await vi.advanceTimersByTimeAsync(INTERVAL_MS);
       expect(domain.db.notices.isListening).toBe(true);
-      expect(looks).toBeGreaterThan(before);
+      expect(checks).toBeGreaterThan(before);
     } finally {
       wire.releaseNotices();
     }
     await domain.db.notices.caughtUp();
   });
 
-  it('is looked for now and then without any reason', async () => {
+  it('is checked occasionally without any notice', async () => {
     await pass(2 * 20 + 1);
-    expect(looks).toBe(3);
+    expect(checks).toBe(3);
   });
 });
 
-describe('a write after which something is due earlier', () => {
-  let heard: { notice: Notice; isOwn: boolean }[] = [];
+describe('a write that makes work due earlier', () => {
+  let received: { notice: Notice; isOwn: boolean }[] = [];
   let unsubscribe = () => {};
   let account = '';
   let webhook = '';
@@ -175,22 +175,22 @@ describe('a write after which something is due earlier', () => {
     key = (await createApiKey(domain, account)).apiKey.id;
   });
   beforeEach(() => {
-    unsubscribe = domain.db.notices.subscribe({ onNotice: (notice, isOwn) => heard.push({ notice, isOwn }) });
-    heard = [];
+    unsubscribe = domain.db.notices.subscribe({ onNotice: (notice, isOwn) => received.push({ notice, isOwn }) });
+    received = [];
   });
   afterEach(() => unsubscribe());
 
   it.each<[string, string]>([
     ['a webhook', `update webhook set events = '{instance.stopped}' where id = $2`],
-    ['a webhook that is paused', 'update webhook set paused_at = now() where id = $2'],
-    ['a webhook that may be sent to again', 'update webhook set wait_until = now() where id = $2'],
+    ['a paused webhook', 'update webhook set paused_at = now() where id = $2'],
+    ['a webhook that is ready again', 'update webhook set wait_until = now() where id = $2'],
     [
       'a delivery',
       `with made as (insert into event (id, account_id, type, subject, at, data, xid) values ('evt-1', $1, 'webhook.test', '', now(), '{}', 1)
          returning sequence) insert into webhook_delivery (webhook_id, sequence, subject, next_at) select $2, sequence, '', now() from made`,
     ],
-    ['a delivery that is tried again', 'update webhook_delivery set next_at = now() where webhook_id = $2'],
-    ['a low balance to be told of', 'insert into balance_notice (account_id, below_micro) values ($1, 1000000)'],
+    ['a retried delivery', 'update webhook_delivery set next_at = now() where webhook_id = $2'],
+    ['a low-balance threshold', 'insert into balance_notice (account_id, below_micro) values ($1, 1000000)'],
     [
       'a session',
       `insert into console_session (token_hash, key_id, created_at, expires_at) values ('a', $3, now(), now())`,
@@ -199,22 +199,22 @@ describe('a write after which something is due earlier', () => {
     ['a deadline of the account', 'update account set deadline_at = now() where id = $1'],
     ['the end of credit', 'update account set due_at = now() where id = $1'],
   ])('by another program is followed by a notice: %s', async (_what, text) => {
-    // PostgreSQL wants to know each parameter's type.
+    // PostgreSQL must know each parameter's type.
     const typed = `with given as (select $1::text, $2::text, $3::text) ${/^with /.test(text) ? `, ${text.slice(5)}` : text}`;
     await another.query(typed, [account, webhook, key]);
     await domain.db.notices.caughtUp();
-    const tables = heard.map(({ notice }) => notice.table);
+    const tables = received.map(({ notice }) => notice.table);
     expect(tables.some((table) => table === 'due_work' || table === 'account')).toBe(true);
   });
 
-  it('by this gateway is followed by a notice of its own: of events outside of rentals', async () => {
+  it('by this gateway is followed by its own notice of events outside of rentals', async () => {
     const owner = await domain.account('5');
     const { id } = (await createWebhook(domain, owner, { url: 'https://receiver.test/' })).webhook;
     const { apiKey: used } = await createApiKey(domain, owner);
     const isAnnounced = async (work: () => Promise<unknown>) => {
-      heard = [];
+      received = [];
       await work();
-      return heard.some(({ notice, isOwn }) => isOwn && notice.table === 'due_work');
+      return received.some(({ notice, isOwn }) => isOwn && notice.table === 'due_work');
     };
     expect(await isAnnounced(() => testWebhook(domain, owner, id))).toBe(true);
     const { rows } = await another.query('select id from event where account_id = $1', [owner]);
@@ -224,7 +224,7 @@ describe('a write after which something is due earlier', () => {
     expect(await isAnnounced(() => noteKeyPlaces(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
     await another.query('insert into balance_notice (account_id, below_micro) values ($1, 10000000)', [owner]);
     expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(true);
-    // Told once.
+    // Reported once.
     expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(false);
   });
 });

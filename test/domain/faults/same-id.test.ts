@@ -5,7 +5,7 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
-/** Drawn next, before what chance draws. */
+/** Random bytes to draw next, before real ones. */
 const drawn: string[] = [];
 
 let domain: TestDomain;
@@ -24,8 +24,8 @@ afterAll(async () => {
   await domain?.close();
 });
 
-/** Of 2^32 ids it happens once in some thousand rentals when there are a million. */
-it('an id that is taken is drawn again, and nothing else is seen of it', async () => {
+/** With 2^32 ids and a million rentals, it happens once in a few thousand rentals. */
+it('draws a new id if one is taken, without any other effect', async () => {
   const rent = async () => {
     const machineId = await domain.machine();
     return (await deploy(domain, await domain.account(), { machineId })).instance.id;

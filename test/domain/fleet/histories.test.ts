@@ -44,17 +44,17 @@ describe('offers, credits and the naive model agree to the unit', () => {
     play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
   test('over a start that fails after it ran', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
-  test('over a start that fails by the host', () =>
+  test('over a start that the host makes fail', () =>
     play([rent, leap(200), beat, leap(9), { ...beat, says: 'HOST_FAILED' }, leap(9), beat]));
-  test('over starts again and again that run for less than they waited, or never', () =>
+  test('over repeated starts that run for less time than they waited, or never', () =>
     play([
       ...[rent, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), beat, leap(10), stop, leap(1), beat],
       ...[start, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), stop, leap(1)],
       ...[start, leap(29), stop, start, leap(29), stop, start, leap(20_000), stop, leap(2), beat],
     ]));
-  test('over a host that is heard again in the second in which a rental of its silence ended', () =>
+  test('over a host that returns in the second in which a rental in its outage ended', () =>
     play([leap(600.001), beat, rent, leap(618), destroy, beat, leap(600), beat]));
-  test('over a start that waits for its own last container, or for its erasing', () =>
+  test('over a start that waits for its own previous container to end or be erased', () =>
     play([
       ...[rent, leap(2), beat, leap(20), stop, leap(0.5), start, leap(9), beat, leap(1), beat, leap(5), beat, leap(20)],
       ...[destroy, leap(1), rent, leap(9), beat, leap(9), beat, leap(9), beat, leap(20), beat],

@@ -23,13 +23,13 @@ const anyMachine = { machineId: null, gpu: null, region: 'us-tx', online: false,
 async function isOffered(machineId: string): Promise<boolean> {
   const offers = await findOffers(domain, { gpu: 'rtx-4090', limit: 100 });
   const row = await domain.db.prisma.machine.findUniqueOrThrow({ where: { id: machineId } });
-  // The cheapest hundred may not reach it: more reliable ones come first.
+  // The list has the 100 cheapest, the more reliable first, so this machine must be among the most reliable.
   expect(row.reliability).toBe(1);
   return offers.some((offer) => offer.machineId === machineId);
 }
 
 describe('joining', () => {
-  test('makes a machine of what was found, once per code, within the hour', async () => {
+  test('creates a machine from the reported hardware, once per code, within an hour', async () => {
     const { code, machineId } = await enrol(domain, anyMachine);
     const answer = await join(domain, code, hardware());
     expect(answer).toEqual({ machineId, token: expect.stringMatching(/^gpu_host_[0-9a-f]{40}$/), gpu: 'rtx-4090' });
@@ -50,7 +50,7 @@ describe('joining', () => {
     expect(stored).not.toContain(answer.token);
   });
 
-  test('refuses hardware that can not be offered and leaves the code good', async () => {
+  test('refuses hardware that can’t be offered, and the code remains valid', async () => {
     const { code } = await enrol(domain, anyMachine);
     const [gpu] = hardware().gpus;
     for (const gpus of [
@@ -63,7 +63,7 @@ describe('joining', () => {
     expect((await join(domain, code, hardware())).gpu).toBe('rtx-4090');
   });
 
-  test('a name of no model needs the word of the operator', async () => {
+  test('needs the operator to name the model of an unknown GPU name', async () => {
     const { code } = await enrol(domain, { ...anyMachine, gpu: 'l40s' });
     const gpus = [{ ...hardware().gpus[0]!, name: 'Something' }];
     expect((await join(domain, code, hardware({ gpus }))).gpu).toBe('l40s');
@@ -71,7 +71,7 @@ describe('joining', () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test('simulated GPUs are demo, and without demo data need the operator', async () => {
+  test('marks simulated GPUs as demo, and without demo data needs the operator’s consent', async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -84,7 +84,7 @@ describe('joining', () => {
     }
   });
 
-  test('a new token replaces the old one, and a revoked one is refused', async () => {
+  test('replaces the previous token, and a revoked one is refused', async () => {
     const agent = await TestAgent.join(domain);
     const again = await TestAgent.join(domain, {}, agent.machineId);
     await domain.db.notices.caughtUp();
@@ -94,19 +94,19 @@ describe('joining', () => {
     expect(await domain.fleet.tokens.machineOf(again.token)).toBeNull();
   });
 
-  test('a machine that is rented without an agent gets none', async () => {
+  test('is refused for a machine that is rented without an agent', async () => {
     const machineId = await domain.machine();
     await deploy(domain, await domain.account(), { machineId });
     await expect(enrol(domain, { ...anyMachine, machineId })).rejects.toEqual(refused('action_failed'));
   });
 });
 
-describe('what the operator expects', () => {
-  const expecting = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
+describe('a join', () => {
+  const enrolWith = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
   const two = () => [...hardware().gpus, ...hardware().gpus];
 
-  test('is what joins: another model or number is refused, and the code is still good', async () => {
-    const { code } = await expecting('rtx-4090', 2);
+  test('with another model or number than expected is refused; the code remains valid', async () => {
+    const { code } = await enrolWith('rtx-4090', 2);
     const [gpu, other] = two();
     for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
       await expect(join(domain, code, hardware({ gpus }))).rejects.toThrow(/must have 2 GPUs/);
@@ -114,39 +114,39 @@ describe('what the operator expects', () => {
     await expect(join(domain, code, hardware({ gpus: l4 }))).rejects.toThrow(/must have rtx-4090/);
     await join(domain, code, hardware({ gpus: [gpu!, other!] }));
     for (const count of [0, 9, 1.5, Number.NaN])
-      await expect(expecting(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
+      await expect(enrolWith(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
   });
 
-  test('a GPU is in one machine, unless that one is retired or joined again without it', async () => {
+  test('with a GPU of another machine is refused unless that machine gave it up', async () => {
     const [mine, spare] = [hardware().gpus, hardware().gpus];
     const first = await TestAgent.join(domain, { gpus: mine });
-    const stolen = () => TestAgent.join(domain, { gpus: mine });
-    await expect(stolen()).rejects.toThrow(/is in another machine/);
+    const joinWithSameGpus = () => TestAgent.join(domain, { gpus: mine });
+    await expect(joinWithSameGpus()).rejects.toThrow(/is in another machine/);
     await TestAgent.join(domain, { gpus: mine }, first.machineId);
-    await expect(stolen()).rejects.toThrow(/is in another machine/);
+    await expect(joinWithSameGpus()).rejects.toThrow(/is in another machine/);
     await TestAgent.join(domain, { gpus: spare }, first.machineId);
-    const second = await stolen();
+    const second = await joinWithSameGpus();
     await expect(TestAgent.join(domain, { gpus: spare })).rejects.toThrow(/is in another machine/);
     await changeMachine(domain, second.machineId, 'drain');
     await changeMachine(domain, second.machineId, 'retire');
-    await stolen();
+    await joinWithSameGpus();
     await expect(TestAgent.join(domain, { gpus: [...spare, ...spare] })).rejects.toThrow(/same UUID/);
     await expect(TestAgent.join(domain, { gpus: [{ ...spare[0]!, uuid: '[N/A]' }] })).rejects.toThrow(/no UUID/);
   });
 
-  test('two hosts that join at once: one code lets one in, one GPU is in one machine', async () => {
-    const outcome = async (joins: Promise<unknown>[]) =>
+  test('succeeds once for hosts that join concurrently with one code or one GPU', async () => {
+    const joined = async (joins: Promise<unknown>[]) =>
       (await Promise.allSettled(joins)).filter(({ status }) => status === 'fulfilled').length;
     const { code } = await enrol(domain, anyMachine);
-    expect(await outcome(Array.from({ length: 4 }, () => join(domain, code, hardware())))).toBe(1);
+    expect(await joined(Array.from({ length: 4 }, () => join(domain, code, hardware())))).toBe(1);
     const { gpus } = hardware();
     const codes = await Promise.all(Array.from({ length: 4 }, () => enrol(domain, anyMachine)));
-    expect(await outcome(codes.map((each) => join(domain, each.code, hardware({ gpus }))))).toBe(1);
+    expect(await joined(codes.map((each) => join(domain, each.code, hardware({ gpus }))))).toBe(1);
   });
 });
 
-describe('the document', () => {
-  test('follows the rental, with a number that grows with each change and no other', async () => {
+describe('the desired state', () => {
+  test('follows the rental, with a generation that grows with each change only', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const before = await agent.fetch();
@@ -176,12 +176,12 @@ describe('the document', () => {
     expect(await phases(agent)).toEqual([[instance.id, 'absent']]);
     await agent.report([seen(instance.id, 'ERASED', { start: 2 })]);
     expect(await phases(agent)).toEqual([]);
-    // Told once more by a slow agent: nothing changes.
+    // A slow agent reports it again: nothing changes.
     await agent.report([seen(instance.id, 'ERASED', { start: 2 })]);
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('asked for many times at once it gets one number', async () => {
+  test('gets one generation if requested many times concurrently', async () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     const states = await Promise.all(Array.from({ length: 20 }, () => domain.fleet.desired.current(agent.machineId)));
@@ -189,7 +189,7 @@ describe('the document', () => {
     expect(states[0]!.instances[0]!.id).toBe(instance.id);
   });
 
-  test('that was being read when something changed is not taken for the newest', async () => {
+  test('is not treated as the newest if something changed while it was read', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { pool } = domain.db;
@@ -205,7 +205,7 @@ describe('the document', () => {
     expect((await domain.fleet.desired.current(agent.machineId))!.instances).toHaveLength(1);
   });
 
-  test('holds the next back until the one before it is known to have ended', async () => {
+  test('holds an instance back until the previous one is known to have ended', async () => {
     const agent = await TestAgent.join(domain);
     const [first, second] = [await domain.account(), await domain.account()];
     const { instance: old } = await deploy(domain, first, { machineId: agent.machineId, mode: 'INTERRUPTIBLE' });
@@ -222,21 +222,21 @@ describe('the document', () => {
     ]);
   });
 
-  test('a container sent to the agent that it does not list under the newest document is gone', async () => {
+  test('treats a container as gone if a report on the newest generation omits it', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance: old } = await deploy(domain, account, { machineId: agent.machineId });
     await agent.fetch();
     await act(domain, account, { id: old.id, action: 'DESTROY' });
     const { instance: next } = await deploy(domain, account, { machineId: agent.machineId });
-    // Of an old document: it may still come to it.
+    // The report is on an old generation: the container may still appear.
     await agent.report([], { generation: 0 });
     expect(await phases(agent)).toEqual([[old.id, 'absent']]);
     await agent.report([]);
     expect(await phases(agent)).toEqual([[next.id, 'running']]);
   });
 
-  test('what was never sent to the agent needs no erasing', async () => {
+  test('erases nothing that was never sent to the agent', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -244,7 +244,7 @@ describe('the document', () => {
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('an unknown container of a destroyed instance is erased after all', async () => {
+  test('erases an unknown container of a destroyed instance', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -259,7 +259,7 @@ describe('the document', () => {
 });
 
 describe('reports', () => {
-  test('of what the machine was never given are refused, and change nothing', async () => {
+  test('about containers that the machine never received are refused', async () => {
     const agent = await TestAgent.join(domain);
     const other = await TestAgent.join(domain);
     const account = await domain.account();
@@ -282,26 +282,26 @@ describe('reports', () => {
     });
   });
 
-  test('that come late, of this run or a past one, change nothing', async () => {
+  test('that arrive late, from this run or a past one, change nothing', async () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     await agent.fetch();
     const early = agent.say([seen(instance.id, 'PULLING')]);
     await agent.report([seen(instance.id, 'STARTING')]);
-    const take = (report: typeof early) => recordReport(domain, agent.machineId, report);
+    const record = (report: typeof early) => recordReport(domain, agent.machineId, report);
     const phase = async () =>
       (await domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: instance.id } })).phase;
-    await take(early);
+    await record(early);
     expect(await phase()).toBe('STARTING');
     const past = agent.say([seen(instance.id, 'PULLING')]);
     agent.session = 'another';
     agent.sequence = 0;
     await agent.report([seen(instance.id, 'RUNNING')]);
-    await take(past);
+    await record(past);
     expect(await phase()).toBe('RUNNING');
   });
 
-  test('one reported twice at once is taken once', async () => {
+  test('that arrive several times concurrently count once', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -316,7 +316,7 @@ describe('reports', () => {
   });
 });
 
-describe('a machine that is away', () => {
+describe('an unreachable machine', () => {
   test('leaves the offers, refuses deploys and starts, and returns', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
@@ -336,7 +336,7 @@ describe('a machine that is away', () => {
     expect(await isOffered(agent.machineId)).toBe(false);
   });
 
-  test('holds the next back for as long as what ran is not known to be gone, or the operator says so', async () => {
+  test('holds an instance back until the operator forgets the previous container', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance: old } = await deploy(domain, account, { machineId: agent.machineId });

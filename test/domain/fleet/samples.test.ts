@@ -22,8 +22,8 @@ afterAll(async () => {
   await domain.close();
 });
 
-/** A host with a running container that says what the test says. */
-class Sampled {
+/** A host with a running container, which reports what the test chooses. */
+class SampledHost {
   readonly agent: TestAgent;
   readonly id: string;
 
@@ -32,8 +32,8 @@ class Sampled {
     this.id = id;
   }
 
-  static async start(gpus = 1): Promise<Sampled> {
-    // Few may join from one place in a minute.
+  static async start(gpus = 1): Promise<SampledHost> {
+    // Only a few hosts may join from one network per minute.
     domain.clock.advance(61);
     const gpu = hardware().gpus[0]!;
     const found = Array.from({ length: gpus }, (_, index) => ({ ...gpu, index, uuid: `GPU-${Math.random()}` }));
@@ -41,10 +41,10 @@ class Sampled {
     const { instance } = await deploy(domain, ann, { machineId: agent.machineId, diskGb: 10 });
     await agent.fetch();
     await agent.report([seen(instance.id, 'RUNNING')]);
-    return new Sampled(agent, instance.id);
+    return new SampledHost(agent, instance.id);
   }
 
-  async say(...samples: Partial<InstanceSample>[]): Promise<void> {
+  async sendSamples(...samples: Partial<InstanceSample>[]): Promise<void> {
     await this.report(samples.map((changes) => sampled(this.id, changes)));
   }
 
@@ -53,12 +53,12 @@ class Sampled {
     await domain.samples.flush();
   }
 
-  /** Until `seconds` later, a sample each 10 s, of which each says what number it has. */
+  /** Reports a sample every 10 s for `seconds`; `sample` gets its number. */
   async run(seconds: number, sample: (number: number) => Partial<InstanceSample>): Promise<void> {
     for (let number = 0; number < seconds / 10; number += 1) {
       domain.clock.advance(10);
       await this.agent.report([seen(this.id, 'RUNNING')], { samples: [sampled(this.id, sample(number))] });
-      // As many as a minute's at once: fewer statements.
+      // A minute's samples at a time, for fewer statements.
       if (number % 6 === 5) await domain.samples.flush();
     }
     await domain.samples.flush();
@@ -79,7 +79,7 @@ async function rows(table: string, step: number, id: string): Promise<Record<str
   return (await domain.db.pool.query(text, [step, id])).rows;
 }
 
-/** To the beginning of a step of 15 minutes, 1 s later. */
+/** Advances the clock to 1 s after the beginning of a step of 15 minutes. */
 function toNewQuarter(): void {
   domain.clock.advance(900n - (domain.clock.now() % 900n) + 1n);
 }
@@ -87,42 +87,42 @@ function toNewQuarter(): void {
 beforeEach(toNewQuarter);
 
 describe('a sample', () => {
-  it('counts in the slot of 10 s that it was taken in, once', async () => {
-    const it = await Sampled.start();
+  it('counts once, in the 10 s slot in which it was taken', async () => {
+    const host = await SampledHost.start();
     toNewQuarter();
     const slot = domain.clock.now() - 1n;
     domain.clock.advance(20);
-    await it.say({ age: 15, cpuPercent: 1 }, { age: 8, cpuPercent: 2 }, { age: 0, cpuPercent: 3 });
+    await host.sendSamples({ age: 15, cpuPercent: 1 }, { age: 8, cpuPercent: 2 }, { age: 0, cpuPercent: 3 });
     domain.clock.advance(1);
-    await it.say({ age: 0, cpuPercent: 4 }, { age: 2, cpuPercent: 5 });
-    expect((await it.rows()).map((row) => [row.at, row.cpu_percent])).toEqual([
+    await host.sendSamples({ age: 0, cpuPercent: 4 }, { age: 2, cpuPercent: 5 });
+    expect((await host.rows()).map((row) => [row.at, row.cpu_percent])).toEqual([
       [slot, 1],
       [slot + 10n, 2],
       [slot + 20n, 3],
     ]);
   });
 
-  it('has a slot of its own on a host whose reports arrive now before and now after a boundary', async () => {
-    const it = await Sampled.start();
+  it('has its own slot even if reports arrive before or after a boundary', async () => {
+    const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(19);
     const begin = domain.clock.now();
     const first = Number(begin / 10n);
     for (let round = 0; round < 12; round += 1) {
-      // Due at the boundary: a second early in its last second, in time or a second late.
+      // Due at the boundary: a second early, in time, or a second late.
       const late = [0, 1, -1, 0, 0, -1, 1, -1, 0, 1, 0, -1][round]!;
       const due = begin + BigInt(round) * 10n + BigInt(late);
       domain.clock.advance(due - domain.clock.now());
-      await it.say({ slot: first + round - 1, age: round % 2, cpuPercent: round });
+      await host.sendSamples({ slot: first + round - 1, age: round % 2, cpuPercent: round });
     }
-    expect((await it.rows()).map((row) => [row.at, row.cpu_percent])).toEqual(
+    expect((await host.rows()).map((row) => [row.at, row.cpu_percent])).toEqual(
       Array.from({ length: 12 }, (_, round) => [(BigInt(first) + BigInt(round) - 1n) * 10n, round]),
     );
   });
 
-  it('counts in a report that says nothing else', async () => {
-    const it = await Sampled.start();
-    await it.say({ cpuPercent: 1 });
+  it('counts in a report that contains nothing else new', async () => {
+    const host = await SampledHost.start();
+    await host.sendSamples({ cpuPercent: 1 });
     domain.clock.advance(10);
     const waits = domain.fleet.writing;
     const written: unknown[] = [];
@@ -131,16 +131,16 @@ describe('a sample', () => {
       written.push(work);
       return run(work);
     };
-    await it.say({ cpuPercent: 2 });
+    await host.sendSamples({ cpuPercent: 2 });
     waits.run = run;
     expect(written).toEqual([]);
-    expect((await it.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
+    expect((await host.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
   });
 
-  it('does not count of a container that another machine has, of another start, before it ran, after it stopped', async () => {
-    const [one, two] = [await Sampled.start(), await Sampled.start()];
+  it('does not count for another host’s container, another start, or while not running', async () => {
+    const [one, two] = [await SampledHost.start(), await SampledHost.start()];
     await two.report([sampled(one.id)]);
-    await one.say({ start: 2 });
+    await one.sendSamples({ start: 2 });
     await one.report([sampled('i-00000000')]);
     expect(await one.rows()).toEqual([]);
     domain.clock.advance(10);
@@ -157,30 +157,30 @@ describe('a sample', () => {
     expect(await one.rows()).toHaveLength(1);
   });
 
-  it('counts of as many GPUs as the instance has', async () => {
-    const it = await Sampled.start(2);
-    await it.say({ gpus: [0, 1, 2, 63].map((place) => gpuSampled({ place, busyPercent: place })) });
-    expect((await it.rows(10, 'gpu_sample')).map((row) => row.place)).toEqual([0, 1]);
+  it('counts for only as many GPUs as the instance has', async () => {
+    const host = await SampledHost.start(2);
+    await host.sendSamples({ gpus: [0, 1, 2, 63].map((place) => gpuSampled({ place, busyPercent: place })) });
+    expect((await host.rows(10, 'gpu_sample')).map((row) => row.place)).toEqual([0, 1]);
   });
 
-  it('is refused with its report when there are more than an agent keeps, or a place is named twice', async () => {
-    const it = await Sampled.start();
+  it('is refused with its report if there are too many, or a place occurs twice', async () => {
+    const host = await SampledHost.start();
     domain.clock.advance(60);
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
-    await expect(it.say(...seven)).rejects.toMatchObject({ code: 'invalid_request', message: /6 at most/ });
-    await expect(it.say({ gpus: [gpuSampled(), gpuSampled()] })).rejects.toThrow(
+    await expect(host.sendSamples(...seven)).rejects.toMatchObject({ code: 'invalid_request', message: /6 at most/ });
+    await expect(host.sendSamples({ gpus: [gpuSampled(), gpuSampled()] })).rejects.toThrow(
       'samples.0.gpus must not name a place twice',
     );
-    await it.say(...seven.slice(1));
-    expect(await it.rows()).toHaveLength(2);
+    await host.sendSamples(...seven.slice(1));
+    expect(await host.rows()).toHaveLength(2);
   });
 
-  it('is written with those of other hosts and of reports soon after it, by one statement', async () => {
-    const all = [await Sampled.start(), await Sampled.start()];
+  it('is written with other hosts’ and subsequent samples in one statement', async () => {
+    const all = [await SampledHost.start(), await SampledHost.start()];
     const { pool } = domain.db;
     const query = pool.query;
     let writes = 0;
-    // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+    // biome-ignore lint/suspicious/noExplicitAny: passes any arguments through
     pool.query = ((...args: any[]) => {
       if (args[0]?.name === 'samples') writes += 1;
       return (query as (...given: unknown[]) => unknown).apply(pool, args);
@@ -195,27 +195,27 @@ describe('a sample', () => {
     } finally {
       pool.query = query;
     }
-    // A second may end meanwhile.
+    // A second may end in the meantime.
     expect(writes).toBeLessThan(4);
-    for (const it of all) expect((await it.rows()).length).toBeGreaterThan(0);
+    for (const host of all) expect((await host.rows()).length).toBeGreaterThan(0);
   });
 
-  it('is dropped, and counted, when more wait than the gateway holds', async () => {
-    const it = await Sampled.start();
+  it('is dropped and counted if the gateway’s buffer is full', async () => {
+    const host = await SampledHost.start();
     const samples = new SampleBuffer(domain.db, () => {}, 50);
     for (let second = 0; second < 55; second += 1)
-      samples.add(`m-0000${second % 20}`, [sampled(it.id)], BigInt(second * 10));
+      samples.add(`m-0000${second % 20}`, [sampled(host.id)], BigInt(second * 10));
     expect(samples.dropped).toBe(5);
     await samples.flush();
-    samples.add(it.agent.machineId, [sampled(it.id)], domain.clock.now());
+    samples.add(host.agent.machineId, [sampled(host.id)], domain.clock.now());
     await samples.flush();
-    expect(await it.rows()).toHaveLength(1);
+    expect(await host.rows()).toHaveLength(1);
   });
 });
 
-describe('a host that lies', () => {
-  it('chooses no slot of the future, nor one far from the age that it says', async () => {
-    const it = await Sampled.start();
+describe('a lying host', () => {
+  it('chooses no future slot, nor one far from the reported age', async () => {
+    const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(300);
     const now = domain.clock.now();
@@ -228,27 +228,27 @@ describe('a host that lies', () => {
       [-1_000, 0],
       [2 - 3, 30],
     ] as const) {
-      await domain.db.pool.query('delete from instance_sample where instance_id = $1', [it.id]);
-      await it.say({ slot: Number(own) + slots, age });
-      written.push((await it.rows()).map((row) => (row.at as bigint) / 10n - own));
+      await domain.db.pool.query('delete from instance_sample where instance_id = $1', [host.id]);
+      await host.sendSamples({ slot: Number(own) + slots, age });
+      written.push((await host.rows()).map((row) => (row.at as bigint) / 10n - own));
     }
     expect(written).toEqual([[0n], [0n], [0n], [0n], [-3n]]);
-    await it.agent.report([seen(it.id, 'RUNNING')], { samples: [sampled(it.id, { slot: 0 })] });
+    await host.agent.report([seen(host.id, 'RUNNING')], { samples: [sampled(host.id, { slot: 0 })] });
     await domain.samples.flush();
-    expect((await it.rows()).every((row) => (row.at as bigint) <= now && (row.at as bigint) > now - 90n)).toBe(true);
+    expect((await host.rows()).every((row) => (row.at as bigint) <= now && (row.at as bigint) > now - 90n)).toBe(true);
   });
 
-  it('spoils no sample of another by numbers that no column holds', async () => {
-    const [liar, other] = [await Sampled.start(), await Sampled.start()];
+  it('spoils no other host’s sample with numbers that no column can store', async () => {
+    const [liar, other] = [await SampledHost.start(), await SampledHost.start()];
     const tiny = { cpuPercent: 5e-324, gpus: [gpuSampled({ powerWatts: 1e-300, celsius: 1e-50 })] };
     await liar.agent.report([seen(liar.id, 'RUNNING')], { samples: [sampled(liar.id, tiny)] });
-    await other.say({ cpuPercent: 12.3456 });
+    await other.sendSamples({ cpuPercent: 12.3456 });
     expect([(await other.rows()).length, (await liar.rows()).length]).toEqual([1, 1]);
     expect((await other.rows())[0]).toMatchObject({ cpu_percent: 12.346 });
   });
 
-  it('takes no places of others by many reports', async () => {
-    const [liar, other] = [await Sampled.start(), await Sampled.start()];
+  it('displaces no other host’s samples with many reports', async () => {
+    const [liar, other] = [await SampledHost.start(), await SampledHost.start()];
     const { samples } = domain;
     const before = samples.dropped;
     for (let report = 0; report < 2; report += 1) {
@@ -257,27 +257,27 @@ describe('a host that lies', () => {
       );
       samples.add(liar.agent.machineId, made, domain.clock.now());
     }
-    await other.say({});
+    await other.sendSamples({});
     expect(samples.dropped - before).toBe(1_200);
     expect(await other.rows()).toHaveLength(1);
   });
 
-  it('does not let two gateways wait for each other that it tells the same in another order', async () => {
-    const it = await Sampled.start();
+  it('causes no deadlock of two gateways by reporting in different orders', async () => {
+    const host = await SampledHost.start();
     domain.clock.advance(20);
     const now = domain.clock.now();
     const [early, late] = [now - 20n - (now % 10n), now - (now % 10n)];
     const insert = (at: bigint) => ({
       text: 'insert into instance_sample (step_seconds, instance_id, at) values (10, $1, to_timestamp($2)) on conflict do nothing',
-      values: [it.id, String(at)],
+      values: [host.id, String(at)],
     });
     const another = await domain.db.pool.connect();
     try {
       await another.query('begin');
       await another.query(insert(early));
-      domain.samples.add(it.agent.machineId, [sampled(it.id), sampled(it.id, { age: 20 })], now);
+      domain.samples.add(host.agent.machineId, [sampled(host.id), sampled(host.id, { age: 20 })], now);
       const written = domain.samples.flush();
-      // Locks are listed for all databases: other tests wait in theirs.
+      // Locks are listed for all databases, in which other tests may be waiting.
       const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
         where not granted and locktype = 'transactionid' and datname = current_database()`;
       await expect.poll(async () => (await domain.db.pool.query(waits)).rowCount, { timeout: 20_000 }).toBe(1);
@@ -287,58 +287,58 @@ describe('a host that lies', () => {
     } finally {
       another.release();
     }
-    expect(await it.rows()).toHaveLength(2);
+    expect(await host.rows()).toHaveLength(2);
   });
 });
 
 describe('steps', () => {
-  it('are the means of their samples, of GPUs also the greatest load; nulls do not count', async () => {
-    const it = await Sampled.start();
+  it('are the means of their samples without nulls, and the greatest load of GPUs', async () => {
+    const host = await SampledHost.start();
     toNewQuarter();
     const begin = domain.clock.now() - 1n;
     // The numbers of the second minute are 5 to 10: the first slot is 10 s after the beginning.
-    await it.run(1_200, (number) => ({
+    await host.run(1_200, (number) => ({
       cpuPercent: number % 2 === 0 ? number % 100 : null,
       memoryUsedBytes: number * 1_000_000_000_000,
       gpus: [gpuSampled({ busyPercent: number % 100, memoryTotalMb: null })],
     }));
     await maintainSamples(domain);
-    const minutes = await it.rows(60);
-    // 120 s are waited for late samples.
+    const minutes = await host.rows(60);
+    // Late samples are awaited for 120 s.
     expect(minutes.map((row) => row.at)).toEqual(
       Array.from({ length: 18 }, (_, minute) => begin + BigInt(minute) * 60n),
     );
     expect(minutes[1]).toMatchObject({ cpu_percent: 8, memory_used_bytes: 7_500_000_000_000n, disk_used_bytes: null });
-    const [, gpu] = await it.rows(60, 'gpu_sample');
+    const [, gpu] = await host.rows(60, 'gpu_sample');
     expect(gpu).toMatchObject({ busy_percent: 7.5, busy_max_percent: 10, memory_total_mb: null, place: 0 });
-    const quarters = await it.rows(900);
+    const quarters = await host.rows(900);
     expect(quarters.map((row) => row.at)).toEqual([begin]);
     expect(quarters[0]).toMatchObject({ cpu_percent: 44, memory_used_bytes: 44_000_000_000_000n });
   });
 
-  it('are the same made twice, by two gateways at once, and after a gateway died between rows and progress', async () => {
-    const it = await Sampled.start();
-    await it.run(1_500, (number) => ({ cpuPercent: number % 100 }));
+  it('are the same if computed twice, concurrently, or after a crash before recording', async () => {
+    const host = await SampledHost.start();
+    await host.run(1_500, (number) => ({ cpuPercent: number % 100 }));
     const { pool } = domain.db;
     await pool.query(
-      `create function dies() returns trigger language plpgsql as 'begin raise exception ''died''; end'`,
+      `create function crashes() returns trigger language plpgsql as 'begin raise exception ''crashed''; end'`,
     );
-    await pool.query('create trigger dies before update on sample_rollup for each row execute function dies()');
-    await expect(maintainSamples(domain)).rejects.toThrow('died');
-    expect(await it.rows(60)).toEqual([]);
-    await pool.query('drop trigger dies on sample_rollup');
+    await pool.query('create trigger crashes before update on sample_rollup for each row execute function crashes()');
+    await expect(maintainSamples(domain)).rejects.toThrow('crashed');
+    expect(await host.rows(60)).toEqual([]);
+    await pool.query('drop trigger crashes on sample_rollup');
     await Promise.all([maintainSamples(domain), maintainSamples(other), maintainSamples(domain)]);
     await maintainSamples(domain);
-    const made = [await it.rows(60), await it.rows(900), await it.rows(900, 'gpu_sample')];
+    const made = [await host.rows(60), await host.rows(900), await host.rows(900, 'gpu_sample')];
     expect(made.map((list) => list.length)).toEqual([23, 1, 1]);
     await pool.query(`update sample_rollup set rolled_to = 'epoch'`);
     await maintainSamples(other);
-    expect([await it.rows(60), await it.rows(900), await it.rows(900, 'gpu_sample')]).toEqual(made);
+    expect([await host.rows(60), await host.rows(900), await host.rows(900, 'gpu_sample')]).toEqual(made);
   });
 
-  it('are left to the gateway that makes them, and samples are not dropped before it is done', async () => {
-    const it = await Sampled.start();
-    await it.run(900, () => ({}));
+  it('are computed by one gateway, and samples are kept until it is done', async () => {
+    const host = await SampledHost.start();
+    await host.run(900, () => ({}));
     domain.clock.advance(4_000);
     const { pool } = domain.db;
     const another = await pool.connect();
@@ -349,77 +349,79 @@ describe('steps', () => {
       const kept = maintainSamples(domain).finally(() => {
         isDone = true;
       });
-      // Locks are listed for all databases: other tests wait in theirs.
+      // Locks are listed for all databases, in which other tests may be waiting.
       const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
         where not granted and locktype = 'transactionid' and datname = current_database()`;
       const hasEnded = async () => isDone || (await another.query(waits)).rowCount !== 0;
       await expect.poll(hasEnded, { timeout: 30_000 }).toBe(true);
       expect(isDone).toBe(true);
       await kept;
-      expect([(await it.rows(10)).length, (await it.rows(60)).length]).toEqual([90, 0]);
+      expect([(await host.rows(10)).length, (await host.rows(60)).length]).toEqual([90, 0]);
     } finally {
       await another.query('rollback');
       another.release();
     }
     await maintainSamples(domain);
-    expect([(await it.rows(10)).length, (await it.rows(60)).length]).toEqual([0, 16]);
+    expect([(await host.rows(10)).length, (await host.rows(60)).length]).toEqual([0, 16]);
   });
 
-  it('are dropped by age, samples never before they are in all steps', async () => {
-    const it = await Sampled.start();
-    await it.run(900, () => ({}));
+  it('are dropped by age, samples only once they are in every step', async () => {
+    const host = await SampledHost.start();
+    await host.run(900, () => ({}));
     domain.clock.advance(4_000);
     await maintainSamples(domain);
-    expect([(await it.rows(10)).length, (await it.rows(60)).length, (await it.rows(900)).length]).toEqual([0, 16, 2]);
+    expect([(await host.rows(10)).length, (await host.rows(60)).length, (await host.rows(900)).length]).toEqual([
+      0, 16, 2,
+    ]);
     domain.clock.advance(2n * 86_400n);
     await maintainSamples(domain);
-    expect([(await it.rows(60)).length, (await it.rows(60, 'gpu_sample')).length]).toEqual([0, 0]);
-    expect(await it.rows(900, 'gpu_sample')).toHaveLength(2);
+    expect([(await host.rows(60)).length, (await host.rows(60, 'gpu_sample')).length]).toEqual([0, 0]);
+    expect(await host.rows(900, 'gpu_sample')).toHaveLength(2);
     domain.clock.advance(90n * 86_400n);
     await maintainSamples(domain);
-    expect([...(await it.rows(900)), ...(await it.rows(900, 'gpu_sample'))]).toEqual([]);
+    expect([...(await host.rows(900)), ...(await host.rows(900, 'gpu_sample'))]).toEqual([]);
   });
 });
 
 describe('metrics', () => {
-  it('are read in the finest step that is kept of the whole range, with what is not rolled up yet', async () => {
-    const it = await Sampled.start();
+  it('are read in the finest step kept for the whole range, with recent samples', async () => {
+    const host = await SampledHost.start();
     toNewQuarter();
     const begin = domain.clock.now() - 1n;
-    await it.run(1_800, (number) => ({ cpuPercent: number % 100 }));
-    const fine = await it.points();
-    expect([fine.stepSeconds, fine.points.length]).toEqual([10, 180]);
-    expect(fine.points[3]).toMatchObject({ cpuPercent: 3, gpus: [{ place: 0, celsius: 30 }] });
+    await host.run(1_800, (number) => ({ cpuPercent: number % 100 }));
+    const finest = await host.points();
+    expect([finest.stepSeconds, finest.points.length]).toEqual([10, 180]);
+    expect(finest.points[3]).toMatchObject({ cpuPercent: 3, gpus: [{ place: 0, celsius: 30 }] });
     for (const isRolledUp of [false, true]) {
       if (isRolledUp) await maintainSamples(domain);
-      const minutes = await it.points({ from: begin - 7_200n });
+      const minutes = await host.points({ from: begin - 7_200n });
       expect([isRolledUp, minutes.stepSeconds]).toEqual([isRolledUp, 60]);
       // The first slot is 10 s after the beginning.
       expect(minutes.points.map(({ at }) => at)).toEqual(Array.from({ length: 31 }, (_, n) => begin + BigInt(n) * 60n));
       expect(minutes.points[2]).toMatchObject({ cpuPercent: 13.5, gpus: [{ busyMaxPercent: 0 }] });
-      const quarters = await it.points({ from: begin - 3n * 86_400n });
+      const quarters = await host.points({ from: begin - 3n * 86_400n });
       expect([quarters.stepSeconds, quarters.points.map(({ at }) => at)]).toEqual([
         900,
         [begin, begin + 900n, begin + 1_800n],
       ]);
     }
-    const few = await it.points({ from: begin, to: begin + 1_800n, points: 7 });
+    const few = await host.points({ from: begin, to: begin + 1_800n, points: 7 });
     expect([few.stepSeconds, few.points.length]).toEqual([260, 7]);
     expect(few.points[0]).toMatchObject({ at: begin, cpuPercent: 12 });
   });
 
   it('are read with one statement for many instances', async () => {
-    const all = [await Sampled.start(), await Sampled.start(), await Sampled.start()];
-    for (const [number, it] of all.entries()) await it.say({ cpuPercent: number });
+    const all = [await SampledHost.start(), await SampledHost.start(), await SampledHost.start()];
+    for (const [number, host] of all.entries()) await host.sendSamples({ cpuPercent: number });
     const { pool } = domain.db;
     const query = pool.query;
     let statements = 0;
-    // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+    // biome-ignore lint/suspicious/noExplicitAny: passes any arguments through
     pool.query = ((...args: any[]) => {
       statements += 1;
       return (query as (...given: unknown[]) => unknown).apply(pool, args);
     }) as typeof pool.query;
-    const metrics = await Promise.all(all.map((it) => it.points()));
+    const metrics = await Promise.all(all.map((host) => host.points()));
     const loads = await Promise.all(all.map(({ id }) => domain.loadLoader.of(id)));
     pool.query = query;
     expect(statements).toBe(2);
@@ -430,11 +432,11 @@ describe('metrics', () => {
   });
 });
 
-describe('the range of an answer', () => {
+describe('the range of a response', () => {
   const now = 1_800_000_000n + 7n;
   const range = (from: bigint | null, to: bigint | null, points = 360) => metricRange({ from, to, points }, now);
 
-  it('is the last hour by default, with the slot that is being filled', () => {
+  it('is the last hour by default, with the current slot', () => {
     expect(range(null, null)).toMatchObject({ step: STEPS[0], pointSeconds: 10, from: 1_799_996_410n, to: now + 1n });
     expect(range(null, null, 1_000)).toMatchObject({ pointSeconds: 10, from: 1_799_996_410n });
   });
@@ -459,7 +461,7 @@ describe('the range of an answer', () => {
     }
   });
 
-  it('is refused when it ends before it begins, begins in the future, or is longer than what is kept', () => {
+  it('is refused if it is reversed, begins in the future, or exceeds what is kept', () => {
     expect(() => range(now, now)).toThrow('from must be before to');
     expect(() => range(now + 10n, null)).toThrow('from must be before to');
     expect(() => range(now - 7_776_002n, null)).toThrow('at most 90 days before to');

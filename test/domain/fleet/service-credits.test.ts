@@ -22,8 +22,8 @@ afterAll(() => domain.close());
 describe('money', () => {
   const RATE = async (id: string) => (await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).gpuRate;
 
-  /** A rental on a machine of its own. */
-  async function rented(template?: string) {
+  /** Returns a rental on a dedicated machine. */
+  async function rentMachine(template?: string) {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, {
@@ -34,7 +34,7 @@ describe('money', () => {
     return { agent, account, id: instance.id, rate: await RATE(instance.id) };
   }
   const HOSTILE = 'registry.example/miner';
-  /** Time passes, with a report now and then, and the watch looks. */
+  /** Advances the clock by `seconds`, with a report and background work every 25 s. */
   async function pass(seconds: number, agent: TestAgent, id: string, phase: ObservedInstance['phase'], more = {}) {
     for (let left = seconds; left > 0; left -= 25) {
       domain.clock.advance(Math.min(left, 25));
@@ -43,11 +43,11 @@ describe('money', () => {
     }
   }
 
-  test('the seconds until it was first seen running are given back once it ran for as many', async () => {
-    const { agent, account, id, rate } = await rented(HOSTILE);
+  test('the seconds before an instance first ran are credited once it has run as long', async () => {
+    const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');
-    // Seen running since second 50: it has earned the 50 at second 100.
+    // Seen running since second 50: at second 100 it has earned the credit for 50.
     await pass(25, agent, id, 'RUNNING');
     await pass(24, agent, id, 'RUNNING');
     expect(await creditsOf(domain, account)).toEqual([]);
@@ -66,8 +66,8 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('one that is stopped sooner gives back as much as it ran, and at most ten minutes are given back', async () => {
-    const short = await rented(HOSTILE);
+  test('a stop sooner credits as much as the instance ran; ten minutes are the maximum', async () => {
+    const short = await rentMachine(HOSTILE);
     await pass(100, short.agent, short.id, 'PULLING');
     await pass(1, short.agent, short.id, 'RUNNING');
     await pass(9, short.agent, short.id, 'RUNNING');
@@ -77,7 +77,7 @@ describe('money', () => {
     expect(await creditsOf(domain, short.account)).toEqual([
       ['service/1', 9n * short.rate, 'GPU, 9 s: before the container was running'],
     ]);
-    const long = await rented(HOSTILE);
+    const long = await rentMachine(HOSTILE);
     await pass(750, long.agent, long.id, 'PULLING');
     await pass(700, long.agent, long.id, 'RUNNING');
     expect(await creditsOf(domain, long.account)).toEqual([
@@ -86,9 +86,9 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a process that ends at once was run, though it was never seen running', async () => {
-    const { agent, account, id } = await rented(HOSTILE);
-    await pass(50, agent, id, 'WAITING', { restarts: 1, message: 'it ended by itself' });
+  test('a process that exits immediately counts as run, though never seen running', async () => {
+    const { agent, account, id } = await rentMachine(HOSTILE);
+    await pass(50, agent, id, 'WAITING', { restarts: 1, message: 'it exited' });
     await act(domain, account, { id, action: 'STOP' });
     domain.clock.advance(1);
     await tick(domain);
@@ -97,13 +97,13 @@ describe('money', () => {
     expect(await creditsOf(domain, account)).toHaveLength(1);
   });
 
-  test("a start that fails by the host gives back all of it, one that fails by the renter's image nothing", async () => {
-    for (const [fault, given] of [
+  test('a start that fails on the host is credited in full, by the image not at all', async () => {
+    for (const [fault, credited] of [
       ['host', 20n],
       ['image', 0n],
       [undefined, 0n],
     ] as const) {
-      const { agent, account, id, rate } = await rented(HOSTILE);
+      const { agent, account, id, rate } = await rentMachine(HOSTILE);
       await pass(20, agent, id, 'PULLING');
       await agent.report([seen(id, 'FAILED', { message: 'no such thing', ...(fault && { fault }) })]);
       const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, include: { container: true } });
@@ -115,43 +115,43 @@ describe('money', () => {
       domain.clock.advance(1);
       await tick(domain);
       expect(await creditsOf(domain, account)).toEqual(
-        given === 0n ? [] : [['service/1', given * rate, 'GPU, 20 s: the machine failed to start it']],
+        credited === 0n ? [] : [['service/1', credited * rate, 'GPU, 20 s: the machine failed to start it']],
       );
       expect(await phases(agent)).toEqual([[id, 'stopped']]);
       expect((await audit(domain)).findings).toEqual([]);
     }
   });
 
-  test('a host can take back nothing of what it said: what ran is paid, what is booked stays', async () => {
-    const ran = await rented(HOSTILE);
+  test('a host can’t retract reports: running time is paid, and bookings remain', async () => {
+    const ran = await rentMachine(HOSTILE);
     await pass(30, ran.agent, ran.id, 'RUNNING');
     await pass(50, ran.agent, ran.id, 'RUNNING');
     await ran.agent.report([seen(ran.id, 'FAILED', { fault: 'host' })]);
     domain.clock.advance(1);
     await tick(domain);
     expect((await creditsOf(domain, ran.account)).map(([, units]) => units)).toEqual([25n * ran.rate]);
-    // Told only after the end: it was not so.
-    const over = await rented(HOSTILE);
-    await pass(30, over.agent, over.id, 'PULLING');
-    await act(domain, over.account, { id: over.id, action: 'STOP' });
+    // Reported only after the end, and ignored.
+    const ended = await rentMachine(HOSTILE);
+    await pass(30, ended.agent, ended.id, 'PULLING');
+    await act(domain, ended.account, { id: ended.id, action: 'STOP' });
     domain.clock.advance(2);
     await tick(domain);
-    await over.agent.report([seen(over.id, 'FAILED', { fault: 'host' })]);
+    await ended.agent.report([seen(ended.id, 'FAILED', { fault: 'host' })]);
     domain.clock.advance(2);
     await tick(domain);
-    expect(await creditsOf(domain, over.account)).toEqual([]);
+    expect(await creditsOf(domain, ended.account)).toEqual([]);
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("starts of the operator's templates that end before they ran give back 600 s a day of an account", async () => {
-    const { agent, account, id, rate } = await rented('pytorch');
+  test('template starts that end before running are credited up to 600 s per day', async () => {
+    const { agent, account, id, rate } = await rentMachine('pytorch');
     const seconds = async () =>
       (await creditsOf(domain, account)).map(([, units, note]) => {
         expect(note).toContain('the template did not start in time');
         return (units as bigint) / rate;
       });
     let start = 1;
-    const again = async (lasts: number) => {
+    const runStart = async (lasts: number) => {
       await pass(lasts, agent, id, 'PULLING', { start });
       await act(domain, account, { id, action: 'STOP' });
       await agent.fetch();
@@ -162,29 +162,29 @@ describe('money', () => {
       await agent.fetch();
       start += 1;
     };
-    await again(400);
-    await again(300);
-    await again(300);
+    await runStart(400);
+    await runStart(300);
+    await runStart(300);
     expect(await seconds()).toEqual([400n, 200n]);
     await act(domain, account, { id, action: 'STOP' });
-    // A new day, in UTC.
+    // The next day, in UTC.
     domain.clock.set((domain.clock.now() / 86_400n + 1n) * 86_400n);
     await agent.report([seen(id, 'STOPPED', { start })]);
     await act(domain, account, { id, action: 'START' });
     start += 1;
     await agent.fetch();
-    await again(30);
+    await runStart(30);
     expect(await seconds()).toEqual([400n, 200n, 30n]);
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('what waits for a container of the same account waits for itself', async () => {
-    const { agent, account, id, rate } = await rented(HOSTILE);
+  test('waiting for a container of the same account is not credited', async () => {
+    const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await pass(25, agent, id, 'RUNNING');
     await act(domain, account, { id, action: 'STOP' });
     await act(domain, account, { id, action: 'START' });
-    // It ignores SIGTERM: 20 s, in which the agent is told nothing but to stop it.
+    // It ignores SIGTERM for 20 s, in which the agent must only stop it.
     expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'stopped', start: 1 })]);
     await pass(20, agent, id, 'STOPPING');
     await agent.report([seen(id, 'STOPPED')]);
@@ -192,17 +192,17 @@ describe('money', () => {
     await pass(3, agent, id, 'RUNNING', { start: 2 });
     await pass(50, agent, id, 'RUNNING', { start: 2 });
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([25n * rate, 3n * rate]);
-    // Another's wait for it is the machine's.
+    // Waiting for another account's container is credited.
     const other = await domain.account();
     await act(domain, account, { id, action: 'STOP' });
-    const taken = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
+    const takeover = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
     await agent.fetch();
     await pass(10, agent, id, 'STOPPING', { start: 2 });
     await agent.report([seen(id, 'STOPPED', { start: 2 })]);
     await agent.fetch();
     const both = async (seconds: number) => {
       domain.clock.advance(seconds);
-      await agent.report([seen(id, 'STOPPED', { start: 2 }), seen(taken.instance.id, 'RUNNING')]);
+      await agent.report([seen(id, 'STOPPED', { start: 2 }), seen(takeover.instance.id, 'RUNNING')]);
       await tick(domain);
     };
     await both(2);
@@ -211,8 +211,8 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("what waits until another's container is erased gets the wait back", async () => {
-    const { agent, account, id } = await rented(HOSTILE);
+  test('waiting until another account’s container is erased is credited', async () => {
+    const { agent, account, id } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await act(domain, account, { id, action: 'DESTROY' });
     const other = await domain.account();
@@ -226,7 +226,7 @@ describe('money', () => {
     expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
   });
 
-  test('a wait for one’s own container ends when the agent is asked, whatever else it is asked later', async () => {
+  test('a wait for one’s own container ends when the agent may start the next', async () => {
     const agent = await TestAgent.join(domain);
     const [neighbour, account] = [await domain.account(), await domain.account()];
     const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
@@ -252,8 +252,8 @@ describe('money', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([10n * gpuRate]);
   });
 
-  test('a stop leaves a container a sixtieth of the seconds that it ran in that start', async () => {
-    const { agent, account, id } = await rented(HOSTILE);
+  test('a stop grants a container a sixtieth of the seconds that it ran in that start', async () => {
+    const { agent, account, id } = await rentMachine(HOSTILE);
     const graceAfter = async (lag: number, ran: number, start: number) => {
       await pass(lag, agent, id, 'PULLING', { start });
       if (ran > 0) await agent.report([seen(id, 'RUNNING', { start })]);
@@ -271,7 +271,7 @@ describe('money', () => {
     expect(await graceAfter(0, 605, 4)).toBe(10);
   });
 
-  test('what made a start fail stays to be read until the next start', async () => {
+  test('the reason of a failed start remains readable until the next start', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -284,7 +284,7 @@ describe('money', () => {
       await agent.report([seen(instance.id, phase)]);
       expect(await container()).toMatchObject(failed);
     }
-    // An agent that was started anew and knows of no start.
+    // An agent that was restarted and knows of no start.
     agent.session = 'another';
     await agent.report([seen(instance.id, 'STOPPED', { start: 0 })]);
     expect(await container()).toMatchObject(failed);
@@ -303,7 +303,7 @@ describe('money', () => {
     expect(await container()).toMatchObject({ phase: 'STOPPING' });
   });
 
-  test('an outage gives back GPU and disk of what ran, from the last heartbeat to the return', async () => {
+  test('an outage credits GPU and disk of running instances from the last heartbeat on', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -326,25 +326,25 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('an outage that was booked to the operator’s word, and goes on, gives back the rest too', async () => {
-    const { agent, account, id, rate } = await rented(HOSTILE);
+  test('an outage booked when the operator forgot containers credits the rest too', async () => {
+    const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
     await tick(domain);
     await forgetContainers(domain, agent.machineId);
     await tick(domain);
-    const given = async () => (await creditsOf(domain, account)).map(([, units]) => units);
-    const away = (seconds: bigint) => [seconds * rate, seconds * 50n * 140n];
-    expect(await given()).toEqual(away(100n));
+    const credited = async () => (await creditsOf(domain, account)).map(([, units]) => units);
+    const creditOf = (seconds: bigint) => [seconds * rate, seconds * 50n * 140n];
+    expect(await credited()).toEqual(creditOf(100n));
     domain.clock.advance(50);
     await agent.report();
     await tick(domain);
-    expect(await given()).toEqual([...away(100n), ...away(50n)]);
+    expect(await credited()).toEqual([...creditOf(100n), ...creditOf(50n)]);
     expect((await audit(domain)).findings).toEqual([]);
   });
 
   test('heartbeats that could not be written are written later', async () => {
-    const { agent, account, id } = await rented(HOSTILE);
+    const { agent, account, id } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     const { pool } = domain.db;
     await pool.query(
@@ -361,24 +361,24 @@ describe('money', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test('a refused agent is an outage from its last heartbeat, whatever comes late, and the renter is told', async () => {
-    const { agent, account, id, rate } = await rented(HOSTILE);
+  test('a revoked agent is an outage from its last heartbeat, and the renter sees it', async () => {
+    const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
-    // Heard, but not written yet.
+    // Received, but not written yet.
     await recordReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
     domain.clock.advance(8);
     const { pool } = domain.db;
     const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;
     const isRefused = 'select from machine_host where machine_id = $1 and revoked_at is not null';
-    const slow = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
-      // Time enough for a revocation that does not wait for what is being written.
-      for (let look = 0; look < 20 && (await query(isRefused, [agent.machineId])).rowCount === 0; look += 1)
+    const querySpy = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
+      // Enough time for a revocation that doesn't wait for the pending write.
+      for (let attempt = 0; attempt < 20 && (await query(isRefused, [agent.machineId])).rowCount === 0; attempt += 1)
         await new Promise((resolve) => setTimeout(resolve, 10));
       return query(...values);
     });
     await revokeHost(domain, agent.machineId);
-    slow.mockRestore();
+    querySpy.mockRestore();
     domain.fleet.heartbeats.record(agent.machineId, domain.clock.now());
     await domain.fleet.heartbeats.flush();
     await domain.db.notices.caughtUp();
@@ -397,14 +397,14 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a heartbeat that comes late moves nothing back and pays for no outage', async () => {
-    const { agent, account, id } = await rented(HOSTILE);
+  test('a late heartbeat moves no time back and credits no outage', async () => {
+    const { agent, account, id } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     const early = domain.clock.now();
     domain.clock.advance(29);
     await agent.report([seen(id, 'RUNNING')]);
     const known = domain.clock.now();
-    // Written by another gateway, which was slow.
+    // Written late by another, slow gateway.
     domain.fleet.heartbeats.record(agent.machineId, early);
     await domain.fleet.heartbeats.flush();
     const seenAt = async () =>
@@ -414,7 +414,7 @@ describe('money', () => {
     await agent.report([seen(id, 'RUNNING')]);
     await tick(domain);
     expect(await creditsOf(domain, account)).toEqual([]);
-    // Nor does one bring a machine back that is away.
+    // Nor does one make an unreachable machine reachable.
     domain.clock.advance(31);
     await tick(domain);
     domain.fleet.heartbeats.record(agent.machineId, known);
@@ -422,13 +422,13 @@ describe('money', () => {
     expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
   });
 
-  test('what is erased before its outage is booked is given back all the same', async () => {
-    const { agent, account, id, rate } = await rented(HOSTILE);
+  test('a container erased before its outage is booked is credited anyway', async () => {
+    const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
     await markUnreachable(domain.db, domain.clock.now());
     await act(domain, account, { id, action: 'DESTROY' });
-    // The agent is back, erases and tells so before anybody looked at the outage.
+    // The agent returns, erases the container and reports it before the outage is processed.
     await agent.fetch();
     domain.clock.advance(1);
     await agent.report([seen(id, 'ERASED')]);
@@ -438,7 +438,7 @@ describe('money', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([100n * rate, 100n * 50n * 140n]);
   });
 
-  test('the audit finds a credit that no gap explains', async () => {
+  test('the audit finds a credit without a gap', async () => {
     const account = await domain.account();
     await domain.db.pool.query(
       `insert into ledger_entry (id, account_id, kind, units, at) values ('i-00000000/service/1', $1, 'SERVICE_CREDIT', 5, '2026-11-20')`,

@@ -34,7 +34,7 @@ function gpus(count: number) {
 }
 
 async function hostOf(count: number) {
-  // Few may join from one place in a minute.
+  // Only a few hosts may join from one network per minute.
   domain.clock.advance(61);
   const found = gpus(count);
   const agent = await TestAgent.join(domain, { gpus: found, vcpus: 64, ramGb: 512, diskGb: DISK_GB });
@@ -47,16 +47,16 @@ async function rent(machineId: string, { who = ann, mode = 'ON_DEMAND' as Pricin
   return (await deploy(domain, who, { machineId, mode, diskGb })).instance;
 }
 
-/** Seconds in which the agent reports the same every 10 s. */
-async function pass(agent: TestAgent, seconds: number, running: ReturnType<typeof seen>[], there: string[]) {
+/** Advances the clock by `seconds`; the agent reports the same every 10 s. */
+async function pass(agent: TestAgent, seconds: number, running: ReturnType<typeof seen>[], present: string[]) {
   for (let left = seconds; left > 0; left -= 10) {
     domain.clock.advance(Math.min(left, 10));
-    await agent.report(running, { gpus: there });
+    await agent.report(running, { gpus: present });
   }
   await tick(domain);
 }
 
-async function gpuSecondsGiven(id: string): Promise<number> {
+async function gpuSecondsCredited(id: string): Promise<number> {
   const { rows } = await domain.db.pool.query<{ seconds: bigint }>(
     `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::bigint as seconds from service_gap
      where reason = 'OUTAGE' and resource = 'GPU' and instance_id = $1`,
@@ -65,8 +65,8 @@ async function gpuSecondsGiven(id: string): Promise<number> {
   return Number(rows[0]!.seconds);
 }
 
-describe('a missing GPU of one who has the whole host', () => {
-  it('gives nothing to those who rent its other GPUs afterwards', async () => {
+describe('a missing GPU of a renter of the whole host', () => {
+  it('credits nothing to later renters of the host’s other GPUs', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const whole = await rent(id);
     await agent.fetch();
@@ -80,12 +80,12 @@ describe('a missing GPU of one who has the whole host', () => {
     await agent.fetch();
     await pass(agent, 600, [seen(healthy.id, 'RUNNING')], without);
     await pass(agent, 100, [seen(healthy.id, 'RUNNING')], uuids);
-    expect(await gpuSecondsGiven(whole.id)).toBe(90);
-    expect(await gpuSecondsGiven(healthy.id)).toBe(0);
+    expect(await gpuSecondsCredited(whole.id)).toBe(90);
+    expect(await gpuSecondsCredited(healthy.id)).toBe(0);
     await act(domain, bob, { id: healthy.id, action: 'DESTROY' });
   });
 
-  it('is known when it vanished while the host was away', async () => {
+  it('is credited even if it vanished while the host was unreachable', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const whole = await rent(id);
     await agent.fetch();
@@ -95,12 +95,12 @@ describe('a missing GPU of one who has the whole host', () => {
     await tick(domain);
     await pass(agent, 600, running, uuids.slice(0, 1));
     await pass(agent, 100, running, uuids);
-    expect(await gpuSecondsGiven(whole.id)).toBe(710);
+    expect(await gpuSecondsCredited(whole.id)).toBe(710);
     await act(domain, ann, { id: whole.id, action: 'DESTROY' });
   });
 });
 
-/** Resolves once so many transactions wait for a lock. */
+/** Resolves once `count` transactions wait for a lock. */
 async function waiting(count: number): Promise<void> {
   for (;;) {
     const { rows } = await domain.db.pool.query(
@@ -118,10 +118,10 @@ describe('missing GPUs', () => {
        where one.ordinal < other.ordinal and one.started_at < other.ended_at and other.started_at < one.ended_at and instance_id = $1`,
       [id],
     );
-    return { seconds: await gpuSecondsGiven(id), overlaps: Number(rows[0]!.overlaps) };
+    return { seconds: await gpuSecondsCredited(id), overlaps: Number(rows[0]!.overlaps) };
   };
 
-  it('do not cut what is connected to the instances of the host', async () => {
+  it('don’t disconnect clients of the host’s instances', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -131,13 +131,13 @@ describe('missing GPUs', () => {
     const stop = domain.db.notices.subscribe({ onNotice: ({ table }) => notices.push(table), onLost: () => {} });
     await agent.report(running, { gpus: uuids.slice(0, 1) });
     stop();
-    // Tunnels end at a notice of the host: its token is another then (src/access/tunnels.ts).
+    // Tunnels end at a notice of the host, which means that its token changed (src/access/tunnels.ts).
     expect(notices).toContain('machine');
     expect(notices).not.toContain('host');
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
 
-  it('of a host that is away too: nothing is given back twice, nor to neighbours what they had', async () => {
+  it('of a host that is also unreachable credit nothing twice, and no neighbours', async () => {
     const { id, agent, uuids } = await hostOf(4);
     const [mine, other] = [await rent(`${id}.g0`), await rent(`${id}.g2-3`, { who: bob })];
     await agent.fetch();
@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it('of one who stops, can not start meanwhile, and starts again; that come and go', async () => {
+  it('block a stopped instance’s start until they return, and may come and go', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -184,39 +184,39 @@ describe('missing GPUs', () => {
   });
 });
 
-describe('a host that joins again', () => {
-  it('without a GPU that is rented: that is told, and not paid for until it is back', async () => {
+describe('a host that rejoins', () => {
+  it('without a rented GPU reports it missing, and it is credited until it returns', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
     const running = [seen(mine.id, 'RUNNING')];
     await pass(agent, 100, running, uuids);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
-    const there = found.filter((_, place) => place !== 1);
-    await join(domain, code, hardware({ gpus: there, diskGb: DISK_GB }));
+    const present = found.filter((_, place) => place !== 1);
+    await join(domain, code, hardware({ gpus: present, diskGb: DISK_GB }));
     expect((await listHosts(domain, id))[0]).toMatchObject({ missing: [1] });
     await pass(
       agent,
       600,
       running,
-      there.map(({ uuid }) => uuid),
+      present.map(({ uuid }) => uuid),
     );
     await pass(agent, 100, running, uuids);
-    expect(await gpuSecondsGiven(mine.id)).toBe(610);
+    expect(await gpuSecondsCredited(mine.id)).toBe(610);
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
 
-  it('while one is rented: each GPU stays in its place', async () => {
+  it('during a rental keeps each GPU in its place', async () => {
     const { id, found, uuids } = await hostOf(2);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
-    const turned = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
+    const reversed = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
     const client = await domain.db.pool.connect();
     try {
       await client.query('begin');
       await client.query('select from machine where id = $1 for no key update', [id]);
       const rented = rent(`${id}.g0`);
       await waiting(1);
-      const joined = join(domain, code, hardware({ gpus: turned, diskGb: DISK_GB }));
+      const joined = join(domain, code, hardware({ gpus: reversed, diskGb: DISK_GB }));
       await waiting(2);
       await client.query('commit');
       await Promise.all([rented, joined]);
@@ -227,20 +227,20 @@ describe('a host that joins again', () => {
     }
   });
 
-  it('with a new GPU in the place of one that is gone: the loss is over', async () => {
+  it('with a replacement for a missing GPU ends the loss', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
     const running = [seen(mine.id, 'RUNNING')];
     await pass(agent, 100, running, uuids);
-    const there = found.filter((_, place) => place !== 1);
+    const present = found.filter((_, place) => place !== 1);
     await pass(
       agent,
       100,
       running,
-      there.map(({ uuid }) => uuid),
+      present.map(({ uuid }) => uuid),
     );
-    const repaired = [...there, ...gpus(1)];
+    const repaired = [...present, ...gpus(1)];
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
     await join(domain, code, hardware({ gpus: repaired, diskGb: DISK_GB }));
     await pass(
@@ -251,22 +251,22 @@ describe('a host that joins again', () => {
     );
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
     await tick(domain);
-    expect(await gpuSecondsGiven(mine.id)).toBe(90);
+    expect(await gpuSecondsCredited(mine.id)).toBe(90);
   });
 });
 
 describe('a deploy that waits for its host', () => {
-  for (const [what, change] of [
+  for (const [title, change] of [
     [
-      'is refused a machine of which a GPU was noted missing meanwhile',
+      'is refused a machine with a GPU recorded as missing in the meantime',
       `update machine_host set missing = '{0}' where machine_id = $1`,
     ],
     [
-      'is refused a machine that is sold in other sizes meanwhile',
+      'is refused a machine sold in other sizes in the meantime',
       `update machine set sold = false where host_id = $1 and id = $1 || '.g0'`,
     ],
   ] as const)
-    it(what, async () => {
+    it(title, async () => {
       const { id } = await hostOf(2);
       const client = await domain.db.pool.connect();
       try {
@@ -286,7 +286,7 @@ describe('a deploy that waits for its host', () => {
     });
 });
 
-it('a report that waits while the operator sells other sizes does not bring back those of before', async () => {
+it('a report delayed by a change of block sizes does not restore the previous ones', async () => {
   const { id, agent, uuids } = await hostOf(2);
   const client = await domain.db.pool.connect();
   try {
@@ -305,8 +305,8 @@ it('a report that waits while the operator sells other sizes does not bring back
   }
 });
 
-describe('an agent of protocol 1 in the place of one of protocol 2', () => {
-  it('does not let one pay for a part of the host that it can not run', async () => {
+describe('a downgrade of an agent from protocol 2 to 1', () => {
+  it('credits a part of the host that the agent can’t run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -320,7 +320,7 @@ describe('an agent of protocol 1 in the place of one of protocol 2', () => {
     }
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
     await tick(domain);
-    expect(await gpuSecondsGiven(mine.id)).toBe(600);
+    expect(await gpuSecondsCredited(mine.id)).toBe(600);
   });
 });
 
@@ -347,28 +347,28 @@ describe('an import', () => {
   }
   const load = (...rows: Record<string, unknown>[]) => importMachines(domain, lines(...rows), { dryRun: false });
 
-  it('of what the operator maintains of a host holds for its parts', async () => {
+  it('of operator-maintained properties of a host applies to its parts', async () => {
     const { id } = await hostOf(4);
     await load(csv({ id }));
     const part = await domain.db.prisma.machine.findUniqueOrThrow({ where: { id: `${id}.g2-3` } });
     expect(part).toMatchObject({ netDownMbps: 4_000, netUpMbps: 2_000, ports: 200, reliability: 0.5 });
   });
 
-  it('does not change how many GPUs a host has, or which', async () => {
+  it('doesn’t change the number or model of a host’s GPUs', async () => {
     const { id } = await hostOf(4);
     await expect(load(csv({ id, num_gpus: 2 }))).rejects.toThrow(/GPUs/);
     await expect(load(csv({ id, gpu: 'l4' }))).rejects.toThrow(/GPUs/);
     await expect(load(csv({ id: `${id}.g0`, num_gpus: 1 }))).rejects.toThrow(/host/);
   });
 
-  it('of a machine with the id of a part: no such host joins', async () => {
+  it('of a machine with the id of a part prevents such a host from joining', async () => {
     const id = `m-${randomBytes(4).toString('hex')}`;
     await load(csv({ id: `${id}.g1`, num_gpus: 1 }));
     domain.clock.advance(61);
     await expect(TestAgent.join(domain, { gpus: gpus(2) }, id)).rejects.toThrow(/needs another id/);
   });
 
-  it('leaves a host room for the disks on its parts', async () => {
+  it('leaves a host enough disk for the disks on its parts', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0`, { diskGb: 500 });
     await expect(load(csv({ id, disk_gb: 400 }))).rejects.toThrow(/disk/);
@@ -376,7 +376,7 @@ describe('an import', () => {
   });
 });
 
-it('tells of what runs by the machine that was rented', async () => {
+it('events of an instance name the rented machine', async () => {
   const { id, agent, uuids } = await hostOf(2);
   await domain.db.pool.query(
     `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
@@ -397,8 +397,8 @@ it('tells of what runs by the machine that was rented', async () => {
   ]);
 });
 
-describe('a gateway of an earlier version beside this one', () => {
-  it('can not rent a part of a host', async () => {
+describe('a gateway of an earlier version on the same database', () => {
+  it('can’t rent a part of a host', async () => {
     const { id } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await act(domain, ann, { id: mine.id, action: 'STOP' });

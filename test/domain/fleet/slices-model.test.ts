@@ -15,7 +15,7 @@ const GPU = 'rtx-4090';
 const [HOSTS, STEPS] = isLong ? [20, 10_000] : [5, 400];
 const GPUS = 8;
 const ACCOUNTS = 4;
-/** Parts into which 0 to 1 is cut. */
+/** Number of steps from 0 to 1. */
 const STEP_OF_RANDOM = 2 ** 24;
 const SEED = Number(process.env.MODEL_SEED ?? randomInt(2 ** 31));
 
@@ -28,10 +28,10 @@ interface Rental {
   first: number;
   count: number;
   mode: Mode;
-  runs: boolean;
+  isRunning: boolean;
 }
 
-/** Hosts as arrays of GPUs, each with what runs on it. */
+/** Hosts as arrays of GPUs, each with the rental that runs on it. */
 class Naive {
   readonly hosts: (Rental | null)[][] = Array.from({ length: HOSTS }, () => Array(GPUS).fill(null));
   readonly rentals: Rental[] = [];
@@ -52,7 +52,7 @@ class Naive {
       .map((first) => ({ host, first }));
   }
 
-  /** The size of the largest free block that these GPUs are in. */
+  /** Returns the size of the largest free block around these GPUs. */
   breaks(host: number, first: number, count: number): number {
     const sizes = [8, 4, 2, 1].filter((size) => size >= count);
     const isFree = (size: number) =>
@@ -62,12 +62,12 @@ class Naive {
 
   run(rental: Rental): void {
     for (const holder of this.holders(rental)) this.stop(holder);
-    rental.runs = true;
+    rental.isRunning = true;
     this.hosts[rental.host]!.fill(rental, rental.first, rental.first + rental.count);
   }
 
   stop(rental: Rental): void {
-    rental.runs = false;
+    rental.isRunning = false;
     const gpus = this.hosts[rental.host]!;
     gpus.forEach((each, place) => {
       if (each === rental) gpus[place] = null;
@@ -112,7 +112,7 @@ function pick<T>(list: readonly T[]): T {
   return list[Math.floor(random() * list.length)]!;
 }
 
-/** What a gateway offers is what the naive hosts have. */
+/** Expects a gateway's offers to equal the naive hosts' free blocks. */
 async function compare(naive: Naive, gateway: Deps): Promise<void> {
   await gateway.db.notices.caughtUp();
   const { offers } = await gateway.inventory.current();
@@ -120,8 +120,10 @@ async function compare(naive: Naive, gateway: Deps): Promise<void> {
   for (let host = 0; host < HOSTS; host += 1) {
     const shown = blocksOfHost(host).map(({ machineId }) => offers.offerOf(machineId)?.preemptible ?? null);
     const holders = blocksOfHost(host).map((block) => naive.holders({ host, ...block }));
-    const should = holders.map((each) => (each.every(({ mode }) => mode === 'INTERRUPTIBLE') ? each.length > 0 : null));
-    expect(shown).toEqual(should);
+    const expected = holders.map((each) =>
+      each.every(({ mode }) => mode === 'INTERRUPTIBLE') ? each.length > 0 : null,
+    );
+    expect(shown).toEqual(expected);
   }
 }
 
@@ -136,7 +138,7 @@ async function step(naive: Naive, gateway: Deps): Promise<void> {
     const can = naive.canRun({ host, first, count }, mode);
     const done = await rented(deploy(gateway, accounts[account]!, { machineId, mode, diskGb: 1 }));
     expect(done === null ? 'taken' : 'rented').toBe(can ? 'rented' : 'taken');
-    if (done !== null) begin(naive, { id: done.id, account, host, first, count, mode, runs: true });
+    if (done !== null) begin(naive, { id: done.id, account, host, first, count, mode, isRunning: true });
   } else if (what < 0.5) {
     const count = pick([1, 2, 4, 8]);
     const filter = { numMin: count, numMax: count };
@@ -152,12 +154,13 @@ async function step(naive: Naive, gateway: Deps): Promise<void> {
     expect(naive.breaks(host, first, count)).toBe(
       Math.min(...free.map((at) => naive.breaks(at.host, at.first, count))),
     );
-    begin(naive, { id: done.id, account, host, first, count, mode, runs: true });
+    begin(naive, { id: done.id, account, host, first, count, mode, isRunning: true });
   } else {
     const rental = pick(mine);
     const action = what < 0.65 ? 'STOP' : what < 0.8 ? 'START' : 'DESTROY';
     const can =
-      action === 'DESTROY' || (action === 'STOP' ? rental.runs : !rental.runs && naive.canRun(rental, rental.mode));
+      action === 'DESTROY' ||
+      (action === 'STOP' ? rental.isRunning : !rental.isRunning && naive.canRun(rental, rental.mode));
     const done = await rented(act(gateway, accounts[account]!, { id: rental.id, action }));
     expect([action, done !== null]).toEqual([action, can]);
     if (!can) return;
@@ -181,15 +184,15 @@ async function rented(work: Promise<{ instance: { id: string; machineId: string 
   }
 }
 
-test(`${STEPS} random rentals through two gateways are those of arrays of GPUs (seed ${SEED})`, async () => {
+test(`${STEPS} random rentals via two gateways equal a naive model’s (seed ${SEED})`, async () => {
   const below = randomFrom(SEED);
   random = () => below(STEP_OF_RANDOM) / STEP_OF_RANDOM;
   const naive = new Naive();
   const gateways = [domain, other];
   for (let n = 0; n < STEPS; n += 1) {
     domain.clock.advance(random() < 0.5 ? 0 : random() * 3);
-    // The machines are heard from: nothing here is about outages.
-    if (n % 10 === 0) await hear();
+    // Heartbeats arrive regularly: outages are not tested here.
+    if (n % 10 === 0) await recordHeartbeats();
     const gateway = pick(gateways);
     await gateway.db.notices.caughtUp();
     await step(naive, gateway);
@@ -199,7 +202,7 @@ test(`${STEPS} random rentals through two gateways are those of arrays of GPUs (
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-async function hear(): Promise<void> {
+async function recordHeartbeats(): Promise<void> {
   for (const id of hosts) domain.fleet.heartbeats.record(id, domain.clock.now());
   await domain.fleet.heartbeats.flush();
 }

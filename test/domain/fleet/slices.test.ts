@@ -34,12 +34,12 @@ function gpus(count: number, model = MODEL) {
 }
 
 async function hostOf(count: number, found = gpus(count)) {
-  // Few may join from one place in a minute.
+  // Only a few hosts may join from one network per minute.
   domain.clock.advance(61);
   const agent = await TestAgent.join(domain, { gpus: found, vcpus: 64, ramGb: 512, diskGb: 4_000 });
-  const say = (changes = {}) => agent.report([], { gpus: found.map(({ uuid }) => uuid), ...changes });
-  await say();
-  return { agent, id: agent.machineId, found, say };
+  const report = (changes = {}) => agent.report([], { gpus: found.map(({ uuid }) => uuid), ...changes });
+  await report();
+  return { agent, id: agent.machineId, found, report };
 }
 
 async function rent(machineId: string, { who = ann, mode = 'ON_DEMAND' as PricingMode, diskGb = 10 } = {}) {
@@ -95,7 +95,7 @@ describe('a host of eight GPUs', () => {
     expect(await row(id)).toMatchObject({ hostId: id, firstGpu: 0, numGpus: 8, vcpus: 64, ramGb: 512, diskGb: 4_000 });
   });
 
-  it('sells each GPU once: what overlaps leaves and enters the offers together', async () => {
+  it('sells each GPU once: overlapping blocks leave and enter the offers together', async () => {
     const { id } = await hostOf(8);
     const { id: one } = await rent(`${id}.g4-5`);
     expect(await offered(id)).toEqual(['.g0', '.g0-1', '.g0-3', '.g1', '.g2', '.g2-3', '.g3', '.g6', '.g6-7', '.g7']);
@@ -107,7 +107,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).not.toContain('.g4-7');
   });
 
-  it('PostgreSQL refuses a second instance on a GPU, whatever the program does', async () => {
+  it('refuses a second instance on a GPU by constraints of PostgreSQL', async () => {
     const { id } = await hostOf(4);
     const { id: one } = await rent(`${id}.g1`);
     const copy = (machineId: string) =>
@@ -128,10 +128,10 @@ describe('a host of eight GPUs', () => {
     await act(domain, bob, { id: other, action: 'DESTROY' });
   });
 
-  it('many at once: a GPU is in one rental, and none is left that could be rented', async () => {
+  it('rents each GPU once to many concurrent deploys, and leaves none free', async () => {
     const { id } = await hostOf(8);
-    const wanted = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
-    const outcomes = await Promise.all(wanted);
+    const rents = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
+    const outcomes = await Promise.all(rents);
     const { rows } = await domain.db.pool.query<{ count: bigint }>('select count(*) from sold_gpu where host_id = $1', [
       id,
     ]);
@@ -140,33 +140,33 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).toEqual([]);
   });
 
-  it('sends away all interruptible instances in the way, and the sixty seconds are paid once', async () => {
+  it('preempts all interruptible instances in the way, for one minimum of 60 s', async () => {
     const { id } = await hostOf(8);
-    const away = [];
+    const yielding = [];
     for (const suffix of ['.g0', '.g1', '.g2-3'])
-      away.push(await rent(`${id}${suffix}`, { who: suffix === '.g1' ? bob : ann, mode: 'INTERRUPTIBLE' }));
-    const stays = await rent(`${id}.g4`, { who: bob, mode: 'INTERRUPTIBLE' });
+      yielding.push(await rent(`${id}${suffix}`, { who: suffix === '.g1' ? bob : ann, mode: 'INTERRUPTIBLE' }));
+    const kept = await rent(`${id}.g4`, { who: bob, mode: 'INTERRUPTIBLE' });
     domain.clock.advance(100);
     const quoted = await quote(domain, ann, { machineId: `${id}.g0-3`, diskGb: 10 });
     expect(quoted).toMatchObject({ preempts: true, preemptedInstances: 3, minimumGpuSeconds: 60n, refusal: null });
-    const taker = await rent(`${id}.g0-3`, { who: ann });
-    const rows = await domain.db.prisma.instance.findMany({ where: { id: { in: away.map((each) => each.id) } } });
+    const preempting = await rent(`${id}.g0-3`, { who: ann });
+    const rows = await domain.db.prisma.instance.findMany({ where: { id: { in: yielding.map((each) => each.id) } } });
     expect(rows.map(({ status, stopReason }) => `${status} ${stopReason}`)).toEqual(Array(3).fill('STOPPED PREEMPTED'));
-    await act(domain, ann, { id: taker.id, action: 'DESTROY' });
+    await act(domain, ann, { id: preempting.id, action: 'DESTROY' });
     const { rows: minimums } = await domain.db.pool.query(
       `select units from ledger_entry where kind = 'PREEMPTION_MINIMUM' and instance_id = $1`,
-      [taker.id],
+      [preempting.id],
     );
-    expect(minimums).toEqual([{ units: -60n * taker.gpuRate }]);
-    const { status } = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: stays.id } });
+    expect(minimums).toEqual([{ units: -60n * preempting.gpuRate }]);
+    const { status } = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: kept.id } });
     expect(status).toBe('RUNNING');
-    // A renter who does not yield is enough to keep the block.
+    // One instance that is not interruptible is enough to keep the block.
     await rent(`${id}.g0`, { who: bob });
-    await act(domain, ann, { id: away[2]!.id, action: 'START' });
+    await act(domain, ann, { id: yielding[2]!.id, action: 'START' });
     expect(await outcome(rent(`${id}.g0-3`))).toBe('taken');
   });
 
-  it('each disk counts on the host', async () => {
+  it('counts each disk on the host', async () => {
     const { id } = await hostOf(2);
     const { id: big } = await rent(`${id}.g0`, { diskGb: 2_000 });
     await act(domain, ann, { id: big, action: 'STOP' });
@@ -175,8 +175,8 @@ describe('a host of eight GPUs', () => {
     expect(await outcome(rent(`${id}.g0`, { diskGb: 100 }))).toBe('rented');
   });
 
-  it('tells the agent which GPUs, processors and memory each instance has, and waits for what had them', async () => {
-    const { id, agent, found, say } = await hostOf(4);
+  it('assigns each instance GPUs, processors and memory once the previous is gone', async () => {
+    const { id, agent, found, report } = await hostOf(4);
     const one = await rent(`${id}.g1`);
     const two = await rent(`${id}.g2-3`, { who: bob });
     const { instances } = await agent.fetch();
@@ -190,19 +190,19 @@ describe('a host of eight GPUs', () => {
     await agent.report([seen(one.id, 'RUNNING'), seen(two.id, 'RUNNING')], { gpus: uuids });
     await act(domain, ann, { id: one.id, action: 'DESTROY' });
     const whole = await rent(`${id}.g0-1`);
-    // Nobody waits for neighbours, but for what had the same GPU.
+    // An instance waits for the previous one on its GPU, not for neighbours.
     const neighbour = { ...(await agent.fetch()) }.instances.find((each) => each.id === whole.id);
     expect(neighbour).toBeUndefined();
     await agent.report([seen(one.id, 'ERASED'), seen(two.id, 'RUNNING')], { gpus: uuids });
     expect((await agent.fetch()).instances.map((each) => [each.id, each.phase]).sort()).toEqual(
       [two.id, whole.id].map((each) => [each, 'running']).sort(),
     );
-    await say({ instances: [] });
+    await report({ instances: [] });
   });
 });
 
-describe('what the operator sells', () => {
-  it('follows the sizes at once; what is rented goes on, and may start again', async () => {
+describe('a sold host', () => {
+  it('has new block sizes immediately; current rentals continue and may restart', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0-1`);
     await sellSlices(domain, id, [1]);
@@ -218,7 +218,7 @@ describe('what the operator sells', () => {
     await expect(sellSlices(domain, 'nothing', [1])).rejects.toThrow(/has no agent/);
   });
 
-  it('two models on one host are sold by model, and never together', async () => {
+  it('with two models is sold by model, never together', async () => {
     const l4 = { name: 'NVIDIA L4', vramMb: 23_034, pcieGen: 4 };
     const mixed = [...gpus(2), ...gpus(2, l4)].map((gpu, index) => ({ ...gpu, index }));
     const { id } = await hostOf(4, [mixed[0]!, mixed[2]!, mixed[1]!, mixed[3]!]);
@@ -232,7 +232,7 @@ describe('what the operator sells', () => {
     expect((await rent(`${id}.g2-3`)).gpu).toBe('l4');
   });
 
-  it('an agent of protocol 1 runs the whole host alone, until it is updated', async () => {
+  it('with an agent of protocol 1 is only sold whole until the agent is updated', async () => {
     const { code } = await enrol(domain, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
     domain.clock.advance(61);
     const found = hardware({ gpus: gpus(2) });
@@ -253,17 +253,17 @@ describe('what the operator sells', () => {
 });
 
 describe('a GPU that vanishes', () => {
-  it('is not offered; what runs there is told, and is not paid for until it is back', async () => {
+  it('is not offered, and its instance is credited until it returns', async () => {
     const { id, agent, found } = await hostOf(4);
     const uuids = found.map(({ uuid }) => uuid);
     const [mine, other] = [await rent(`${id}.g0-1`), await rent(`${id}.g2`, { who: bob })];
     const running = [seen(mine.id, 'RUNNING'), seen(other.id, 'RUNNING')];
     await agent.fetch();
     await agent.report(running, { gpus: uuids });
-    const pass = async (seconds: number, there: string[]) => {
+    const pass = async (seconds: number, present: string[]) => {
       for (let left = seconds; left > 0; left -= 20) {
         domain.clock.advance(Math.min(left, 20));
-        await agent.report(running, { gpus: there });
+        await agent.report(running, { gpus: present });
       }
       await tick(domain);
     };
@@ -289,17 +289,17 @@ describe('a GPU that vanishes', () => {
     await act(domain, bob, { id: other.id, action: 'STOP' });
   });
 
-  it('a host that comes back with its GPUs in another order has each at its place', async () => {
+  it('can be replaced; a host that rejoins with reordered GPUs keeps their places', async () => {
     const { id, agent, found } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
-    const turned = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
+    const reversed = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
     domain.clock.advance(61);
-    await join(domain, code, hardware({ gpus: turned, diskGb: 4_000 }));
+    await join(domain, code, hardware({ gpus: reversed, diskGb: 4_000 }));
     await domain.db.notices.caughtUp();
     const desired = (await agent.fetch()).instances.find((each) => each.id === mine.id);
     expect(desired).toMatchObject({ gpuUuids: [found[1]!.uuid] });
-    // One of the same model in the place of one that is gone; another than those is refused.
+    // A missing GPU may be replaced by one of its model; any other change is refused.
     const [spare] = gpus(1);
     const replaced = [found[0]!, found[1]!, spare!, found[3]!];
     const again = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });

@@ -11,26 +11,26 @@ import { type Like, onlyMachines } from '../../support/market/only-machines.js';
 describe('deployBest', () => {
   let domain: TestDomain;
   let ann: string;
-  let tag = 0;
+  let testNumber = 0;
 
   beforeAll(async () => {
     domain = await openTestDomain();
   });
   afterAll(() => domain.close());
   beforeEach(async () => {
-    tag += 1;
+    testNumber += 1;
     ann = await domain.account('10000');
   });
   afterEach(() => vi.restoreAllMocks());
 
-  /** These machines alone; their names are made the test's own. */
+  /** Leaves only these machines, with names unique to the test. */
   async function offer(...machines: Like[]): Promise<void> {
     await onlyMachines(
       domain,
       machines.map((machine) => ({ ...machine, id: named(machine.id) })),
     );
   }
-  const named = (id: string) => `${id}-${String(tag).padStart(3, '0')}`;
+  const named = (id: string) => `${id}-${String(testNumber).padStart(3, '0')}`;
 
   async function best(input: DeployBestInput = {}, account = ann): Promise<string> {
     const { instance } = await deployBest(domain, account, { diskGb: 10, ...input });
@@ -61,7 +61,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('record');
   });
 
-  it('takes the cheapest, then the most reliable, then by id, until none is left', async () => {
+  it('takes the cheapest, then the most reliable, then by id, until none remains', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },
       { id: 'c', reliability: 0.95 },
@@ -140,7 +140,7 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('stops an interruptible instance only when asked, when nothing free is as cheap, and never for another one', async () => {
+  it('preempts only on request, without an equally cheap free machine, by rank of mode', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -183,21 +183,21 @@ describe('deployBest', () => {
     expect(await best()).toBe('a');
   });
 
-  it('repeats the stored answer for the same request, and refuses another with its key', async () => {
+  it('repeats the stored response for the same request, and refuses another', async () => {
     await offer({ id: 'a' }, { id: 'b' }, { id: 'c', gpu: 'l4' });
-    const wish = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
-    const first = await deployBest(domain, ann, wish);
-    const same = { ...wish, filter: { gpus: ['l4', 'rtx-4090', 'l4'], regions: [], numMin: 1 }, mode: 'ON_DEMAND' };
+    const request = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
+    const first = await deployBest(domain, ann, request);
+    const same = { ...request, filter: { gpus: ['l4', 'rtx-4090', 'l4'], regions: [], numMin: 1 }, mode: 'ON_DEMAND' };
     const again = await deployBest(domain, ann, same as DeployBestInput);
     expect([first.replayed, again.replayed]).toEqual([false, true]);
     expect(again.instance).toEqual(first.instance);
     const others: DeployBestInput[] = [
-      { ...wish, regions: ['us-mo', 'us-tx'] },
-      { ...wish, gpus: ['rtx-4090'] },
-      { ...wish, maxPricePerHour: 5 },
-      { ...wish, mode: 'RESERVED' },
-      { ...wish, diskGb: 51 },
-      { ...wish, filter: { ...wish.filter, vcpusMin: 1 } },
+      { ...request, regions: ['us-mo', 'us-tx'] },
+      { ...request, gpus: ['rtx-4090'] },
+      { ...request, maxPricePerHour: 5 },
+      { ...request, mode: 'RESERVED' },
+      { ...request, diskGb: 51 },
+      { ...request, filter: { ...request.filter, vcpusMin: 1 } },
     ];
     for (const other of others) expect(await refusal(deployBest(domain, ann, other))).toMatch(/^idempotency_mismatch/);
     const named_ = deploy(domain, ann, { machineId: first.instance.machineId, idempotencyKey: 'one' });
@@ -213,9 +213,9 @@ describe('deployBest', () => {
   });
 
   describe('with outdated offers', () => {
-    /** Changes machines so that no notice tells of it, as before it has arrived. */
-    async function untold(change: string, ...ids: string[]): Promise<void> {
-      // Else what is being read of the machines may have the change in it.
+    /** Changes machines without a notice, as if it had not arrived yet. */
+    async function changeUnnoticed(change: string, ...ids: string[]): Promise<void> {
+      // Otherwise a read in progress might include the change.
       await domain.inventory.current();
       const client = await domain.db.pool.connect();
       await client.query('begin; set local session_replication_role = replica');
@@ -233,31 +233,31 @@ describe('deployBest', () => {
       ['disk_gb = 60', { diskGbMin: 61 }],
     ])('takes the first match according to the tables: %s', async (change, filter) => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
-      await untold(change, 'a', 'b');
+      await changeUnnoticed(change, 'a', 'b');
       expect(await best({ filter })).toBe('c');
       expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no matching machine/);
     });
 
     it('ranks matches according to the tables', async () => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
-      await untold('reliability = 0.98', 'a');
-      await untold('num_gpus = 2', 'b');
+      await changeUnnoticed('reliability = 0.98', 'a');
+      await changeUnnoticed('num_gpus = 2', 'b');
       expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
     });
 
     it('continues with its next candidate, however many are gone', async () => {
       const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
       await offer(...ids.map((id) => ({ id })));
-      await untold("state = 'DRAINED'", ...ids.slice(0, 120));
+      await changeUnnoticed("state = 'DRAINED'", ...ids.slice(0, 120));
       expect([await best(), await best()]).toEqual(['m1120', 'm1121']);
-      await untold("state = 'DRAINED'", ...ids);
+      await changeUnnoticed("state = 'DRAINED'", ...ids);
       expect(await refusal(best())).toMatch(/^deploy_failed: no matching machine/);
     });
   });
 
   describe('during other transactions', () => {
-    /** Has machines locked until `end`, as a request under way has. */
-    async function inHand(...ids: string[]) {
+    /** Locks machines until `end`, as a request in progress does. */
+    async function lockMachines(...ids: string[]) {
       const client = await domain.db.pool.connect();
       await client.query('begin');
       await client.query('select 1 from machine where id = any($1) for no key update', [ids.map(named)]);
@@ -268,12 +268,12 @@ describe('deployBest', () => {
         },
       };
     }
-    const isOver = async (work: Promise<unknown>) =>
+    const isSettled = async (work: Promise<unknown>) =>
       Promise.race([work.then(() => true), new Promise((resolve) => setTimeout(resolve, 150, false))]);
 
     it('skips machines locked by others without waiting', async () => {
       await offer({ id: 'a' }, { id: 'b' });
-      const other = await inHand('a');
+      const other = await lockMachines('a');
       try {
         expect(await best()).toBe('b');
       } finally {
@@ -283,14 +283,14 @@ describe('deployBest', () => {
 
     it('waits if others have locked all matches, and takes what they leave', async () => {
       await offer({ id: 'a' }, { id: 'b' });
-      const other = await inHand('a', 'b');
-      // What reading the new offers takes is not counted.
+      const other = await lockMachines('a', 'b');
+      // Connections for reading the new offers are not counted.
       await domain.inventory.current();
       const connected = vi.spyOn(domain.db.pool, 'connect');
       const waiting = best();
       try {
-        expect(await isOver(waiting)).toBe(false);
-        // Queries without a pause between them would be hundreds. It takes 4 to 6 connections, and 9 on a busy machine.
+        expect(await isSettled(waiting)).toBe(false);
+        // Without pauses there would be hundreds of queries. It takes 4 to 6 connections, and 9 on a busy machine.
         expect(connected.mock.calls.length).toBeLessThan(20);
       } finally {
         await other.end();
@@ -306,7 +306,7 @@ describe('deployBest', () => {
       await client.query('begin');
       await client.query('select 1 from account where id = $1 for no key update', [bob]);
       const waiting = best({ filter: { includePreemptible: true } });
-      expect(await isOver(waiting)).toBe(false);
+      expect(await isSettled(waiting)).toBe(false);
       await client.query('rollback');
       client.release();
       expect(await waiting).toBe('a');
@@ -331,7 +331,7 @@ describe('deployBest', () => {
             await domain.db.pool.query('select 1 from machine where id = $1 for no key update nowait', [named('a')]);
             return query(...args);
           }
-          // What the statement says when its snapshot is older than the commit of a rival.
+          // The statement's result if its snapshot is older than a rival's commit.
           taken = true;
           await hold('a', bob, 'ON_DEMAND');
           await query('select 1 from machine where id = $1 for no key update', [named('a')]);
@@ -354,7 +354,7 @@ describe('deployBest', () => {
         const client = await connect();
         const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
         client.query = (async (...args: unknown[]) => {
-          // The price is read under the machine's lock, once the choice is made by the price of before.
+          // The price is read under the machine's lock, after a choice by the previous price.
           const { text = '' } = args[0] as { text?: string };
           if (rises > 0 || !text.includes('EXECUTE "lock-machine"')) return query(...args);
           rises += 1;

@@ -17,7 +17,7 @@ const fields = (id: string, changes = {}) => ({
   ...changes,
 });
 
-/** The machines, and then nothing more until it is told to end. */
+/** Returns a file of these machines that stays open until `end` is called. */
 function heldFile(list: readonly object[]) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ function heldFile(list: readonly object[]) {
   return { records: records(), end };
 }
 
-test('while a file is read its machines are rented, and nobody sees any of it; then all of it is there', async () => {
+test('an import becomes visible as a whole; until then its machines can be rented', async () => {
   const known = await Promise.all([domain.machine(), domain.machine(), domain.machine()]);
   const fresh = Array.from({ length: 2_500 }, (_, index) => `held-${index}`);
   const file = heldFile([...known, ...fresh].map((id) => fields(id)));
@@ -38,7 +38,7 @@ test('while a file is read its machines are rented, and nobody sees any of it; t
   const done = importMachines(domain, file.records, { dryRun: false, onProgress: (count) => read.push(count) });
   await expect.poll(() => read.at(-1)).toBe(2_000);
   const accountId = await domain.account();
-  // Waits for no lock of the import.
+  // The deploy waits for no lock of the import.
   const { instance } = await deploy(domain, accountId, { machineId: known[0]! });
   expect(instance.status).toBe('RUNNING');
   for (const id of known) expect((await findMachine(domain, id)).vcpus).not.toBe(48);
@@ -50,7 +50,7 @@ test('while a file is read its machines are rented, and nobody sees any of it; t
   expect(instance.gpu).toBe('rtx-4090');
 });
 
-test('a fault that shows only at the end, and a dry run, leave everything as it was', async () => {
+test('a fault on the last line, or a dry run, leaves everything unchanged', async () => {
   const [taken, other] = [await domain.machine(), await domain.machine()];
   await deploy(domain, await domain.account(), { machineId: taken, diskGb: 500 });
   async function* records(diskGb: number): AsyncGenerator<FileRecord> {

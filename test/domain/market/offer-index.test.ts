@@ -20,7 +20,7 @@ const RUNS = 200;
 
 type Models = ReadonlyMap<string, PricedModel>;
 
-/** Few of each, so that machines share groups and groups share prices: two a are one b, and c costs what a does. */
+/** A few of each, so that machines share groups and groups share prices: two a cost one b, and c costs as much as a. */
 const MODELS: Models = new Map([
   ['a', { onDemandRate: 100_000n, tier: 'CONSUMER', vramGb: 24 }],
   ['b', { onDemandRate: 200_000n, tier: 'DATACENTER', vramGb: 80 }],
@@ -42,7 +42,7 @@ const wholeHost: fc.Arbitrary<NaiveHost> = fc
     region: fc.constantFrom(...REGIONS),
     numGpus: fc.integer({ min: 1, max: 2 }),
     reliability: fc.constantFrom(0.9, 0.95, 0.99),
-    // Mostly free: a dozen on a group have an order to keep.
+    // Usually free, so that groups of a dozen machines have an order to maintain.
     preemptible: fc.constantFrom(false, false, false, true),
     diskGb: fc.integer({ min: 50, max: 60 }),
     vcpus: fc.constantFrom(32, 64),
@@ -60,7 +60,7 @@ const wholeHost: fc.Arbitrary<NaiveHost> = fc
     diskLeftGb: diskGb,
   }));
 
-/** A host of up to eight GPUs of one model or two that is rented by the GPU, with something on it. */
+/** A host of up to eight GPUs of one or two models that is rented by the GPU, with instances. */
 const slicedHost: fc.Arbitrary<NaiveHost> = fc
   .record({
     number: fc.nat({ max: 60 }),
@@ -105,13 +105,13 @@ const slicedHost: fc.Arbitrary<NaiveHost> = fc
   });
 
 const host = fc.oneof(wholeHost, slicedHost);
-/** Also ids that are the beginning of others. */
+/** Returns ids of which some are prefixes of others. */
 const idOf = (number: number) => `m-${number.toString(4)}`;
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('put' as const), host }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), host }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('look' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('check' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('reprice' as const), models: fc.constantFrom(MODELS, OTHER_MODELS) }),
@@ -120,7 +120,7 @@ const step = fc.oneof(
 
 const anyOf = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { freq: 2 });
 const anyList = <T>(...values: T[]) => fc.option(fc.subarray(values, { minLength: 1 }), { freq: 2 });
-/** Mostly what is asked for is little, so that something fits. */
+/** Requirements are usually low, so that some machine fits. */
 const filter = fc.record(
   {
     gpus: anyList(...GPUS, 'unknown'),
@@ -142,19 +142,19 @@ const filter = fc.record(
 );
 type Filter = typeof filter extends fc.Arbitrary<infer T> ? T : never;
 
-/** Where a machine stood, stands, or might: any price with any reliability and any id. */
+/** A past, present or possible position of a machine: any price with any reliability and any id. */
 const position: fc.Arbitrary<OfferPosition> = fc.record({
   pricePerGpu: fc.constantFrom(0n, 50_000n, 100_000n, 200_000n, 10n ** 17n),
   pricePerHour: fc.record({ onDemand: fc.constantFrom(0n, 100_000n, 200_000n, 400_000n, 10n ** 17n) }),
   reliability: fc.constantFrom(0, 0.9, 0.95, 0.96, 0.99, 1),
   machineId: fc.tuple(fc.nat({ max: 60 }), fc.constantFrom('', '.g0', '.g2-3')).map(([n, end]) => idOf(n) + end),
 });
-/** A number is the place of a machine in the list as it is then. */
+/** A number is a machine's index in the current list. */
 const cursor = fc.option(fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 30 }) }, { weight: 1, arbitrary: position }), {
   freq: 2,
 });
 
-const question = fc.record({
+const search = fc.record({
   filter,
   priceMax: anyOf(0n, 99_999n, 100_000n, 200_000n, 250_000n),
   sort: fc.constantFrom<OfferSort>('PRICE', 'PRICE_PER_GPU', 'RELIABILITY'),
@@ -163,7 +163,7 @@ const question = fc.record({
   limit: fc.integer({ min: 1, max: 30 }),
   fromEnd: fc.boolean(),
 });
-type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
+type Search = typeof search extends fc.Arbitrary<infer T> ? T : never;
 
 type NaiveOffer = OfferedMachine & OfferPosition;
 const KEYS: Record<OfferSort, ((offer: OfferPosition) => bigint | number | string)[]> = {
@@ -177,8 +177,8 @@ function compareBy(sort: OfferSort, one: OfferPosition, other: OfferPosition): n
   return 0;
 }
 
-/** The rules, on all machines at once. */
-function naive(machines: Iterable<OfferedMachine>, models: Models, wanted: Filter, sort: OfferSort): NaiveOffer[] {
+/** Applies the rules to all machines. */
+function naive(machines: Iterable<OfferedMachine>, models: Models, required: Filter, sort: OfferSort): NaiveOffer[] {
   const isIn = (list: readonly string[] | null | undefined, value: string) => list == null || list.includes(value);
   const isAtLeast = (value: number, min: number | null | undefined) => min == null || value >= min;
   return [...machines]
@@ -191,20 +191,23 @@ function naive(machines: Iterable<OfferedMachine>, models: Models, wanted: Filte
     .filter((offer) => {
       const { tier, vramGb } = models.get(offer.gpu)!;
       return (
-        isIn(wanted.gpus, offer.gpu) &&
-        isIn(wanted.regions, offer.region) &&
-        isIn(wanted.tiers, tier) &&
-        isAtLeast(vramGb, wanted.vramGbMin) &&
-        (wanted.nvlink == null || offer.nvlink === wanted.nvlink) &&
-        isAtLeast(offer.reliability, wanted.reliabilityMin) &&
-        isAtLeast(offer.vcpus, wanted.vcpusMin) &&
-        isAtLeast(offer.ramGb, wanted.ramGbMin) &&
-        isAtLeast(offer.diskGb, wanted.diskGbMin) &&
-        isAtLeast(offer.numGpus, wanted.numMin) &&
-        isAtLeast(-offer.numGpus, wanted.numMax == null ? null : -wanted.numMax) &&
-        isAtLeast(-Number(offer.pricePerGpu), wanted.pricePerGpuMax == null ? null : -wanted.pricePerGpuMax * 1e6) &&
-        (wanted.includePreemptible || !offer.preemptible) &&
-        (wanted.hasAgent == null || offer.hasAgent === wanted.hasAgent)
+        isIn(required.gpus, offer.gpu) &&
+        isIn(required.regions, offer.region) &&
+        isIn(required.tiers, tier) &&
+        isAtLeast(vramGb, required.vramGbMin) &&
+        (required.nvlink == null || offer.nvlink === required.nvlink) &&
+        isAtLeast(offer.reliability, required.reliabilityMin) &&
+        isAtLeast(offer.vcpus, required.vcpusMin) &&
+        isAtLeast(offer.ramGb, required.ramGbMin) &&
+        isAtLeast(offer.diskGb, required.diskGbMin) &&
+        isAtLeast(offer.numGpus, required.numMin) &&
+        isAtLeast(-offer.numGpus, required.numMax == null ? null : -required.numMax) &&
+        isAtLeast(
+          -Number(offer.pricePerGpu),
+          required.pricePerGpuMax == null ? null : -required.pricePerGpuMax * 1e6,
+        ) &&
+        (required.includePreemptible || !offer.preemptible) &&
+        (required.hasAgent == null || offer.hasAgent === required.hasAgent)
       );
     })
     .sort((one, other) => compareBy(sort, one, other));
@@ -212,7 +215,7 @@ function naive(machines: Iterable<OfferedMachine>, models: Models, wanted: Filte
 
 const idsOf = (offers: readonly { machineId: string }[]) => offers.map(({ machineId }) => machineId);
 
-/** A page as the list itself says it is. */
+/** Returns a page as cut from the list. */
 function naivePage(list: readonly NaiveOffer[], sort: OfferSort, { after, before, limit, fromEnd }: OfferRange) {
   const places = list.flatMap((offer, place) =>
     (after === null || compareBy(sort, offer, after) > 0) && (before === null || compareBy(sort, offer, before) < 0)
@@ -232,45 +235,45 @@ function expectSame(
   index: OfferIndex,
   hosts: ReadonlyMap<string, NaiveHost>,
   models: Models,
-  questions: readonly Question[],
+  searches: readonly Search[],
 ): void {
   const all = new Map([...hosts.values()].flatMap(naiveMachines).map((each) => [each.offered.machineId, each]));
   const machines = new Map([...all].map(([id, { offered }]) => [id, offered]));
   const gpusOf = (some: readonly OfferedMachine[]) =>
     new Set(some.flatMap(({ machineId }) => all.get(machineId)!.gpus)).size;
-  for (const { filter, priceMax, sort, limit, fromEnd, ...cursors } of questions) {
-    const wanted = criteriaOf(checkFilter(filter));
+  for (const { filter, priceMax, sort, limit, fromEnd, ...cursors } of searches) {
+    const required = criteriaOf(checkFilter(filter));
     const byPrice = naive(machines.values(), models, filter, 'PRICE');
     const cheap = byPrice.filter(({ pricePerHour }) => priceMax === null || pricePerHour.onDemand <= priceMax);
-    const found = index.cheapest(JSON.stringify(filter), () => wanted, priceMax, limit);
+    const found = index.cheapest(JSON.stringify(filter), () => required, priceMax, limit);
     expect(found.map(({ pricePerHour: { onDemand }, ...offered }) => ({ ...offered, onDemand }))).toEqual(
       cheap.slice(0, limit).map(({ pricePerGpu: _, pricePerHour: { onDemand }, ...offered }) => ({
         ...offered,
         onDemand,
       })),
     );
-    const passed = new Set(idsOf(byPrice.slice(0, 2)));
-    expect(idsOf(index.best(wanted, BY_PRICE, limit, passed))).toEqual(idsOf(byPrice.slice(2, 2 + limit)));
-    expect(idsOf(index.best(wanted, BEST, limit, passed))).toEqual(
+    const excluded = new Set(idsOf(byPrice.slice(0, 2)));
+    expect(idsOf(index.best(required, BY_PRICE, limit, excluded))).toEqual(idsOf(byPrice.slice(2, 2 + limit)));
+    expect(idsOf(index.best(required, BEST, limit, excluded))).toEqual(
       idsOf(
         [...byPrice]
           .sort((one, other) => compareBest(one, other, all) || compareBy('PRICE', one, other))
-          .filter(({ machineId }) => !passed.has(machineId))
+          .filter(({ machineId }) => !excluded.has(machineId))
           .slice(0, limit),
       ),
     );
     const gpus = [...new Set(byPrice.map(({ gpu }) => gpu))];
-    expect(index.gpusBy('gpu', wanted)).toEqual(
+    expect(index.gpusBy('gpu', required)).toEqual(
       new Map(gpus.map((gpu) => [gpu, gpusOf(byPrice.filter((offer) => offer.gpu === gpu))])),
     );
 
     const list = naive(machines.values(), models, filter, sort);
-    const whole = pageOf(index, wanted, { sort, after: null, before: null, limit: 1_000, fromEnd: false });
+    const whole = pageOf(index, required, { sort, after: null, before: null, limit: 1_000, fromEnd: false });
     expect(idsOf(whole.offers)).toEqual(idsOf(list));
-    const at = (given: Question['after']) =>
+    const at = (given: Search['after']) =>
       typeof given !== 'number' ? given : list[given] === undefined ? null : positionOf(whole.offers[given]!);
     const range = { after: at(cursors.after), before: at(cursors.before), limit, fromEnd };
-    const { offers, ...page } = pageOf(index, wanted, { sort, ...range });
+    const { offers, ...page } = pageOf(index, required, { sort, ...range });
     expect({ ids: idsOf(offers), ...page }).toEqual(naivePage(list, sort, range));
   }
   for (const gpu of [...GPUS, 'unknown']) {
@@ -281,7 +284,7 @@ function expectSame(
     expect(index.offerOf(machineId)?.machineId).toBe(models.has(gpu) ? machineId : undefined);
 }
 
-/** As for a renter who names no model and no region. */
+/** The order for a renter who names no model and no region. */
 const BEST = bestOffer({
   filter: checkFilter(null),
   gpus: null,
@@ -300,20 +303,20 @@ function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string
   );
 }
 
-describe('offers on groups', () => {
-  test('are those of a naive sort, however they were put in, moved and taken out', () => {
+describe('an index of offers', () => {
+  test('equals a naive sort after any additions, changes and removals', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(host, { maxLength: 60, size: 'max', selector: ({ hostId }) => hostId }),
         fc.array(step, { maxLength: 40, size: 'max' }),
-        fc.array(question, { minLength: 1, maxLength: 6 }),
-        (first, steps, questions) => {
+        fc.array(search, { minLength: 1, maxLength: 6 }),
+        (first, steps, searches) => {
           const hosts = new Map(first.map((one) => [one.hostId, one]));
           const index = new OfferIndex(MODELS, first.map(offeredHost));
-          expectSame(index, hosts, MODELS, questions);
+          expectSame(index, hosts, MODELS, searches);
           let models = MODELS;
           for (const taken of steps) {
-            if (taken.do === 'look') expectSame(index, hosts, models, questions);
+            if (taken.do === 'check') expectSame(index, hosts, models, searches);
             else if (taken.do === 'reprice') {
               models = taken.models;
               index.reprice(models);
@@ -325,21 +328,16 @@ describe('offers on groups', () => {
               hosts.delete(taken.host.hostId);
             }
           }
-          expectSame(index, hosts, models, questions);
-          // New prices are a new index; a model may get its first price, or lose it.
-          expectSame(
-            new OfferIndex(OTHER_MODELS, [...hosts.values()].map(offeredHost)),
-            hosts,
-            OTHER_MODELS,
-            questions,
-          );
+          expectSame(index, hosts, models, searches);
+          // New prices mean a new index; a model may get its first price, or lose it.
+          expectSame(new OfferIndex(OTHER_MODELS, [...hosts.values()].map(offeredHost)), hosts, OTHER_MODELS, searches);
         },
       ),
       randomHistories(RUNS),
     );
   });
 
-  test('of an index without machines are none', () => {
+  test('has no offers without machines', () => {
     const everything = criteriaOf(checkFilter({ includePreemptible: true }));
     const index = new OfferIndex(MODELS);
     expect([index.cheapest('all', () => everything, null, 10), index.availableGpus('a')]).toEqual([[], 0]);

@@ -75,7 +75,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('goes on being charged in grace, and is deleted at its end, however late somebody looks', async () => {
+  test('is charged in grace and deleted at its end, however late it is settled', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('2.4'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1_000 });
@@ -115,31 +115,31 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('counts under the monthly limits of the account and of the key that gave it its size', async () => {
+  test('counts toward the monthly limits of the account and of the key that sized it', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const [one, other] = await Promise.all([createApiKey(domain, accountId), createApiKey(domain, accountId)]);
-    const [byOne, byOther] = [one, other].map(({ apiKey }) => ({ accountId, keyId: apiKey.id }));
+    const [oneOwner, otherOwner] = [one, other].map(({ apiKey }) => ({ accountId, keyId: apiKey.id }));
     const setter = { accountId, keyId: null };
-    await setKeyLimit(domain, setter, { id: byOne!.keyId, monthlyLimit: 0.01 });
-    await expect(createVolume(domain, byOne!, { name: 'big', sizeGb: 10_000 })).rejects.toMatchObject({
+    await setKeyLimit(domain, setter, { id: oneOwner!.keyId, monthlyLimit: 0.01 });
+    await expect(createVolume(domain, oneOwner!, { name: 'big', sizeGb: 10_000 })).rejects.toMatchObject({
       code: 'action_failed',
       reason: 'spend_limit',
     });
-    const { volume } = await createVolume(domain, byOther!, { name: 'work', sizeGb: 9_000 });
-    // It would be all of this key's, not only what is added.
-    await expect(growVolume(domain, byOne!, { id: volume.id, sizeGb: 9_001 })).rejects.toMatchObject({
+    const { volume } = await createVolume(domain, otherOwner!, { name: 'work', sizeGb: 9_000 });
+    // The whole volume would count toward this key, not only the added size.
+    await expect(growVolume(domain, oneOwner!, { id: volume.id, sizeGb: 9_001 })).rejects.toMatchObject({
       message: expect.stringContaining("the API key's monthly limit"),
     });
-    await setKeyLimit(domain, setter, { id: byOther!.keyId, monthlyLimit: 100 });
+    await setKeyLimit(domain, setter, { id: otherOwner!.keyId, monthlyLimit: 100 });
     domain.clock.advance(3_600);
     await setAccountLimit(domain, setter, 2);
-    await expect(growVolume(domain, byOther!, { id: volume.id, sizeGb: 10_000 })).resolves.toBeDefined();
+    await expect(growVolume(domain, otherOwner!, { id: volume.id, sizeGb: 10_000 })).resolves.toBeDefined();
     domain.clock.advance(5 * 3_600);
     await readBalance(domain, accountId);
-    const key = await domain.db.prisma.keyLimit.findUniqueOrThrow({ where: { id: byOther!.keyId } });
+    const key = await domain.db.prisma.keyLimit.findUniqueOrThrow({ where: { id: otherOwner!.keyId } });
     expect(key.burnRate).toBe(1_000_000n);
-    // The limit stops what runs; volumes go on, and more is refused.
+    // The limit stops instances; volumes remain, and new ones are refused.
     const account = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
     expect(account.limitReachedAt).not.toBeNull();
     expect(await findVolume(domain, accountId, volume.id)).toMatchObject({ deletedAt: null });
@@ -150,7 +150,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('is a line for each of its sizes in statements, and part of the days spent', async () => {
+  test('has a line per size in statements, and counts in the spend by day', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('1000'), keyId: null };
     const from = domain.clock.now();
@@ -170,7 +170,7 @@ describe('a volume', () => {
     const charged = lines.reduce((sum, { amount }) => sum + amount, 0n);
     expect([openingBalance, closingBalance]).toEqual([0n, 1_000_000_000n - charged]);
     expect((await readBalance(domain, owner.accountId)).balance).toBe(closingBalance);
-    // A period that begins in the midst of a size.
+    // A period that begins in the middle of a size's interval.
     const some = await statement(domain, owner.accountId, { from: from + 100n, to: from + BigInt(DAY) + 8n });
     expect(some.lines.map(({ seconds }) => seconds)).toEqual([BigInt(DAY - 93), 1n]);
     expect(some.openingBalance - some.closingBalance).toBe(some.lines.reduce((sum, { amount }) => sum + amount, 0n));
@@ -187,8 +187,8 @@ describe('a volume', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('is told, and changes nothing', async () => {
+describe('an invalid change', () => {
+  test('is refused with the reason, and changes nothing', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const stranger = { accountId: await domain.account('100'), keyId: null };
@@ -239,7 +239,7 @@ describe('what is refused', () => {
     await domain.close();
   });
 
-  test('a restored size of a damaged row is found by the audit', async () => {
+  test('of a size in the database is found by the audit', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 10 });
@@ -249,17 +249,17 @@ describe('what is refused', () => {
       await domain.db.pool.query(sql, [volume.id]);
       return [...new Set((await audit(domain)).findings.map(({ check }) => check.split(',')[0]))].sort();
     };
-    const follow = 'volumes agree with their sizes';
+    const agree = 'volumes agree with their sizes';
     const charged = 'every past size of a volume is charged once';
     const totals = 'running totals equal ledger and usage';
-    expect(await found('update volume set size_gb = 21 where id = $1')).toEqual([follow]);
+    expect(await found('update volume set size_gb = 21 where id = $1')).toEqual([agree]);
     expect(await found('update volume set size_gb = 20 where id = $1')).toEqual([]);
     expect(await found('update volume_interval set rate = 1999 where volume_id = $1 and ordinal = 2')).toEqual(
-      [totals, follow].sort(),
+      [totals, agree].sort(),
     );
     await found('update volume_interval set rate = 2000 where volume_id = $1 and ordinal = 2');
     const gap = `started_at = started_at + interval '1 second'`;
-    expect(await found(`update volume_interval set ${gap} where volume_id = $1 and ordinal = 2`)).toEqual([follow]);
+    expect(await found(`update volume_interval set ${gap} where volume_id = $1 and ordinal = 2`)).toEqual([agree]);
     expect(
       await found(
         `update volume_interval set ended_at = ended_at + interval '1 second' where volume_id = $1 and ordinal = 1`,
@@ -269,8 +269,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('at once', () => {
-  test('two growths, a growth and a deletion, and two with one idempotency key are each one after the other', async () => {
+describe('concurrent requests', () => {
+  test('to create, grow and delete are processed sequentially', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     domain.clock.advance(0.5);
@@ -299,7 +299,7 @@ describe('at once', () => {
     await domain.close();
   });
 
-  test('of two gateways the 101st volume is refused', async () => {
+  test('through two gateways are refused the 101st volume', async () => {
     const shared = { url: await createTestDatabase(), clock: new TestClock() };
     const [domain, elsewhere] = await Promise.all([open(shared), open(shared)]);
     const owner = { accountId: await domain.account('100'), keyId: null };
@@ -321,7 +321,7 @@ describe('at once', () => {
 });
 
 describe('the password of a repository', () => {
-  test('is sealed, and sealed anew with another key', async () => {
+  test('is sealed, and resealed with another key', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1 });
@@ -329,9 +329,9 @@ describe('the password of a repository', () => {
     expect(password).toMatch(/^[0-9a-f]{64}$/);
     expect(Buffer.from(volume.sealedPassword).toString('latin1')).not.toContain(password);
     const newKey = sealingKey(randomBytes(32).toString('hex'));
-    const turned = { ...domain, sealingKeys: async () => [newKey, KEY] };
-    expect(await resealSecrets(turned)).toBe(1);
-    expect(await resealSecrets(turned)).toBe(0);
+    const rotated = { ...domain, sealingKeys: async () => [newKey, KEY] };
+    expect(await resealSecrets(rotated)).toBe(1);
+    expect(await resealSecrets(rotated)).toBe(0);
     const onlyNew = { ...domain, sealingKeys: async () => [newKey] };
     expect(await volumePassword(onlyNew, owner.accountId, volume.id)).toBe(password);
     // A gateway without the key would split passwords between two keys.

@@ -13,14 +13,14 @@ it('ends the command of a client that disconnects before the first byte', async 
   const tunnel = Object.assign(open(), { stderr: open() });
   tunnel.push('5\nhello');
   const tunnels = { open: async () => tunnel } as unknown as Tunnels;
-  const place = { opener: { accountId: 'a', keyId: 'k' }, instanceId: 'i-00000000', path: Buffer.from('/file') };
-  const { bytes } = await filesOf(tunnels).read(place, new AbortController().signal);
+  const location = { opener: { accountId: 'a', keyId: 'k' }, instanceId: 'i-00000000', path: Buffer.from('/file') };
+  const { bytes } = await filesOf(tunnels).read(location, new AbortController().signal);
   bytes.destroy();
   await expect.poll(() => tunnel.destroyed, { timeout: 5_000 }).toBe(true);
 });
 
 /**
- * Runs a tunnel's command locally. Its connection is lost as the agent would lose it: the command is hung up, but its
+ * Runs a tunnel's command locally. When its connection is lost, the command gets SIGHUP as from the agent, but its
  * input stays open.
  */
 function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
@@ -39,22 +39,24 @@ function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
 
 it('leaves nothing of an upload whose connection is lost', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'upload-'));
-  const tunnels = { open: async (wanted: { target: ExecTarget }) => openHere(wanted) } as unknown as Tunnels;
-  const gone = new AbortController();
-  async function* never() {
+  const tunnels = { open: async (request: { target: ExecTarget }) => openHere(request) } as unknown as Tunnels;
+  const disconnect = new AbortController();
+  async function* endless() {
     yield Buffer.alloc(65_536);
     const sizes = () => readdirSync(dir).map((name) => statSync(join(dir, name)).size);
     await expect.poll(sizes, { timeout: 20_000 }).toEqual([65_536]);
-    gone.abort();
+    disconnect.abort();
   }
-  const place = {
+  const location = {
     opener: { accountId: 'a', keyId: 'k' },
     instanceId: 'i-00000000',
     path: Buffer.from(join(dir, 'file')),
   };
   try {
-    const upload = { size: 1_000_000, replaces: false, bytes: never() };
-    await expect(filesOf(tunnels).write(place, upload, gone.signal)).rejects.toMatchObject({ code: 'unavailable' });
+    const upload = { size: 1_000_000, replaces: false, bytes: endless() };
+    await expect(filesOf(tunnels).write(location, upload, disconnect.signal)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     expect(readdirSync(dir)).toEqual([]);
   } finally {
     rmSync(dir, { recursive: true, force: true });

@@ -39,7 +39,7 @@ describe('GPUs of a driver with scripted output', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('are assigned by UUID, and by number only if the document names none', async () => {
+  it('are assigned by UUID, and by number only without UUIDs in the desired state', async () => {
     expect(access.found).toEqual([A, B, C]);
     expect(await access.grant({ gpus: 2, gpuUuids: [C, A] })).toEqual({ kind: 'nvidia', uuids: [C, A] });
     expect(await access.grant({ gpus: 2 })).toEqual({ kind: 'nvidia', uuids: [A, B] });
@@ -50,7 +50,7 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('are looked up again before one is reported missing', async () => {
     says([C, A]);
-    // Found as before; the missing one is not needed.
+    // Found as before; the missing GPU is not needed.
     expect(access.found).toEqual([A, B, C]);
     const missing = access.grant({ gpus: 2, gpuUuids: [A, 'GPU-d'] });
     await expect(missing).rejects.toThrow('1 of 2 GPUs are missing on this host: GPU-d');
@@ -78,12 +78,12 @@ describe('GPUs of a driver with scripted output', () => {
     expect(wrong(['/dev/nvidia2', '/dev/nvidiactl', '/dev/nvidia0'], A, C)).toBeNull();
     expect(wrong(['/dev/nvidia0'], A, C)).toBe('the container has 1 of 2 GPUs');
     expect(wrong([], A)).toBe('the container has 0 of 1 GPUs');
-    // As after a start of the host at which their numbers changed.
+    // As after a reboot of the host that changed their numbers.
     expect(wrong(['/dev/nvidia1'], A)).toBe('the container has 0 of 1 GPUs');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that are not its own');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that are not its own');
     expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that are not its own');
-    // A document without UUIDs specifies only numbers.
+    // A desired state without UUIDs specifies only numbers.
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1', '/dev/nvidia2']))).toBeNull();
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
   });

@@ -20,10 +20,11 @@ describe('the output of nvidia-smi', () => {
   });
 
   it('yields no GPU if it is an error', () => {
-    const told = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver, check that it runs.\n";
-    expect(readGpus(told)).toEqual({ gpus: [], driver: null });
-    expect(readCuda(told)).toBeNull();
-    expect(readNvlink(told)).toBe(false);
+    const output =
+      "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver, check that it runs.\n";
+    expect(readGpus(output)).toEqual({ gpus: [], driver: null });
+    expect(readCuda(output)).toBeNull();
+    expect(readNvlink(output)).toBe(false);
   });
 
   it('yields the newest CUDA version', () => {

@@ -79,7 +79,7 @@ describe('the load in the output of nvidia-smi', () => {
   it('counts processes in real drivers’ output', () => {
     const lines = [
       `${UUID}, 4711`,
-      // In another part of the same GPU.
+      // On another part of the same GPU.
       `${UUID}, 4711`,
       `${UUID}, [Insufficient Permissions]`,
       `${UUID}, [Not Found]\r`,
@@ -90,12 +90,12 @@ describe('the load in the output of nvidia-smi', () => {
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
   });
 
-  it('ignores lines of another form', () => {
+  it('ignores lines in other formats', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
   });
 
-  it('names each process once per GPU it computes on', () => {
+  it('counts each process once per GPU it computes on', () => {
     const other = UUID.replace('5', '6');
     const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(
@@ -126,7 +126,7 @@ describe('whether GPUs are busy', () => {
 });
 
 describe('a line of /proc/PID/stat', () => {
-  it('is parsed after the process name, whatever that contains', () => {
+  it('is parsed after the process name, which may contain anything', () => {
     const rest = 'S 41 1 1 0 -1 4194560 1 2 3 4 150 25 10 15 20 0 1 0 100';
     expect(readStat(`42 (a) b (c) ${rest}`)).toEqual({ parent: 41, ticks: 200, begunAt: 100 });
     expect(readStat('')).toBe(null);
@@ -148,7 +148,7 @@ describe('the load watch', () => {
   const busy = (watch: LoadWatch) => watch.withLoad(observed).instances[0]!.busy;
   const processors = (used: number | null, up = instance) => [{ instance: up, processors: used, gpus: [] }];
 
-  it('keeps a busy state until a report of it has arrived', () => {
+  it('keeps a busy state until a report of it has been delivered', () => {
     const watch = watchOf(instance);
     watch.note(processors(null));
     expect(busy(watch)).toBeUndefined();
@@ -177,9 +177,9 @@ describe('the load watch', () => {
     const ended = watchOf(exited);
     ended.note(processors(null, exited));
     expect(busy(ended)).toBe(false);
-    const unasked = { ...instance, isWatched: false };
-    const unwatched = watchOf(unasked);
-    unwatched.note(processors(1, unasked));
+    const unmonitored = { ...instance, isWatched: false };
+    const unwatched = watchOf(unmonitored);
+    unwatched.note(processors(1, unmonitored));
     expect(unwatched.withLoad(observed).instances).toEqual(observed);
     const watch = watchOf(instance);
     watch.note(processors(1, { ...instance, start: 2 }));

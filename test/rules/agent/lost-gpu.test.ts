@@ -17,9 +17,9 @@ import { ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js'
 import { until } from '../../support/until.js';
 
 const HALF_A_MINUTE_MS = 30_000;
-const LOOKED_MS = 100;
+const SHORTENED_MS = 100;
 
-it('looks for GPUs every five minutes, sooner if the driver is silent', async () => {
+it('checks for GPUs every five minutes, sooner if the driver is silent', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
   const gateway = await ScriptedGateway.open();
   onTestFinished(async () => {
@@ -28,7 +28,7 @@ it('looks for GPUs every five minutes, sooner if the driver is silent', async ()
   });
   const waits: number[] = [];
   let found: readonly string[] | null = null;
-  let there: readonly string[] | null = null;
+  let present: readonly string[] | null = null;
   const nothing = { list: async () => [], inspect: async () => null, remove: async () => {} };
   const engine = {
     ...nothing,
@@ -42,7 +42,7 @@ it('looks for GPUs every five minutes, sooner if the driver is silent', async ()
       return found;
     },
     look: async () => {
-      found = there;
+      found = present;
       return found !== null;
     },
     uuids: () => [],
@@ -58,13 +58,13 @@ it('looks for GPUs every five minutes, sooner if the driver is silent', async ()
     pretended: true,
     registries: new Registries([]),
     ownImages: new Set(),
-    // The longest pauses, between two looks, are shortened.
+    // The longest pauses, between two checks, are shortened.
     clock: {
       now: hostClock.now,
       sleep: (ms, signal) => {
         if (ms < HALF_A_MINUTE_MS) return hostClock.sleep(ms, signal);
         waits.push(ms);
-        return hostClock.sleep(LOOKED_MS, signal);
+        return hostClock.sleep(SHORTENED_MS, signal);
       },
     },
     log: pino({ level: 'silent' }),
@@ -77,14 +77,18 @@ it('looks for GPUs every five minutes, sooner if the driver is silent', async ()
     lastContact: { read: () => null, write: () => {} },
   });
   const runs = agent.run();
-  const reported = (words: string, uuids: readonly string[] | undefined) =>
-    until(words, () => gateway.reports.length > 0 && gateway.reports.at(-1)?.gpus?.join() === uuids?.join(), 20_000);
-  await reported('a report without GPUs, since none is known', undefined);
+  const reported = (description: string, uuids: readonly string[] | undefined) =>
+    until(
+      description,
+      () => gateway.reports.length > 0 && gateway.reports.at(-1)?.gpus?.join() === uuids?.join(),
+      20_000,
+    );
+  await reported('a report without GPUs, since no GPU is known', undefined);
   expect(new Set(waits)).toEqual(new Set([HALF_A_MINUTE_MS]));
-  there = ['GPU-a', 'GPU-b'];
+  present = ['GPU-a', 'GPU-b'];
   await reported('both', ['GPU-a', 'GPU-b']);
-  there = ['GPU-b'];
-  await reported('the one that is left', ['GPU-b']);
+  present = ['GPU-b'];
+  await reported('the remaining one', ['GPU-b']);
   expect(waits.at(-1)).toBe(300_000);
   agent.end();
   await runs;

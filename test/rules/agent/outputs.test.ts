@@ -48,7 +48,7 @@ describe('the two outputs of a command', () => {
   });
 });
 
-it.each([1, 5, 100])('a line that an engine hands out in pieces is whole, in chunks of %i bytes', async (size) => {
+it.each([1, 5, 100])('joins a line that an engine sends in pieces, in chunks of %i bytes', async (size) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const demux = new LogDemux(stdout, stderr);
   const log = Buffer.concat([
@@ -78,7 +78,7 @@ describe('marked lines', () => {
     expect(textOf(target)).toBe('2T one\n1T begun\n1\n2?T two\n1?T last\n');
   });
 
-  it('are what a terminal shows of them', async () => {
+  it('contain only what a terminal would show', async () => {
     const target = new PassThrough();
     const out = markedLines(target, marks('1'), false);
     for (const chunk of ['T 10', '%\r20%', '\r30%\r', '\r\n', 'T \r\n', 'T ab\r', 'c']) await written(out, chunk);
@@ -87,7 +87,7 @@ describe('marked lines', () => {
     expect(textOf(target)).toBe('1T 30%\n1T \n1?T c\n');
   });
 
-  it('are shown within a second while they have no end, if they are followed', async () => {
+  it('are shown within a second while unfinished, if they are followed', async () => {
     vi.useFakeTimers();
     try {
       const target = new PassThrough();
@@ -135,7 +135,7 @@ describe('marked lines', () => {
   });
 });
 
-it('of lines the last are passed on, at the end', async () => {
+it('passes the last lines on at the end', async () => {
   const target = new PassThrough();
   const last = lastLines(target, 2);
   for (const chunk of ['1\n2\n', '3\n', '4\n5\n', '6\n']) await written(last, chunk);

@@ -2,8 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { PullPace } from '../../../src/agent/pull-pace.js';
 
 const MB = 1_000_000;
-/** A pull that begins at 0 and is checked every second; the second in which it is cancelled, and why. */
-function givenUp(bytesAt: (second: number) => [pulled: number, total: number], kbPerSecond = 100, seconds = 1_200) {
+/** Returns when a pull that begins at 0 and is checked every second is cancelled, and why. */
+function cancellationOf(
+  bytesAt: (second: number) => [pulled: number, total: number],
+  kbPerSecond = 100,
+  seconds = 1_200,
+) {
   const pace = new PullPace({ seconds, kbPerSecond }, 0);
   for (let second = 1; second <= 2_000; second += 1) {
     const [pulledBytes, totalBytes] = bytesAt(second);
@@ -17,17 +21,17 @@ function givenUp(bytesAt: (second: number) => [pulled: number, total: number], k
 describe('the pace of a pull', () => {
   it('cancels a trickling pull within one minute, however it begins', () => {
     const slow = 'the image comes slower than 100 kB a second';
-    expect(givenUp(() => [0, 0])).toEqual([60, slow]);
-    expect(givenUp((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
+    expect(cancellationOf(() => [0, 0])).toEqual([60, slow]);
+    expect(cancellationOf((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
     // Fast at first.
-    expect(givenUp((second) => [Math.min(second, 90) * MB, 500 * MB])).toEqual([180, slow]);
+    expect(cancellationOf((second) => [Math.min(second, 90) * MB, 500 * MB])).toEqual([180, slow]);
   });
 
-  it('leaves a fast enough or unpacking pull alone until its deadline', () => {
+  it('lets a pull that is fast enough or unpacking continue until its deadline', () => {
     const late = 'the image was not pulled within 1200 s';
-    expect(givenUp((second) => [second * 100_000, 10_000 * MB])).toEqual([1_200, late]);
-    expect(givenUp((second) => [Math.min(second, 30) * MB, 30 * MB])).toEqual([1_200, late]);
-    expect(givenUp(() => [0, 0], 0)).toEqual([1_200, late]);
+    expect(cancellationOf((second) => [second * 100_000, 10_000 * MB])).toEqual([1_200, late]);
+    expect(cancellationOf((second) => [Math.min(second, 30) * MB, 30 * MB])).toEqual([1_200, late]);
+    expect(cancellationOf(() => [0, 0], 0)).toEqual([1_200, late]);
   });
 
   it('gives all attempts of a start one deadline', () => {

@@ -41,7 +41,7 @@ describe('the progress of a pull', () => {
   });
 
   it.each<[string, PullLine]>([
-    ['a line of no layer', { status: 'Downloading', progressDetail: { current: 7, total: 7 } }],
+    ['a line without a layer', { status: 'Downloading', progressDetail: { current: 7, total: 7 } }],
     ['another status', { id: 'a', status: 'Extracting', progressDetail: { current: 7, total: 7 } }],
     ['no detail', { id: 'a', status: 'Downloading' }],
     ['a detail without a number', { id: 'a', status: 'Downloading', progressDetail: {} }],

@@ -16,10 +16,10 @@ describe('the name of an image', () => {
     ['registry.internal:5000/a/b', 'registry.internal:5000', 'registry.internal:5000/a/b:latest'],
     ['localhost/a', 'localhost', 'localhost/a:latest'],
     ['LocalHost/a', 'localhost', 'localhost/a:latest'],
-    // A host without a dot: Docker takes capitals for one.
+    // A host without a dot: Docker treats capitals as one.
     ['Backup/a', 'backup', 'backup/a:latest'],
     ['127.1:80/a', '127.1:80', '127.1:80/a:latest'],
-    // Ids of images on the host: as names of Docker Hub they don't exist.
+    // Ids of images on the host, which don't exist as names on Docker Hub.
     ['sha256:0123456789ab', 'docker.io', 'docker.io/library/sha256:0123456789ab'],
     ['0123456789ab', 'docker.io', 'docker.io/library/0123456789ab:latest'],
   ])('%s', (image, registry, reference) => {
@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(isInside(address)).toBe(true);
   });
 
-  it('of this host is internal, whichever it is', () => {
+  it('of this host is always internal', () => {
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     expect(own.filter(({ address }) => !isInside(address))).toEqual([]);
   });
@@ -122,16 +122,16 @@ describe('a registry', () => {
   });
 
   it('is resolved without its port, and Docker Hub not at all', async () => {
-    const asked: string[] = [];
+    const hosts: string[] = [];
     const registries = new Registries([], async (host) => {
-      asked.push(host);
+      hosts.push(host);
       return ['1.1.1.1'];
     });
     for (const image of ['nginx', 'a1:80.example/b', 'ghcr.io:8443/a']) {
       const name = readImageName(image);
       if (name !== null) await registries.check(name);
     }
-    expect(asked).toEqual(['ghcr.io']);
+    expect(hosts).toEqual(['ghcr.io']);
   });
 
   it('without an address is refused without the resolver’s message', async () => {
@@ -145,7 +145,7 @@ describe('a registry', () => {
     await expect(check('later.example/a')).rejects.toMatchObject({ unreachable: false });
   });
 
-  it('given as a number has the address the resolver derives from it', async () => {
+  it('written as a number has the address that the resolver derives from it', async () => {
     const system = new Registries([]);
     for (const image of ['2130706433:80/a', '127.1/a', '0x7f.1/a']) {
       await expect(system.check(readImageName(image)!)).rejects.toMatchObject({ final: true });

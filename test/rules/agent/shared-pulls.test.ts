@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Engine, PullProgress, RegistryLogin } from '../../../src/agent/engine/engine.js';
 import { SharedPulls } from '../../../src/agent/shared-pulls.js';
 
-/** Pulls that end on demand. */
+/** A pull that ends on demand. */
 interface EnginePull {
   image: string;
   login: RegistryLogin | null;
@@ -31,17 +31,17 @@ function want(
   reference: string,
   { login = null, check = null }: { login?: RegistryLogin | null; check?: (() => Promise<void>) | null } = {},
 ) {
-  const heard: (number | 'begun')[] = [];
+  const received: (number | 'begun')[] = [];
   const leaving = new AbortController();
   const follower = {
-    begun: () => heard.push('begun'),
-    progress: ({ pulledBytes }: PullProgress) => heard.push(pulledBytes),
+    begun: () => received.push('begun'),
+    progress: ({ pulledBytes }: PullProgress) => received.push(pulledBytes),
   };
   const ended = pulls.pull({ reference, login, check }, follower, leaving.signal).then(
     () => 'pulled',
     (error: Error) => error.message,
   );
-  return { heard, ended, leave: () => leaving.abort() };
+  return { received, ended, leave: () => leaving.abort() };
 }
 
 it('pulls an image once for concurrent clients and reports progress to each', async () => {
@@ -52,12 +52,12 @@ it('pulls an image once for concurrent clients and reports progress to each', as
   begun[0]!.progress(60);
   begun[0]!.end();
   expect([await first.ended, await second.ended]).toEqual(['pulled', 'pulled']);
-  expect([first.heard, second.heard]).toEqual([
+  expect([first.received, second.received]).toEqual([
     ['begun', 30, 60],
     ['begun', 30, 60],
   ]);
   expect(begun).toHaveLength(1);
-  // The registry may have a newer one by now.
+  // The registry may have a newer image by now.
   const later = want('busybox');
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.end(new Error('no such image'));
@@ -75,10 +75,10 @@ it('shares pulls neither with another login nor with the operator’s images', a
   expect(begun.map((each) => each.login?.username)).toEqual(['me', 'you']);
   for (const { end } of begun) end();
   await Promise.all(wants.map(({ ended }) => ended));
-  const judged = [want('a', { check }), want('a', { check }), want('a')];
+  const checkedPulls = [want('a', { check }), want('a', { check }), want('a')];
   await expect.poll(() => begun.length).toBe(4);
   for (const { end } of begun) end();
-  await Promise.all(judged.map(({ ended }) => ended));
+  await Promise.all(checkedPulls.map(({ ended }) => ended));
   expect(checked).toBe(1);
 });
 
@@ -97,7 +97,7 @@ it('continues while a client waits, and ends with the last one', async () => {
   second.leave();
   await second.ended;
   expect(begun[0]!.signal.aborted).toBe(true);
-  // A client that arrives at that moment does not get the end of that pull.
+  // A client that arrives at that moment starts a new pull.
   const third = want('large');
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.end();
@@ -107,7 +107,7 @@ it('continues while a client waits, and ends with the last one', async () => {
 it('pulls two images concurrently, and none without a waiting client', async () => {
   const wants = ['a', 'a', 'b', 'c', 'd'].map((name) => want(name));
   await expect.poll(() => begun.map(({ image }) => image)).toEqual(['a', 'b']);
-  expect(wants[3]!.heard).toEqual([]);
+  expect(wants[3]!.received).toEqual([]);
   wants[3]!.leave();
   await wants[3]!.ended;
   begun[0]!.end();

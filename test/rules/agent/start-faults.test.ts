@@ -39,7 +39,7 @@ describe('why a container does not start', () => {
     expect(startFault(words)).toEqual({ message, isFinal: true });
   });
 
-  it('says nothing about the host where the reason is not known', () => {
+  it('reveals nothing about the host if the reason is unknown', () => {
     const words = 'rlimit type 7: /var/lib/gpu-agent/x: operation not permitted';
     expect(startFault(words)).toEqual({ message: 'the container could not be started', isFinal: false });
     expect(startFault(`exec: "${'a'.repeat(9_999)}": executable file not found`).message.length).toBeLessThan(300);

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a command has ended only in the start that it began for', async () => {
+test('a command has ended only in the start in which it began', async () => {
   expect(await records.hasEnded(container('t1'), 1)).toBe(false);
   await records.begin(ID, { start: 1, runBefore: null });
   expect(await records.hasEnded(container('', null), 1)).toBe(false);

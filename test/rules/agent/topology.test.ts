@@ -29,7 +29,7 @@ function matrix(rows: readonly string[], nodes: readonly string[]): string {
   return [`\t\u001b[4m${columns.join('\t')}\u001b[0m`, ...lines, card, '', ...legend, ''].join('\n');
 }
 
-/** Rows of connections between two indexes. */
+/** Returns rows of connections between pairs of indexes. */
 function rowsOf(count: number, path: (one: number, other: number) => string): string[] {
   const indexes = Array.from({ length: count }, (_, index) => index);
   return indexes.map((one) => indexes.map((other) => (one === other ? 'X' : path(one, other))).join(' '));
@@ -88,7 +88,7 @@ it('prefers NVLink to everything else, and more links to fewer', () => {
   expect(order(four, matrix(rowsOf(4, unequal), nodes))).toEqual([0, 3, 1, 2]);
 });
 
-it('puts GPUs of one model side by side, an odd one behind the closer ones', () => {
+it('puts GPUs of one model side by side, an odd one after the closer ones', () => {
   const mixed = gpusOf(H100, L4, H100, L4, H100);
   expect(order(mixed, '')).toEqual([0, 2, 4, 1, 3]);
   const path = (one: number, other: number) => (one + other === 6 ? 'NV18' : 'SYS');
@@ -108,8 +108,8 @@ it('splits six into a four followed by a two', () => {
 it.each([
   ['nothing', ''],
   ['an error', 'Unable to determine the device handle for GPU0000:41:00.0: Unknown Error\n'],
-  ['a table of another form', 'GPU0 GPU1\nGPU0 X NV4\nGPU1\t\n\tGPU0\nGPU9\tNV4x\tNV-1\n'],
-])('the numbers decide where the driver says %s of the connection', (_, text) => {
+  ['a table in another format', 'GPU0 GPU1\nGPU0 X NV4\nGPU1\t\n\tGPU0\nGPU9\tNV4x\tNV-1\n'],
+])('orders GPUs by number if the driver reports %s', (_, text) => {
   expect(order(eight, text)).toEqual(range(0, 7));
 });
 
@@ -170,12 +170,12 @@ it('finds the online processors, those of one core side by side', async () => {
 
 it('reads device node numbers from the driver, in any order of GPUs', async () => {
   const dir = folderOf({});
-  const told = [
+  const reported = [
     ['0000:01:00.0', 'GPU-a', '3'],
     ['0000:02:00.0', 'GPU-b', '0'],
     ['0000:03:00.0', '', '1'],
   ];
-  for (const [bus, uuid, minor] of told) {
+  for (const [bus, uuid, minor] of reported) {
     mkdirSync(join(dir, bus!));
     const text = `Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t ${uuid}\nBus Location: \t ${bus}\nDevice Minor: \t ${minor}\n`;
     writeFileSync(join(dir, bus!, 'information'), text);

@@ -11,8 +11,8 @@ const DESIRED = {
 } as unknown as DesiredInstance;
 const OPEN = { id: 'v-1', lease: 1, restore: { snapshot: 'a'.repeat(64), sizeBytes: null } };
 
-/** Restores as `bring` does, once a minute, until the start has failed. */
-async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Promise<void>, isAccessGiven = true) {
+/** Restores using `bring`, once per minute, until the start has failed. */
+async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Promise<void>, isAccessGiven = true) {
   let now = 0;
   const clock = {
     now: () => now,
@@ -43,7 +43,7 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
     changed: () => {},
     trouble: () => {},
   });
-  for (let tries = 1; tries < 100; tries += 1) {
+  for (let attempts = 1; attempts < 100; attempts += 1) {
     const error = await volumes
       .bring(DESIRED, () => {}, new AbortController().signal)
       .then(
@@ -51,49 +51,49 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
         (fault: Error) => fault,
       );
     if (error instanceof VolumesFailed)
-      return { tries, seconds: now / 1_000, message: error.message, blame: error.blame };
+      return { attempts, seconds: now / 1_000, message: error.message, blame: error.blame };
     expect(error).toBeInstanceOf(VolumesWait);
     await clock.sleep(60_000);
   }
   throw new Error('it never fails');
 }
 
-test('a store that is away, or a lock that stays, fails the start after ten minutes', async () => {
+test('an unreachable store or a persistent lock fails the start after ten minutes', async () => {
   const locked = async () => {
     throw new VolumeFault('away', 'the repository is already locked');
   };
-  const { seconds, blame } = await failing(locked);
+  const { seconds, blame } = await failureOf(locked);
   expect([seconds >= 600 && seconds <= 660, blame]).toEqual([true, 'image']);
 });
 
-test('a gateway that gives no access fails the start after ten minutes', async () => {
-  expect(await failing(async () => {}, false)).toMatchObject({ seconds: 600 });
+test('a gateway that grants no access fails the start after ten minutes', async () => {
+  expect(await failureOf(async () => {}, false)).toMatchObject({ seconds: 600 });
 });
 
-test('a restic that gets nowhere is ended after ten minutes', async () => {
-  const stuck = async (watch: RestoreWatch, signal: AbortSignal) => {
+test('a restic without progress is ended after ten minutes', async () => {
+  const stalled = async (watch: RestoreWatch, signal: AbortSignal) => {
     watch.onProblem('retrying after 4 s');
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-    throw new VolumeFault('failed', 'it was not wanted any more');
+    throw new VolumeFault('failed', 'it was aborted');
   };
-  const { tries, seconds, message } = await failing(stuck);
-  expect([tries, seconds, message]).toEqual([1, 600, expect.stringContaining('retrying after 4 s')]);
+  const { attempts, seconds, message } = await failureOf(stalled);
+  expect([attempts, seconds, message]).toEqual([1, 600, expect.stringContaining('retrying after 4 s')]);
 });
 
-test('restores that break off again and again fail the start', async () => {
+test('repeatedly aborted restores fail the start', async () => {
   const broken = async (watch: RestoreWatch) => {
     watch.onBytes(1_000);
     throw new VolumeFault('away', 'connection reset');
   };
-  expect(await failing(broken)).toMatchObject({ tries: 6, blame: 'image' });
+  expect(await failureOf(broken)).toMatchObject({ attempts: 6, blame: 'image' });
 });
 
 test.each([
   [new VolumeFault('unreadable', 'wrong password or no key found'), 'image'],
   [new Error('ENOSPC'), 'host'],
-] as const)('what no try mends fails the third: %s', async (error, blame) => {
+] as const)('a permanent fault fails the start on the third attempt: %s', async (error, blame) => {
   const never = async () => {
     throw error;
   };
-  expect(await failing(never)).toMatchObject({ tries: 3, blame });
+  expect(await failureOf(never)).toMatchObject({ attempts: 3, blame });
 });

@@ -71,7 +71,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     'update volume\n  set lease = 1, deleted_at = $2 where',
     'tx.volume.update({ where: { id }, data: { sizeGb: 1 } })',
     'data: { intervals: { create: size } }',
-  ])('would be found written by %j', (text) => {
+  ])('are found if written by %j', (text) => {
     expect(writesIn(text)).not.toEqual([]);
   });
 

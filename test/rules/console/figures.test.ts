@@ -15,12 +15,12 @@ it.each([
   ['2027-02-31', 0, null],
   ['2026-13-01', 0, null],
   [null, 0, null],
-])('the day %s of an address, %s ms later, begins at %s', (day, later, instant) => {
+])('the day %s of a URL, %s ms later, begins at %s', (day, later, instant) => {
   expect(startOfDay(day, later)).toBe(instant);
 });
 
 describe('money in the page', () => {
-  it('is exact: the API’s numbers to six decimals are their micro-USD', () => {
+  it('is exact: the API’s numbers with six decimals are whole micro-USD', () => {
     expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
       1n,
       100_000n,
@@ -38,7 +38,7 @@ describe('money in the page', () => {
     [0n, 4, '0.0000'],
     [1_234_567_890_123n, 2, '1,234,567.89'],
     [5_000_000n, 0, '5'],
-  ])('%s is shown with %s decimals as %s, never as more than it is', (amount, decimals, text) => {
+  ])('%s is shown with %s decimals as %s, never rounded up', (amount, decimals, text) => {
     expect(usd(amount, decimals)).toBe(text);
   });
 
@@ -168,11 +168,11 @@ describe('the clock of the page', () => {
     return { wall: wall - seconds * 1_000, at: at - seconds * 1_000 };
   };
 
-  it('takes a slow answer neither for a wrong clock nor for an earlier time', () => {
+  it('takes a slow response neither for a wrong clock nor for an earlier time', () => {
     tellTime(now, sentBefore(0));
     tellTime(now - 15, sentBefore(15));
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
-    // An event may be as late.
+    // An event may be just as late.
     tellTime(now - 15, null);
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
   });
@@ -181,7 +181,7 @@ describe('the clock of the page', () => {
     [-180, 0],
     [180, 0],
     [-180, 15],
-  ])('notices that the service is %s s off, from an answer that took %s s', (off, took) => {
+  ])('detects an offset of %s s to the service from a response that took %s s', (off, took) => {
     tellTime(now + off - took, sentBefore(took));
     expect(Math.sign(clockAhead.value)).toBe(-Math.sign(off));
     expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);

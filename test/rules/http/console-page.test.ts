@@ -46,7 +46,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** The path verbatim: fetch would normalize it. */
+/** Requests the path verbatim; fetch would normalize it. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
@@ -71,7 +71,7 @@ it('announces the first screen’s largest picture in advance where it is shown'
   ]);
 });
 
-it('serves the page to browsers at every screen, and the API’s answer to clients', async () => {
+it('serves the page to browsers at every screen, and the API’s response to clients', async () => {
   for (const path of [
     '/',
     '/?gpu=h100-sxm&query=x',

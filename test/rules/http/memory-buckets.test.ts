@@ -30,7 +30,7 @@ describe('the requests of an account', () => {
   it('are admitted again as soon as enough of them are 60 s old', () => {
     const { at } = bucketsAt();
     for (const second of [0, 10, 20, 30]) expect(at(second * 1_000).reserve('ann', 1, 4).admitted).toBe(true);
-    // One more waits for the first, three for the third.
+    // One more request waits for the first, three wait for the third.
     expect(at(40_000).reserve('ann', 1, 4)).toMatchObject({ admitted: false, retryMs: 20_000, resetMs: 50_000 });
     expect(at(40_000).reserve('ann', 3, 4)).toMatchObject({ admitted: false, retryMs: 40_000 });
     expect(at(59_999).reserve('ann', 1, 4).admitted).toBe(false);
@@ -46,9 +46,9 @@ describe('the requests of an account', () => {
       now += (step * 7_919) % 13_001;
       const cost = 1 + (step % 4);
       taken = taken.filter((since) => since + WINDOW_MS > now);
-      const wanted = taken.length + cost <= limit;
-      expect(at(now).reserve('ann', cost, limit)).toMatchObject({ admitted: wanted, taken: taken.length });
-      if (wanted) taken.push(...Array(cost).fill(now));
+      const isAdmitted = taken.length + cost <= limit;
+      expect(at(now).reserve('ann', cost, limit)).toMatchObject({ admitted: isAdmitted, taken: taken.length });
+      if (isAdmitted) taken.push(...Array(cost).fill(now));
     }
   });
 
@@ -58,7 +58,7 @@ describe('the requests of an account', () => {
     expect(at(0).reserve('ann', 2, 5)).toMatchObject({ admitted: false, taken: 4 });
   });
 
-  it('are forgotten once an account is idle for 60 s, and not before', () => {
+  it('are dropped once an account is idle for 60 s, and not before', () => {
     const { at, buckets } = bucketsAt();
     at(0).reserve('ann', 1, 5);
     at(1).reserve('ann', 1, 5);

@@ -34,32 +34,32 @@ describe('a request from the same origin', () => {
   const proxied = createOwnOrigin('https://gpu.example', (address) => address === '10.0.0.1');
 
   it.each<[string, boolean, Record<string, string>, string?]>([
-    ['the published one', true, { host: 'gpu.example', origin: 'https://gpu.example' }],
-    ['none', false, { host: 'gpu.example' }],
-    ['the published one without TLS', false, { host: 'gpu.example', origin: 'http://gpu.example' }],
+    ['the published origin', true, { host: 'gpu.example', origin: 'https://gpu.example' }],
+    ['no origin', false, { host: 'gpu.example' }],
+    ['the published origin without TLS', false, { host: 'gpu.example', origin: 'http://gpu.example' }],
     ['another site', false, { host: 'gpu.example', origin: 'https://evil.example' }],
     ['a tunnel to this machine', true, { host: 'localhost:8000', origin: 'http://localhost:8000' }],
     ['a tunnel, from another port', false, { host: 'localhost:8000', origin: 'http://localhost:8001' }],
     ['behind a proxy that changes the host', true, { host: 'inner:80', origin: 'https://gpu.example' }],
     [
-      'through a trusted proxy by TLS',
+      'through a trusted proxy with TLS',
       true,
       { host: 'other.example', origin: 'https://other.example', 'x-forwarded-proto': 'HTTPS , http' },
       '10.0.0.1',
     ],
     [
-      'through a proxy that is not trusted',
+      'through an untrusted proxy',
       false,
       { host: 'other.example', origin: 'https://other.example', 'x-forwarded-proto': 'https' },
       '10.0.0.2',
     ],
     [
-      'the published one through a trusted proxy without TLS',
+      'the published origin through a trusted proxy without TLS',
       false,
       { host: 'inner', origin: 'https://gpu.example', 'x-forwarded-proto': 'http' },
       '10.0.0.1',
     ],
-    ['a host that is none', false, { host: 'a b', origin: 'null' }],
+    ['an invalid host', false, { host: 'a b', origin: 'null' }],
   ])('%s: %s', (_name, isOwn, headers, address) => {
     expect(proxied.isOwn(request(headers, address))).toBe(isOwn);
   });

@@ -56,7 +56,7 @@ it('an account has its limit per 60 seconds, whole requests or nothing', () => {
   expect(reserve(1)).toMatchObject({ admitted: false, taken: 10 });
 });
 
-it('what was admitted elsewhere counts, and idle accounts are forgotten', () => {
+it('requests admitted elsewhere count, and idle accounts are dropped', () => {
   const buckets = createMemoryBuckets();
   buckets.note('a', 3);
   expect(buckets.reserve('a', 8, 10)).toMatchObject({ admitted: false, taken: 3 });
@@ -69,7 +69,7 @@ it('what was admitted elsewhere counts, and idle accounts are forgotten', () => 
   nowMs += 1;
   buckets.note('c', 1);
   expect(buckets.size).toBe(2);
-  // Used again, it goes to the end of the queue.
+  // Being used again moves it to the end of the queue.
   buckets.note('b', 1);
   nowMs += 59_999;
   expect([buckets.reserve('b', 1, 10).taken, buckets.size]).toEqual([1, 2]);

@@ -6,13 +6,13 @@ import { createSendResult } from '../../../src/http/graphql/send-result.js';
 
 const EVENT_BYTES = 262_144;
 const send = createSendResult({ Response, ReadableStream, TextEncoder } as never);
-let made = 0;
+let produced = 0;
 let response: ServerResponse;
 
 async function* state() {
   for (;;) {
-    made += 1;
-    yield { data: { made, rest: 'x'.repeat(EVENT_BYTES) } };
+    produced += 1;
+    yield { data: { produced, rest: 'x'.repeat(EVENT_BYTES) } };
   }
 }
 const server = createServer((_request, answer) => {
@@ -21,20 +21,20 @@ const server = createServer((_request, answer) => {
 });
 afterAll(() => server.closeAllConnections());
 
-it('makes an event when the one before was taken: one waits for a client that does not read', async () => {
+it('produces an event once the previous one is sent, one ahead of a slow client', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  const isStill = async () => {
-    const before = made;
+  const isIdle = async () => {
+    const before = produced;
     await sleep(100);
-    return made > 0 && made === before;
+    return produced > 0 && produced === before;
   };
-  await expect.poll(isStill, { timeout: 10_000, interval: 1 }).toBe(true);
+  await expect.poll(isIdle, { timeout: 10_000, interval: 1 }).toBe(true);
   const { socket } = response;
-  const taken = socket!.bytesWritten - socket!.writableLength;
-  expect(made * EVENT_BYTES - taken).toBeLessThanOrEqual(EVENT_BYTES);
-  // Its end ends the source.
+  const sentBytes = socket!.bytesWritten - socket!.writableLength;
+  expect(produced * EVENT_BYTES - sentBytes).toBeLessThanOrEqual(EVENT_BYTES);
+  // Closing it ends the source.
   client.destroy();
   await expect.poll(() => response.destroyed, { timeout: 5_000 }).toBe(true);
   server.close();

@@ -11,21 +11,21 @@ describe('feeOf', () => {
     ['2 per cent', '0.01275', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: 0n }],
     // A dollar including it is 0.0127512345… coins.
     ['2.0098765 per cent', '0.01275123', '12751234562.5', { onLarge: 20_098_765_000n * USD, fixed: 0n }],
-    ['a fixed one', '0.03125', '12500000000.01875', { onLarge: (3n * USD) / 2n, fixed: (3n * USD) / 2n }],
+    ['a fixed amount', '0.03125', '12500000000.01875', { onLarge: (3n * USD) / 2n, fixed: (3n * USD) / 2n }],
     ['the larger of both', '0.03125', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: (3n * USD) / 2n }],
-    ['none, less what rounding takes', '0.01249999', '12499999999.99999999', { onLarge: 0n, fixed: 0n }],
-    ['as small a one as a quote can show', '0.01250003', LARGE, { onLarge: 0n, fixed: 2n }],
-    ['less than a quote can show', '0.01250002', LARGE, { onLarge: 0n, fixed: 0n }],
+    ['none after rounding', '0.01249999', '12499999999.99999999', { onLarge: 0n, fixed: 0n }],
+    ['the smallest that a quote can show', '0.01250003', LARGE, { onLarge: 0n, fixed: 2n }],
+    ['zero if less than a quote can show', '0.01250002', LARGE, { onLarge: 0n, fixed: 0n }],
   ])('is %s', (_name, small, large, fee) => {
     expect(feeOf(quote(small), quote(large))).toEqual(fee);
   });
 
   it.each([
-    ['coins that are no decimal', quote('1E+7'), quote(LARGE)],
-    ['a rate that is no decimal', quote('0.0125', 'None'), quote(LARGE)],
-    ['no large quote', quote('0.0125'), quote('undefined')],
-    ['no rate of the large one', quote('0.0125'), quote(LARGE, '')],
-  ])('is unknown of %s', (_name, small, large) => {
+    ['malformed coins', quote('1E+7'), quote(LARGE)],
+    ['a malformed rate', quote('0.0125', 'None'), quote(LARGE)],
+    ['a missing large quote', quote('0.0125'), quote('undefined')],
+    ['a large quote without a rate', quote('0.0125'), quote(LARGE, '')],
+  ])('is unknown for %s', (_name, small, large) => {
     expect(feeOf(small, large)).toBeNull();
   });
 });
@@ -36,14 +36,14 @@ describe('withoutFee', () => {
   const BOTH: Fee = { ...PERCENT, fixed: (3n * USD) / 2n };
 
   it.each<[string, bigint, Fee, bigint]>([
-    ['without a fee, all of it', 50n * USD, { onLarge: 0n, fixed: 0n }, 50n * USD],
-    ['of 2 per cent', 51n * USD, PERCENT, 50n * USD],
-    ['of 2 per cent, rounded down', 50n * USD, PERCENT, 49_019_607n],
-    ['of a fixed one', 50n * USD, FIXED, 48_500_000n],
-    ['of the larger of both, which is fixed', 50n * USD, BOTH, 48_500_000n],
-    ['of the larger of both, which is the percentage', 204n * USD, BOTH, 200n * USD],
-    ['nothing of exactly the fee', (3n * USD) / 2n, FIXED, 0n],
-    ['never below zero', USD, FIXED, 0n],
+    ['is the whole payment without a fee', 50n * USD, { onLarge: 0n, fixed: 0n }, 50n * USD],
+    ['subtracts 2 per cent', 51n * USD, PERCENT, 50n * USD],
+    ['subtracts 2 per cent, rounded down', 50n * USD, PERCENT, 49_019_607n],
+    ['subtracts a fixed fee', 50n * USD, FIXED, 48_500_000n],
+    ['subtracts the larger fee, which is fixed', 50n * USD, BOTH, 48_500_000n],
+    ['subtracts the larger fee, which is the percentage', 204n * USD, BOTH, 200n * USD],
+    ['leaves nothing of exactly the fee', (3n * USD) / 2n, FIXED, 0n],
+    ['is never below zero', USD, FIXED, 0n],
   ])('%s', (_name, paid, fee, left) => {
     expect(withoutFee(paid, fee)).toBe(left);
   });

@@ -67,11 +67,11 @@ const DEFAULTS: Config = {
 };
 
 interface Variable {
-  /** Accepted texts, and their values. */
+  /** Accepted texts and their values. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
-  /** Settings required with it, and their values. */
-  beside?: [env: Record<string, string>, meaning: Partial<Config>];
+  /** Settings required with it and their values. */
+  alongside?: [env: Record<string, string>, meaning: Partial<Config>];
   /** The refusal after the variable's name. */
   message: string;
 }
@@ -223,7 +223,7 @@ const VARIABLES: Record<string, Variable> = {
       ['smtps://127.0.0.1', { smtpUrl: 'smtps://127.0.0.1' }],
     ],
     refuses: ['mail.example', 'http://mail.example', 'mail.example:25'],
-    beside: [{ MAIL_FROM: 'a@example.com' }, { mailFrom: 'a@example.com' }],
+    alongside: [{ MAIL_FROM: 'a@example.com' }, { mailFrom: 'a@example.com' }],
     message: 'must be an address such as smtp://user:password@mail.example.com:587',
   },
   SMTP_TLS: {
@@ -405,7 +405,7 @@ const VARIABLES: Record<string, Variable> = {
       ['btcpay', { payments: 'btcpay' }],
     ],
     refuses: ['SHKeeper', 'stripe', 'on'],
-    beside: [
+    alongside: [
       { PAYMENTS_URL: 'http://pay:5000', PAYMENTS_KEY: 'k', PAYMENTS_SECRET: 's', PAYMENTS_STORE: 'x' },
       { paymentsUrl: 'http://pay:5000', paymentsKey: 'k', paymentsSecret: 's', paymentsStore: 'x' },
     ],
@@ -470,10 +470,10 @@ describe('readConfig', () => {
   });
 
   it.each(
-    Object.entries(VARIABLES).flatMap(([name, { takes, beside = [{}, {}] }]) =>
-      takes.map(([text, meaning]) => ({ name, text, meaning, beside })),
+    Object.entries(VARIABLES).flatMap(([name, { takes, alongside = [{}, {}] }]) =>
+      takes.map(([text, meaning]) => ({ name, text, meaning, alongside })),
     ),
-  )('reads $name=$text', ({ name, text, meaning, beside: [env, besides] }) => {
+  )('reads $name=$text', ({ name, text, meaning, alongside: [env, besides] }) => {
     // The seed's default depends on the database.
     const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...besides, ...meaning };
     expect(readConfig({ ...env, [name]: text })).toEqual(expected);

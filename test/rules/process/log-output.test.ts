@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/log-output.js';
 
-/** Accepts what is written when the test allows it. */
+/** A stream that accepts writes when the test allows it. */
 class SlowReader extends Writable {
   taken = '';
   #next: (() => void) | null = null;
@@ -18,7 +18,7 @@ class SlowReader extends Writable {
     };
   }
 
-  /** Everything that waits, and what is written in the meantime. */
+  /** Reads all waiting lines, and those written in the meantime. */
   async read(): Promise<void> {
     while (this.#next !== null) {
       const next = this.#next;
@@ -35,24 +35,24 @@ it('buffers up to 8 MB for a slow reader, drops the rest, and reports it', async
   expect(MAX_BUFFERED_BYTES).toBe(8 * 1_024 * 1_024);
   const reader = new SlowReader();
   const output = new LogOutput(reader);
-  const told: number[] = [];
+  const reported: number[] = [];
   output.onDropped = (lines) => {
-    told.push(lines);
+    reported.push(lines);
     output.write(`dropped ${lines}\n`);
   };
   for (let index = 0; index < 8; index += 1) output.write(line(1_048_576));
   expect([output.dropped, reader.writableLength]).toEqual([0, MAX_BUFFERED_BYTES]);
   output.write('lost\n');
   output.write('lost\nlost\n', 2);
-  expect([output.dropped, reader.writableLength, told]).toEqual([3, MAX_BUFFERED_BYTES, []]);
+  expect([output.dropped, reader.writableLength, reported]).toEqual([3, MAX_BUFFERED_BYTES, []]);
   await reader.read();
-  expect(told).toEqual([3]);
+  expect(reported).toEqual([3]);
   expect(reader.taken).toHaveLength(MAX_BUFFERED_BYTES + 'dropped 3\n'.length);
   expect(reader.taken).not.toContain('lost');
   output.write('after\n');
   await reader.read();
   expect(reader.taken).toMatch(/dropped 3\nafter\n$/);
-  expect([output.dropped, told]).toEqual([3, [3]]);
+  expect([output.dropped, reported]).toEqual([3, [3]]);
 });
 
 it('counts lines that could not be written, and continues', async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Catalogue, type GpuModelSeed, loadCatalogue } from '../../../prisma/seed/catalogue.js';
 import { generateInventory, type MachineSeed } from '../../../prisma/seed/inventory.js';
 
-/** Changes with any field of any machine. Installations differ after a change, so it must be intended. */
+/** Changes with any field of any machine. New installations differ after a change, so it must be intended. */
 const INVENTORY_SHA256 = '52304e407531405520a2e582dd86012392712ed1038201183c532fa9a9cfa634';
 
 const SEED_DIRECTORY = join(import.meta.dirname, '../../../prisma/seed');
@@ -14,7 +14,7 @@ const catalogue = loadCatalogue();
 const machines = generateInventory(catalogue);
 const modelOf = new Map(catalogue.gpuModels.map((model) => [model.slug, model]));
 
-/** The machines that break a rule. */
+/** Returns the machines that break a rule. */
 function breaking(rule: (machine: MachineSeed, model: GpuModelSeed) => boolean): MachineSeed[] {
   return machines.filter((machine) => !rule(machine, modelOf.get(machine.gpu)!));
 }
@@ -89,7 +89,7 @@ describe('a malformed catalogue', () => {
     ['an unknown tier', 'gpus.csv', '141,flagship', '141,flagships', /gpus\.csv:5: tier/],
     ['a missing field', 'gpus.csv', ',4.0000', '', /gpus\.csv:5: /],
     ['a repeated model', 'gpus.csv', 'h200-sxm', 'b200', /gpus\.csv:5: b200/],
-    ['a latitude off the globe', 'regions.csv', '39.0438', '139.0438', /regions\.csv:3: latitude/],
+    ['a latitude beyond 90 degrees', 'regions.csv', '39.0438', '139.0438', /regions\.csv:3: latitude/],
     ['a shape of an unknown model', 'machine_shapes.csv', 'b200,8', 'b20,8', /machine_shapes\.csv:3: .*b20/],
     ['a shape of nine GPUs', 'machine_shapes.csv', 'b200,8', 'b200,9', /machine_shapes\.csv:3: num_gpus/],
     ['a template without an image', 'templates.csv', 'ollama/ollama:0.13.5', '', /templates\.csv:8: image/],
@@ -114,13 +114,13 @@ describe('inventory', () => {
     expect(breaking((machine) => /^m-[0-9a-f]{8}$/.test(machine.id))).toEqual([]);
   });
 
-  it('has every model at least twice and no other', () => {
+  it('has every model at least twice, and no unknown one', () => {
     const counts = new Map(catalogue.gpuModels.map((model) => [model.slug, 0]));
     for (const { gpu } of machines) counts.set(gpu, counts.get(gpu)! + 1);
     expect([...counts.values()].every((count) => count >= 2)).toBe(true);
   });
 
-  it('uses every region and no other', () => {
+  it('uses every region, and no unknown one', () => {
     const used = new Set(machines.map((machine) => machine.region));
     expect([...used].sort()).toEqual(catalogue.regions.map((region) => region.code).sort());
   });

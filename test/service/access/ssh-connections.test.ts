@@ -8,10 +8,10 @@ import { type Service, startService } from '../../support/service.js';
 
 const ENDED = { timeout: 8_000, interval: 20 };
 
-describe('connections that have not logged in', () => {
+describe('connections before login', () => {
   const bounds = { max: 6, maxPerNetwork: 3, burst: 4, everyMs: 100 };
 
-  it('make room where most come from, the oldest of them first', () => {
+  it('are evicted from the busiest network first, oldest first', () => {
     const strangers = new Strangers<string>(bounds, () => 0);
     const dropped: string[] = [];
     const enter = (network: string, name: string) => strangers.enter(network, name, (one) => dropped.push(one));
@@ -24,14 +24,14 @@ describe('connections that have not logged in', () => {
     expect(strangers.leave('a', 'a1')).toBe(false);
   });
 
-  it('come no more often from one network than it may log in', () => {
+  it('are accepted from one network only as often as it may log in', () => {
     let now = 0;
     const strangers = new Strangers<number>(bounds, () => now);
-    const comesAndGoes = (id: number) => strangers.enter('a', id, () => {}) && strangers.leave('a', id);
-    expect([1, 2, 3, 4, 5].map(comesAndGoes)).toEqual([true, true, true, true, false]);
+    const connectBriefly = (id: number) => strangers.enter('a', id, () => {}) && strangers.leave('a', id);
+    expect([1, 2, 3, 4, 5].map(connectBriefly)).toEqual([true, true, true, true, false]);
     now = 100;
-    expect([6, 7].map(comesAndGoes)).toEqual([true, false]);
-    // Whoever logs in does not count.
+    expect([6, 7].map(connectBriefly)).toEqual([true, false]);
+    // Connections that log in don't count.
     now = 200;
     for (let id = 8; id < 20; id += 1) {
       expect(strangers.enter('a', id, () => {})).toBe(true);
@@ -40,7 +40,7 @@ describe('connections that have not logged in', () => {
   });
 });
 
-describe('a connection by SSH', () => {
+describe('an SSH connection', () => {
   let service: Service;
   let renter: Renter;
   let port: number;
@@ -64,7 +64,7 @@ describe('a connection by SSH', () => {
     return body.data.addSshKey.id;
   }
 
-  /** Without a session, as `ssh -N`. */
+  /** Logs in without a session, as `ssh -N` does. */
   async function logIn(): Promise<{ client: Client; isOpen(): boolean }> {
     const client = new ssh2.Client();
     let isOpen = true;
@@ -78,7 +78,7 @@ describe('a connection by SSH', () => {
     return { client, isOpen: () => isOpen };
   }
 
-  it('is let in while three addresses take all the places of strangers', async () => {
+  it('is accepted while three addresses occupy all places for logins', async () => {
     await addKey();
     const sockets: Socket[] = [];
     const open = async (localAddress: string, count: number) => {
@@ -104,7 +104,7 @@ describe('a connection by SSH', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('of a key for one instance opens that one alone, and the key goes with it', async () => {
+  it('with a key for one instance opens only that one, which takes the key with it', async () => {
     const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
     const add = async (instanceId: string, caller = renter) => {
       const mutation =
@@ -116,28 +116,28 @@ describe('a connection by SSH', () => {
     const own: string = deployed.body.id;
     expect(await add(own, await service.renter())).toBe('no such instance');
     expect(await add(own)).toBe(own);
-    const isLetIn = (username: string) =>
+    const isAdmitted = (username: string) =>
       new Promise<boolean>((resolve) => {
         const client = new ssh2.Client();
         client.once('ready', () => resolve(true)).once('error', () => resolve(false));
         client.once('ready', () => client.end()).connect({ host: '127.0.0.1', port, username, privateKey });
       });
-    expect([await isLetIn(own), await isLetIn(id)]).toEqual([true, false]);
+    expect([await isAdmitted(own), await isAdmitted(id)]).toEqual([true, false]);
     await renter.rest('POST', `/instances/${own}/actions`, { action: 'stop' });
-    const kept = async () => (await renter.graphql('{ sshKeys { instanceId } }')).body.data.sshKeys;
-    expect(await kept()).toContainEqual({ instanceId: own });
+    const listKeys = async () => (await renter.graphql('{ sshKeys { instanceId } }')).body.data.sshKeys;
+    expect(await listKeys()).toContainEqual({ instanceId: own });
     await renter.rest('DELETE', `/instances/${own}`);
-    expect(await kept()).not.toContainEqual({ instanceId: own });
-    expect([await isLetIn(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
+    expect(await listKeys()).not.toContainEqual({ instanceId: own });
+    expect([await isAdmitted(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
   });
 
-  it('ends with its key, though it has no session, and though the database fails as it is asked', async () => {
+  it('ends with its key, even without a session and when the database fails', async () => {
     const keyId = await addKey();
     const { isOpen } = await logIn();
     const { pool } = service.deps.db;
     const query = pool.query.bind(pool);
     let faults = 0;
-    const faulty = vi.spyOn(pool, 'query').mockImplementation(((...args: [{ name?: string }]) => {
+    const querySpy = vi.spyOn(pool, 'query').mockImplementation(((...args: [{ name?: string }]) => {
       if (args[0]?.name !== 'reach' || faults === 2) return query(...(args as unknown as Parameters<typeof query>));
       faults += 1;
       return Promise.reject(new Error('planted'));
@@ -146,10 +146,10 @@ describe('a connection by SSH', () => {
     expect(body.errors).toBeUndefined();
     await expect.poll(isOpen, ENDED).toBe(false);
     expect(faults).toBe(2);
-    faulty.mockRestore();
+    querySpy.mockRestore();
   });
 
-  it('ends with the stop of its instance', async () => {
+  it('ends when its instance stops', async () => {
     await addKey();
     const { isOpen } = await logIn();
     expect((await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' })).status).toBe(200);

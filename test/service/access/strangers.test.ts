@@ -14,7 +14,7 @@ const PORT = 8080;
 
 let service: Service;
 let renter: Renter;
-/** Two machines, each with a running instance of the renter, and one of another's. */
+/** Two machines, each with a running instance of the renter, and one with another renter's. */
 let rented: { agent: WireAgent; id: string }[];
 let stranger: Renter;
 
@@ -23,13 +23,13 @@ beforeAll(async () => {
   renter = await service.renter('1000');
   stranger = await service.renter('1000');
   rented = [];
-  for (const whose of [renter, renter, stranger]) {
+  for (const owner of [renter, renter, stranger]) {
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
     await agent.report();
     await service.deps.fleet.heartbeats.flush();
     await service.deps.db.notices.caughtUp();
-    const { status, body } = await whose.rest('POST', '/instances', { machine_id: agent.machineId });
+    const { status, body } = await owner.rest('POST', '/instances', { machine_id: agent.machineId });
     expect(status).toBe(201);
     await agent.desired();
     await agent.report([seen(body.id, 'RUNNING')]);
@@ -38,49 +38,49 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** What the gateway answers an agent that dials: its first message, or the status of its refusal. */
+/** Dials as an agent. Returns the gateway's first message, or the status of its refusal. */
 async function dial(id: string, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`${service.address.replace('http', 'ws')}${TUNNELS_PATH}${id}`, { headers });
-  const heard = await new Promise<string>((resolve) => {
+  const response = await new Promise<string>((resolve) => {
     socket.once('message', (data) => resolve(String(data)));
     socket.on('error', (error) => resolve(String(error)));
   });
   socket.terminate();
-  return heard;
+  return response;
 }
 
-describe('a stream', () => {
-  it('is given to the agent of its machine alone', async () => {
+describe('a tunnel', () => {
+  it('is opened only by the agent of its machine', async () => {
     const [{ agent, id }, other] = rented as [(typeof rented)[0], (typeof rented)[0]];
-    const asked = renter.graphql(`{ instanceLogs(id: "${id}") { text } }`);
+    const logs = renter.graphql(`{ instanceLogs(id: "${id}") { text } }`);
     const { streams } = await agent.desired(5, true);
     const { id: stream } = streams![0]!;
     expect(await dial(stream, {})).toContain('401');
     expect(await dial(stream, other.agent.headers())).toContain('404');
     expect(await dial('0'.repeat(32), agent.headers())).toContain('404');
     expect(JSON.parse(await dial(stream, agent.headers()))).toMatchObject({ type: 'open', instance: id });
-    // Nobody else gets it after that.
+    // It can't be opened again.
     expect(await dial(stream, agent.headers())).toContain('404');
-    expect((await asked).body.errors[0].extensions.code).toBe('unavailable');
+    expect((await logs).body.errors[0].extensions.code).toBe('unavailable');
   });
 });
 
-it('an instance has 256 tunnels at most, requested ones among them', async () => {
+it('an instance has at most 256 tunnels, including requested ones', async () => {
   const [{ id }] = rented as [(typeof rented)[0]];
   const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
   const ended = new AbortController();
   const open = () =>
     service.tunnels.open({ opener, instanceId: id, target: { kind: 'port', port: PORT } }, ended.signal);
   // No agent dials.
-  const asked = Array.from({ length: MAX_TUNNELS_PER_INSTANCE + 1 }, () => open().catch(({ reason }) => reason));
-  expect(await Promise.race(asked)).toBe('busy');
+  const requests = Array.from({ length: MAX_TUNNELS_PER_INSTANCE + 1 }, () => open().catch(({ reason }) => reason));
+  expect(await Promise.race(requests)).toBe('busy');
   ended.abort();
-  const outcomes = await Promise.all(asked);
+  const outcomes = await Promise.all(requests);
   expect(outcomes.filter((outcome) => outcome !== 'cancelled')).toEqual(['busy']);
 });
 
 describe("a web port's cookie", () => {
-  it('is hidden by none of a neighbour’s, and ends with the key that made its link, as that link does', async () => {
+  it('can’t be hidden by a neighbour’s, and ends with its link’s key, like the link', async () => {
     const { deps, clock } = service;
     const instanceId = rented[0]!.id;
     const { body } = await renter.graphql('mutation { createApiKey { apiKey { id } secret } }');
@@ -104,7 +104,7 @@ describe("a web port's cookie", () => {
     expect([await admit(cookie), await exchange(spare)]).toEqual([null, null]);
   });
 
-  it('lets in to its own instance and port alone', async () => {
+  it('is valid only for its own instance and port', async () => {
     const [own, another, foreign] = rented.map(({ id }) => id) as [string, string, string];
     const { body } = await renter.graphql(`mutation { webLink(id: "${own}", port: ${PORT}) { url } }`);
     const link = new URL(body.data.webLink.url).searchParams.get('pass')!;
@@ -121,7 +121,7 @@ describe("a web port's cookie", () => {
     expect(await exchangeWebLink(service.deps, made.token, own, PORT)).toBeNull();
     for (const pass of [cookie, made.token]) {
       const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [pass], '');
-      // Twice: the second time it is remembered.
+      // Twice, since the second time it is cached.
       for (let time = 0; time < 2; time += 1) {
         expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
         expect(await admit(another, PORT)).toBeNull();
@@ -134,7 +134,7 @@ describe("a web port's cookie", () => {
       expect(await service.deps.visits.admit({ instanceId: own, port: PORT }, [pass], '')).toBeNull();
   });
 
-  it('lets nobody in while its account is suspended', async () => {
+  it('is not accepted while its account is suspended', async () => {
     const { deps } = service;
     const instanceId = rented[2]!.id;
     const { body } = await stranger.graphql(`mutation { webLink(id: "${instanceId}", port: ${PORT}) { url } }`);

@@ -7,7 +7,7 @@ import { seen } from '../../support/agent.js';
 import { startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-it('an agent of a version before terminals is never asked for one, and the renter hears why', async () => {
+it('refuses a terminal on a machine whose agent predates terminals, with the reason', async () => {
   const service = await startService();
   const renter = await service.renter('1000');
   const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
@@ -21,26 +21,26 @@ it('an agent of a version before terminals is never asked for one, and the rente
   await agent.report([seen(body.id, 'RUNNING')]);
   const cookie = await sessionOf(service.address, renter.key);
 
-  /** The first words of the gateway to an agent that dials with these headers. */
-  const heard = async (headers: Record<string, string>) => {
+  /** Returns the gateway's first message to an agent that dials with these headers. */
+  const dial = async (headers: Record<string, string>) => {
     const page = new TerminalPage(service.address, cookie, { instance: body.id });
     const { streams } = await agent.desired(5, true);
     const address = `${service.address.replace('http', 'ws')}${TUNNELS_PATH}${streams![0]!.id}`;
     const socket = new WebSocket(address, { headers: { ...agent.headers(), ...headers } });
-    const words = await new Promise<string>((resolve) => {
+    const answer = await new Promise<string>((resolve) => {
       socket.once('message', (data) => resolve(String(data)));
       socket.on('error', (error) => resolve(String(error)));
     });
     socket.terminate();
-    return { words, last: await page.end() };
+    return { answer, last: await page.end() };
   };
   for (const kinds of [undefined, 'exec,port,logs', 'shellfish']) {
-    const { words, last } = await heard(kinds === undefined ? {} : { [TUNNEL_KINDS_HEADER]: kinds });
-    expect(words).toContain('404');
+    const { answer, last } = await dial(kinds === undefined ? {} : { [TUNNEL_KINDS_HEADER]: kinds });
+    expect(answer).toContain('404');
     const message = `the host agent of ${body.id}'s machine is too old`;
     expect(last).toEqual({ type: 'refused', reason: 'too_old', message });
   }
-  const { words } = await heard({ [TUNNEL_KINDS_HEADER]: 'exec,port,logs,shell' });
-  expect(JSON.parse(words)).toMatchObject({ type: 'open', instance: body.id, target: { kind: 'shell' } });
+  const { answer } = await dial({ [TUNNEL_KINDS_HEADER]: 'exec,port,logs,shell' });
+  expect(JSON.parse(answer)).toMatchObject({ type: 'open', instance: body.id, target: { kind: 'shell' } });
   await service.close();
 });

@@ -33,7 +33,7 @@ function write(path: string, text: string): void {
 }
 
 describe('control groups', () => {
-  it('count by version 2, of the container and not of a group that it made below', async () => {
+  it('of version 2 count for the container, not for a group that it created below', async () => {
     const root = folder();
     const mounts = [{ target: root, type: 'cgroup2', options: 'rw' }];
     const own = join(root, 'machine.slice', `libpod-${ENGINE_ID}.scope`);
@@ -45,12 +45,12 @@ describe('control groups', () => {
     write(join(own, 'memory.stat'), 'anon 7\nactive_file 300\ninactive_file 1000\n');
     write(join(own, 'pids.current'), '12\n');
     expect(await readControlGroup(group)).toEqual({ cpuSeconds: 2.5, memoryBytes: 4_000, processes: 12 });
-    // Read a moment later than what it is a part of.
+    // Read a moment later than the total.
     write(join(own, 'memory.stat'), 'inactive_file 6000\n');
     expect(await readControlGroup(group)).toMatchObject({ memoryBytes: 0 });
   });
 
-  it('count by version 1 each in a place of its own', async () => {
+  it('of version 1 count each in its own hierarchy', async () => {
     const root = folder();
     const mounts = [
       { target: join(root, 'cpu'), type: 'cgroup', options: 'rw,cpu,cpuacct' },
@@ -66,7 +66,7 @@ describe('control groups', () => {
     expect(await readControlGroup(group)).toEqual({ cpuSeconds: 1.5, memoryBytes: 3_000, processes: null });
   });
 
-  it('of a place that the agent does not see count nothing', () => {
+  it('outside the agent’s view count nothing', () => {
     const mounts = [{ target: '/sys/fs/cgroup', type: 'cgroup2', options: 'rw' }];
     const nothing = { cpu: null, memory: null, pids: null };
     expect(findControlGroup(`0::/../../${ENGINE_ID}\n`, mounts, ENGINE_ID)).toEqual(nothing);
@@ -75,8 +75,8 @@ describe('control groups', () => {
   });
 });
 
-describe('what a network counts', () => {
-  it('is of all its devices but the way to itself', () => {
+describe('network counts', () => {
+  it('include all devices except loopback', () => {
     const text = [
       'Inter-|   Receive                                                |  Transmit',
       ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed',
@@ -89,24 +89,24 @@ describe('what a network counts', () => {
   });
 });
 
-describe('a question with a bound', () => {
-  it('is not asked again while an answer hangs', async () => {
-    let asked = 0;
+describe('a query with a timeout', () => {
+  it('is not repeated while a response is pending', async () => {
+    let queries = 0;
     const refuse = () => Promise.reject(new Error('no'));
     let answer: (value: number) => void = () => {};
-    const ask = impatient(() => {
-      asked += 1;
+    const query = impatient(() => {
+      queries += 1;
       return new Promise<number>((resolve) => {
         answer = resolve;
       });
     }, 20);
-    expect([await ask(), await ask(), asked]).toEqual([null, null, 1]);
+    expect([await query(), await query(), queries]).toEqual([null, null, 1]);
     answer(1);
     await until(
-      'it is asked again',
+      'it is queried again',
       async () => {
-        await ask();
-        return asked === 2;
+        await query();
+        return queries === 2;
       },
       20_000,
     );
@@ -127,27 +127,27 @@ const NOTHING: Omit<Sample, 'id'> = {
   gpus: [],
 };
 
-describe('samples that no report has told of', () => {
+describe('unreported samples', () => {
   let now = 1_000_000;
-  const keptOf = () => new KeptSamples({ now: () => now, sleep: async () => {} });
+  const createKeptSamples = () => new KeptSamples({ now: () => now, sleep: async () => {} });
   const ages = (kept: KeptSamples) => kept.untold().samples.map(({ age }) => age);
 
-  it('are told once, the newest first, with their age in whole seconds', () => {
-    const kept = keptOf();
+  it('are reported once, the newest first, with their age in whole seconds', () => {
+    const kept = createKeptSamples();
     kept.keep({ ...NOTHING, id: ID }, now);
     now += 9_999;
     const first = kept.untold();
     expect(first.samples).toEqual([{ ...NOTHING, id: ID, age: 9 }]);
-    // Taken while the report is on its way.
+    // Taken while the report is in flight.
     kept.keep({ ...NOTHING, id: ID }, now);
     expect(ages(kept)).toEqual([0, 9]);
     first.done();
     expect(ages(kept)).toEqual([0]);
   });
 
-  it('are six of an instance at most, and a minute old', () => {
-    const kept = keptOf();
-    for (let each = 0; each < 100; each += 1) {
+  it('number at most six per instance, up to one minute old', () => {
+    const kept = createKeptSamples();
+    for (let round = 0; round < 100; round += 1) {
       kept.keep({ ...NOTHING, id: ID }, now);
       now += 10_000;
     }
@@ -163,8 +163,8 @@ describe('samples that no report has told of', () => {
     expect(ages(kept)).toEqual([]);
   });
 
-  it('are as many as a report may hold, the newest', () => {
-    const kept = keptOf();
+  it('number as many as a report may contain, the newest ones', () => {
+    const kept = createKeptSamples();
     for (let each = 0; each < MAX_INSTANCES; each += 1) {
       const id = `i-${each.toString(16).padStart(8, '0')}`;
       for (const age of [1_000, 0]) kept.keep({ ...NOTHING, id }, now - age);
@@ -188,8 +188,8 @@ describe('slots of rounds', () => {
       set: (ms: number) => {
         behindMs += ms;
       },
-      /** An answer that took `ms` came. */
-      hear: (ms = 0) => {
+      /** Receives a response that took `ms`. */
+      receive: (ms = 0) => {
         const sent = gatewayMs - behindMs;
         gatewayMs += ms / 2;
         const seconds = Math.floor(gatewayMs / 1_000);
@@ -201,7 +201,7 @@ describe('slots of rounds', () => {
   }
 
   it.each([0, 1, 40, 9_960, 9_999])(
-    'are one after the other, begun %i ms after a boundary, however timers go',
+    'are consecutive, starting %i ms after a boundary, despite inexact timers',
     (ms) => {
       const host = hostOf(1_000_000 + ms);
       const taken: number[] = [];
@@ -217,57 +217,57 @@ describe('slots of rounds', () => {
   );
 
   it.each([-4_000_000, -2_600, -1_900, 0, 1_900, 2_600, 4_000_000])(
-    'are those of the gateway on a host whose clock is %i ms behind',
+    'equal the gateway’s on a host whose clock is %i ms behind',
     (behindMs) => {
       for (let start = 1_000_000; start < 1_010_000; start += 500) {
         const host = hostOf(start, behindMs);
-        host.hear(900);
+        host.receive(900);
         const taken: number[] = [];
         for (let round = 0; round < 5; round += 1) {
           taken.push(host.slots.take());
-          // Never of the future: not even by the gateway's clock, which is read in whole seconds.
+          // Never in the future, not even by the gateway's clock, which is read in whole seconds.
           expect(taken.at(-1)! * 10).toBeLessThanOrEqual(Math.floor(host.now() / 1_000));
           expect(host.now() - taken.at(-1)! * 10_000).toBeLessThan(14_000);
           host.pass(host.slots.untilNext());
-          host.hear(100 * round);
+          host.receive(100 * round);
         }
         expect(taken).toEqual(Array.from(taken, (_, round) => taken[0]! + round));
       }
     },
   );
 
-  it('leave out what a long round has missed, and go on when the clock was set', () => {
+  it('skip those that a long round missed, and continue when the clock is set', () => {
     const host = hostOf(1_000_000);
-    host.hear();
+    host.receive();
     expect(host.slots.take()).toBe(99);
     host.pass(25_000);
     expect([host.slots.untilNext(), host.slots.take()]).toEqual([0, 101]);
     for (const ms of [100_000_000, -100_000_000]) {
       host.set(ms);
       expect(host.slots.untilNext()).toBeLessThanOrEqual(20_000);
-      host.hear();
+      host.receive();
       host.pass(host.slots.untilNext());
       expect(host.slots.take()).toBe(Math.floor((host.now() - 3_000) / 10_000));
     }
-    // An answer that came late says nothing.
+    // A late response is ignored.
     host.set(50_000);
-    host.hear(1_500);
+    host.receive(1_500);
     host.pass(10_000);
     expect(host.slots.take()).toBeLessThanOrEqual(Math.floor((host.now() - 50_000) / 10_000));
   });
 });
 
-/** The driver's tool, as a script: it hangs while the file `hangs` is there. */
-function fakeDriver(loads: string, processes: string): { hangs: string; asked(): string[] } {
+/** Replaces the driver's tool by a script, which hangs while the file `hangs` exists. */
+function fakeDriver(loads: string, processes: string): { hangs: string; queries(): string[] } {
   const dir = folder();
-  const [hangs, asked] = [join(dir, 'hangs'), join(dir, 'asked')];
+  const [hangs, log] = [join(dir, 'hangs'), join(dir, 'queries')];
   const answer = `case "$1" in --query-gpu=*) printf '${loads}';; *) printf '${processes}';; esac`;
   const wait = `while test -e '${hangs}'; do sleep 0.05; done`;
-  writeFileSync(join(dir, 'nvidia-smi'), `#!/bin/sh\necho "$1" >> '${asked}'\n${wait}\n${answer}\n`);
+  writeFileSync(join(dir, 'nvidia-smi'), `#!/bin/sh\necho "$1" >> '${log}'\n${wait}\n${answer}\n`);
   chmodSync(join(dir, 'nvidia-smi'), 0o755);
   process.env.PATH = `${dir}${delimiter}${process.env.PATH}`;
-  const read = () => execFileSync('cat', [asked], { encoding: 'utf8' }).trim().split('\n');
-  return { hangs, asked: () => (existsSync(asked) ? read() : []) };
+  const read = () => execFileSync('cat', [log], { encoding: 'utf8' }).trim().split('\n');
+  return { hangs, queries: () => (existsSync(log) ? read() : []) };
 }
 
 describe('a sample', () => {
@@ -292,7 +292,7 @@ describe('a sample', () => {
       clock: { now: () => Date.now(), sleep: async () => {} },
       pretended: false,
       up: () => up,
-      // Slots have tests of their own.
+      // Slots have their own tests.
       keep: ({ slot: _, ...sample }) => samples.push(sample),
       looked: () => {},
       ...deps,
@@ -305,11 +305,11 @@ describe('a sample', () => {
 
   const CSV = `${UUID}-a, 97, 1523, 81559, 699.87, 61, 1980, 2\\n${UUID}-b, [N/A], 0, 24564, [N/A], 30, 0, [N/A]\\n`;
 
-  it('has the GPUs of the instance in its order, each by one question for all', async () => {
+  it('has the instance’s GPUs in its order, by one query for all instances', async () => {
     const driver = fakeDriver(CSV, `${UUID}-a, 4711\\n`);
     up = [instance, { ...instance, id: 'i-00000002', gpuUuids: [`${UUID}-a`] }];
     await samplerOf().sample();
-    expect(driver.asked()).toHaveLength(2);
+    expect(driver.queries()).toHaveLength(2);
     const a = { memoryUsedMb: 1_523, memoryTotalMb: 81_559, powerWatts: 699.87, celsius: 61, smMhz: 1_980, faults: 2 };
     const b = { memoryUsedMb: 0, memoryTotalMb: 24_564, powerWatts: null, celsius: 30, smMhz: 0, faults: null };
     const lost = {
@@ -343,7 +343,7 @@ describe('a sample', () => {
     expectValid(samples);
   });
 
-  it('has what else is known while the driver hangs, which is not asked again', async () => {
+  it('has all other values while the driver hangs, without querying it again', async () => {
     const driver = fakeDriver(CSV, '');
     writeFileSync(driver.hangs, '');
     const engine = {
@@ -353,17 +353,17 @@ describe('a sample', () => {
     const sampler = samplerOf({ engine });
     await sampler.sample();
     await sampler.sample();
-    expect(driver.asked()).toHaveLength(2);
+    expect(driver.queries()).toHaveLength(2);
     expect(samples).toHaveLength(2);
     expect(samples[1]).toMatchObject({ gpus: [{ busyPercent: null }, {}, {}] });
     expect(samples[1]!.cpuPercent).toEqual(expect.any(Number));
-    // The network is this host's: its counts fall when another program removes an interface, and then there is no rate.
+    // The network is this host's. Its counts fall when another program removes an interface, and then the rate is null.
     for (let more = 0; more < 20 && samples.at(-1)!.networkInBytesPerSecond === null; more += 1) await sampler.sample();
     expect(samples.at(-1)!.networkInBytesPerSecond).toEqual(expect.any(Number));
     expectValid(samples.slice(0, 2));
     rmSync(driver.hangs);
     await until(
-      'it is asked again',
+      'it is queried again',
       async () => {
         await sampler.sample();
         return samples.at(-1)!.gpus[1]!.busyPercent === 97;
@@ -372,7 +372,7 @@ describe('a sample', () => {
     );
   });
 
-  it('has the GPUs while the engine hangs, and there is none of what nothing is known of', async () => {
+  it('has the GPUs while the engine hangs, and is omitted if nothing is known', async () => {
     fakeDriver(CSV, '');
     const engine = { info: { cpus: 2 }, inspect: () => new Promise(() => {}) } as unknown as Engine;
     const sampler = samplerOf({ engine });
@@ -383,7 +383,7 @@ describe('a sample', () => {
     expect(samples).toHaveLength(1);
   });
 
-  it('says no rate of a container that was started anew, whose counts are others', async () => {
+  it('has no rates after a restart of the container, whose counters restart too', async () => {
     const sleeper = spawn('sleep', ['1000']);
     const pids = [sleeper.pid, process.pid];
     const engine = { info: { cpus: 2 }, inspect: async () => ({ pid: pids[0], engineId: '' }) } as unknown as Engine;
@@ -400,7 +400,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('asks no driver where no GPU is given to what runs, or GPUs are simulated, which are as busy as the processors', async () => {
+  it('queries no driver without GPUs in use; simulated GPUs are as busy as processors', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },
@@ -416,7 +416,7 @@ describe('a sample', () => {
     const sampler = samplerOf({ engine, pretended: true, clock: { now: () => now, sleep: async () => {} } });
     await sampler.sample();
     for (const end = Date.now() + 200; Date.now() < end; );
-    // All that this process did in a hundredth of a second: more than there can be.
+    // All work of this process attributed to 10 ms: more than is possible.
     now += 10;
     await sampler.sample();
     expect(samples.map(({ cpuPercent, gpus }) => [cpuPercent, ...gpus.map((gpu) => gpu.busyPercent)])).toEqual([
@@ -427,7 +427,7 @@ describe('a sample', () => {
     now -= 5;
     await sampler.sample();
     expect(samples[2]).toMatchObject({ cpuPercent: null, networkInBytesPerSecond: null });
-    expect(driver.asked()).toEqual([]);
+    expect(driver.queries()).toEqual([]);
     expectValid(samples);
   });
 });

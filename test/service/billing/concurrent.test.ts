@@ -48,7 +48,7 @@ const batch = fc.record({
   commands: fc.array(command, { minLength: 8, maxLength: 16 }),
 });
 
-test('commands fired at once are done or refused, and the books are true after each burst', {
+test('keeps the books correct through bursts of concurrent commands', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
@@ -66,11 +66,11 @@ test('commands fired at once are done or refused, and the books are true after e
             if (step.do === 'credit') return creditAccount(domain, accountId, { amountMicro: 2_000_000n });
             if (step.do === 'deploy') {
               const { mode, machine } = step;
-              return refusable(deploy(domain, accountId, { machineId: machines[machine]!, mode, diskGb: 3 }));
+              return allowRefusal(deploy(domain, accountId, { machineId: machines[machine]!, mode, diskGb: 3 }));
             }
             const own = ids.filter((instance) => instance.accountId === accountId);
             const id = own[step.pick % Math.max(own.length, 1)]?.id;
-            return id && refusable(act(domain, accountId, { id, action: step.do }));
+            return id && allowRefusal(act(domain, accountId, { id, action: step.do }));
           }),
         );
         expect((await audit(domain)).findings).toEqual([]);
@@ -80,14 +80,14 @@ test('commands fired at once are done or refused, and the books are true after e
   );
 });
 
-async function refusable(work: Promise<unknown>): Promise<void> {
+async function allowRefusal(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     const refused = error instanceof DomainError && ['deploy_failed', 'action_failed'].includes(error.code);
     if (!refused) throw error;
   });
 }
 
-test('the gateway settles an exhaustion that no client reads', async () => {
+test('settles an exhaustion that no client reads', async () => {
   const gateway: TestGateway = await startGateway();
   try {
     const renter = await gateway.renter('2');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** The statements that a piece of work sends through the pool. */
+/** Returns the statements that `work` sends through the pool. */
 async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   const { pool } = gateway.deps.db;
   const sent: string[] = [];
@@ -25,9 +25,9 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   return sent;
 }
 
-test('a balance is read by key and one row, whatever the history', async () => {
+test('reads a balance with the key and one row, regardless of the history', async () => {
   const renter = await gateway.renter();
-  // Ten thousand past instances, as a year of short jobs leaves them.
+  // Ten thousand past instances, as after a year of short jobs.
   await gateway.deps.db.pool.query(`
     insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
       gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at, destroyed_at, gpu_seconds)

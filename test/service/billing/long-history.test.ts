@@ -20,13 +20,13 @@ const DAY = 86_400n;
 withoutTimers();
 let service: Service;
 let renter: Renter;
-/** A stopped instance that was started again and again. */
+/** A stopped instance that was started many times. */
 let restarted: string;
 
 beforeAll(async () => {
   service = await startService();
   renter = await service.renter('1000000');
-  // The rule of due_at is not what these tests are about: nothing is ever due.
+  // These tests don't test due_at: nothing ever becomes due.
   const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
   await giveHistory(service, renter.accountId, machines, {
     count: COUNT,
@@ -41,28 +41,28 @@ afterAll(() => service?.close());
 
 const touchedBy = (work: () => Promise<unknown>) => rowsTouched(service.deps.db.pool, work);
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-async function asked(query: string): Promise<any> {
+// biome-ignore lint/suspicious/noExplicitAny: responses of any shape
+async function queryData(query: string): Promise<any> {
   const { body } = await renter.graphql(query);
   expect(body.errors).toBeUndefined();
   return body.data;
 }
 
-/** The audit's findings, but for what is due. */
-async function found(): Promise<string[]> {
+/** Returns the audit's findings except those about due_at. */
+async function auditFindings(): Promise<string[]> {
   const { findings } = await audit(service.deps);
   return findings.filter(({ detail }) => !detail.startsWith('due_at')).map(({ check }) => check);
 }
 
-it('the history is one that the gateway could have written', async () => {
-  expect(await found()).toEqual([]);
+it('has a history that the gateway could have written', async () => {
+  expect(await auditFindings()).toEqual([]);
 });
 
 describe('a page of the history', () => {
   const cursorOf = (sequence: number) =>
     Buffer.from(`GPC:T:["S:${renter.accountId}","N:${sequence}"]`).toString('base64');
   const page = (args: string) =>
-    asked(`{ instanceHistory(${args}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage } } }`);
+    queryData(`{ instanceHistory(${args}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage } } }`);
   const span = (from: number, to: number) => {
     const step = from < to ? 1 : -1;
     return Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => cursorOf(from + index * step));
@@ -71,13 +71,13 @@ describe('a page of the history', () => {
   it.each<[string, () => string, () => string[], [next: boolean, previous: boolean]]>([
     ['the first', () => 'first: 5', () => span(COUNT + 1, COUNT - 3), [true, false]],
     ['the second', () => `first: 5, after: "${cursorOf(COUNT - 3)}"`, () => span(COUNT - 4, COUNT - 8), [true, true]],
-    ['one in the midst', () => `first: 100, after: "${cursorOf(1_500)}"`, () => span(1_499, 1_400), [true, true]],
+    ['one in the middle', () => `first: 100, after: "${cursorOf(1_500)}"`, () => span(1_499, 1_400), [true, true]],
     ['the last', () => `first: 5, after: "${cursorOf(4)}"`, () => span(3, 1), [false, true]],
     ['after the last', () => `first: 5, after: "${cursorOf(1)}"`, () => [], [false, true]],
     ['the last, from the end', () => 'last: 5', () => span(5, 1), [false, true]],
-    ['the one before it', () => `last: 5, before: "${cursorOf(5)}"`, () => span(10, 6), [true, true]],
+    ['the previous one, backwards', () => `last: 5, before: "${cursorOf(5)}"`, () => span(10, 6), [true, true]],
     [
-      'the one before the second',
+      'the first, backwards',
       () => `last: 5, before: "${cursorOf(COUNT)}"`,
       () => span(COUNT + 1, COUNT + 1),
       [true, false],
@@ -93,9 +93,9 @@ describe('a page of the history', () => {
 
 describe('a page of usage intervals', () => {
   const page = (args: string) =>
-    asked(`{ instance(id: "${restarted}") { usageIntervals(${args}) {
+    queryData(`{ instance(id: "${restarted}") { usageIntervals(${args}) {
       edges { cursor node { resource startedAt endedAt } } pageInfo { hasNextPage hasPreviousPage } } } }`);
-  /** The intervals in order: the disk's comes after the first of the GPU. */
+  /** Cursors of the intervals in order: the disk's follows the first of the GPU. */
   const all: string[] = [];
   const cursorOf = (resource: string, ordinal: number) =>
     Buffer.from(`GPC:T:["S:${restarted}","S:${resource}","N:${ordinal}"]`).toString('base64');
@@ -109,21 +109,26 @@ describe('a page of usage intervals', () => {
 
   it.each<[string, () => string, () => string[], [next: boolean, previous: boolean]]>([
     ['the first', () => 'first: 5', () => all.slice(0, 5), [true, false]],
-    ['the first, of one', () => 'first: 1', () => all.slice(0, 1), [true, false]],
+    ['the first, of size one', () => 'first: 1', () => all.slice(0, 1), [true, false]],
     ['after the first', () => `first: 5, after: "${cursorOf('GPU', 1)}"`, () => all.slice(1, 6), [true, true]],
     ["after the disk's", () => `first: 5, after: "${cursorOf('DISK', 1)}"`, () => all.slice(2, 7), [true, true]],
-    ['one in the midst', () => `first: 5, after: "${cursorOf('GPU', 900)}"`, () => all.slice(901, 906), [true, true]],
+    ['one in the middle', () => `first: 5, after: "${cursorOf('GPU', 900)}"`, () => all.slice(901, 906), [true, true]],
     ['the last', () => `first: 5, after: "${cursorOf('GPU', RESTARTS - 2)}"`, () => all.slice(-2), [false, true]],
     ['the last, from the end', () => 'last: 5', () => all.slice(-5), [false, true]],
-    ['the one before it', () => `last: 5, before: "${cursorOf('GPU', 900)}"`, () => all.slice(895, 900), [true, true]],
     [
-      'the beginning, from behind',
+      'one in the middle, backwards',
+      () => `last: 5, before: "${cursorOf('GPU', 900)}"`,
+      () => all.slice(895, 900),
+      [true, true],
+    ],
+    [
+      'the beginning, backwards',
       () => `last: 5, before: "${cursorOf('GPU', 3)}"`,
       () => all.slice(0, 3),
       [true, false],
     ],
     ["before the disk's", () => `last: 5, before: "${cursorOf('DISK', 1)}"`, () => all.slice(0, 1), [true, false]],
-    ['after one that is not', () => `first: 5, after: "${cursorOf('GPU', RESTARTS + 9)}"`, () => [], [false, true]],
+    ['after a missing one', () => `first: 5, after: "${cursorOf('GPU', RESTARTS + 9)}"`, () => [], [false, true]],
   ])('reads little more than it holds: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { usageIntervals } = (await page(args())).instance;
     expect(usageIntervals.edges.map(({ cursor }: { cursor: string }) => cursor)).toEqual(cursors());
@@ -132,17 +137,17 @@ describe('a page of usage intervals', () => {
     expect(await touchedBy(() => page(args()))).toBeLessThanOrEqual(most);
   });
 
-  it('of many instances at once is one statement, and reads little more than it holds', async () => {
+  it('for many instances takes one statement, and reads little more than it holds', async () => {
     const query =
       '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
-    const { instanceHistory } = await asked(query);
+    const { instanceHistory } = await queryData(query);
     expect(instanceHistory.edges).toHaveLength(50);
     for (const { node } of instanceHistory.edges) {
       const cursor = Buffer.from(`GPC:T:["S:${node.id}","S:GPU","N:1"]`).toString('base64');
       expect(node.usageIntervals.edges).toEqual([{ cursor, node: { resource: 'GPU' } }]);
     }
-    // Of each: the page and the row that tells whether another follows, once more where the planner scans a bitmap.
-    expect(await touchedBy(() => asked(query))).toBeLessThanOrEqual(50 * 8);
+    // For each: the page and the row that shows whether another follows, twice if the planner scans a bitmap.
+    expect(await touchedBy(() => queryData(query))).toBeLessThanOrEqual(50 * 8);
   });
 });
 
@@ -171,13 +176,13 @@ describe('a statement', () => {
     )) as unknown as typeof entries;
   });
 
-  /** Seconds of an interval before an instant. */
+  /** Returns the seconds of an interval before an instant. */
   const secondsBefore = ({ started, ended }: Interval, at: bigint) => {
     const until = ended === null || ended > at ? at : ended;
     return until > started ? until - started : 0n;
   };
 
-  /** What the statement has to say, from every row. */
+  /** Returns the expected statement, computed from every row. */
   function naive(from: bigint, to: bigint) {
     const spentBefore = (at: bigint) =>
       intervals.reduce((sum, each) => sum + each.rate * secondsBefore(each, at), 0n) -
@@ -201,7 +206,7 @@ describe('a statement', () => {
 
   const read = (from: bigint, to: bigint) => statement(service.deps, renter.accountId, { from, to });
 
-  it('of any period says what every row says', async () => {
+  it('of any period agrees with all rows', async () => {
     const now = service.clock.now();
     const begun = now - BigInt((COUNT + 1) * 720);
     const periods = Array.from({ length: 60 }, (_, index) => {
@@ -221,9 +226,9 @@ describe('a statement', () => {
 
   it.each([
     ['at the end', COUNT - 30],
-    ['in the midst', 1_511],
+    ['in the middle', 1_511],
     ['at the beginning', 5],
-  ])('over 25 instances reads what is near them: %s', async (_name, first) => {
+  ])('over 25 instances reads only nearby rows: %s', async (_name, first) => {
     const begun = service.clock.now() - BigInt((COUNT + 1) * 720);
     const from = begun + BigInt(first) * 720n;
     const period = () => read(from, from + 25n * 720n);
@@ -234,9 +239,9 @@ describe('a statement', () => {
 
   it.each([
     ['near the end', 3n],
-    ['in the midst', 12n],
+    ['in the middle', 12n],
     ['at the beginning', 24n],
-  ])('by day says the same, and reads what is near that day: %s', async (_name, daysAgo) => {
+  ])('by day agrees, and reads only rows near that day: %s', async (_name, daysAgo) => {
     const day = formatDay(dateOf(service.clock.now() - daysAgo * DAY));
     const first = instantOf(dateOfDay(day));
     const to = first + DAY;
@@ -249,15 +254,15 @@ describe('a statement', () => {
     expect(await touchedBy(byDay)).toBeLessThanOrEqual(4_000);
   });
 
-  it('begins at checkpoints that the audit recomputes, and that a rebuilt account makes again', async () => {
+  it('begins at checkpoints that the audit recomputes and a rebuild recreates', async () => {
     const { accountId } = renter;
     const now = service.clock.now();
     await read(now - DAY, now);
     const count = async () =>
       (await service.sql('select from account_checkpoint where account_id = $1', [accountId])).length;
-    // Of each 25 instances, but for those of the end.
+    // One per 25 instances, except at the end.
     expect(await count()).toBeGreaterThanOrEqual(117);
-    expect(await found()).toEqual([]);
+    expect(await auditFindings()).toEqual([]);
     for (const [planted, check] of [
       ['spend_units = spend_units + 1', 'checkpoints equal the sums'],
       ['credit_units = credit_units - 1', 'checkpoints equal the sums'],
@@ -266,29 +271,29 @@ describe('a statement', () => {
     ]) {
       const newest = `at = (select max(at) from account_checkpoint where account_id = $1)`;
       await service.sql(`update account_checkpoint set ${planted} where account_id = $1 and ${newest}`, [accountId]);
-      expect(await found()).toEqual([expect.stringMatching(`^${check}`)]);
+      expect(await auditFindings()).toEqual([expect.stringMatching(`^${check}`)]);
       await rebuildAccount(service.deps, accountId);
       expect(await count()).toBe(0);
       await read(now - DAY, now);
-      expect(await found()).toEqual([]);
+      expect(await auditFindings()).toEqual([]);
     }
   });
 
-  it('begins at no checkpoint of a second in which more may be booked', async () => {
+  it('begins at no checkpoint in a second in which more may be booked', async () => {
     const busy = await service.renter('1000000');
     const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
     await giveHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });
-    // The 400th instance: what it ends with is where the 16th checkpoint would be.
+    // The 16th checkpoint would be at the end of the 400th instance.
     const { instance } = await deploy(service.deps, busy.accountId, { machineId: machines[0], diskGb: 10 });
     const booked = service.clock.now();
     const read = (from: bigint, to: bigint | null) => statement(service.deps, busy.accountId, { from, to });
     await read(booked - DAY, null);
-    const made = async () =>
+    const checkpoints = async () =>
       (await service.sql('select at from account_checkpoint where account_id = $1 order by at', [busy.accountId])).map(
         ({ at }) => at as unknown as bigint,
       );
-    expect((await made()).length).toBe(15);
-    expect((await made()).at(-1)).toBeLessThan(booked - 60n);
+    expect((await checkpoints()).length).toBe(15);
+    expect((await checkpoints()).at(-1)).toBeLessThan(booked - 60n);
     await creditAccount(service.deps, busy.accountId, { amountMicro: 7_000_000n });
     await act(service.deps, busy.accountId, { id: instance.id, action: 'DESTROY' });
     service.clock.advance(3_600);
@@ -300,6 +305,6 @@ describe('a statement', () => {
         later.lines.reduce((sum, { amount }) => sum + amount, 0n);
       expect([later.closingBalance, later.openingBalance + changed]).toEqual([balance, balance]);
     }
-    expect(await found()).toEqual([]);
+    expect(await auditFindings()).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ function bodyOfKeys(key: string): Promise<string> {
 }
 
 describe('a deadline', () => {
-  it('is given at deploy, shown, changed and taken away', async () => {
+  it('is set at deploy, shown, changed and removed', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
     const id = stdout.trim();
@@ -43,7 +43,7 @@ describe('a deadline', () => {
 });
 
 describe('the name of an instance', () => {
-  it('is listed, and accepted wherever its id is', async () => {
+  it('is listed, and accepted instead of its id', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('1000')).key };
     const deploy = async (name: string) => {
       const { stdout } = await gpu(['deploy', await service.machine(), '--name', name, '--quiet'], own);
@@ -65,7 +65,7 @@ describe('the name of an instance', () => {
       code: 1,
       stderr: expect.stringContaining('no active instance has the name or id other'),
     });
-    // A name in the form of an id never stands for its instance.
+    // A name in the form of an id never refers to its instance.
     const shadow = await deploy(id.replace(/.$/, (last) => (last === '0' ? '1' : '0')));
     expect((await gpu(['show', id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))], own)).code).toBe(1);
     const twin = await deploy('train');
@@ -105,7 +105,7 @@ describe('a volume', () => {
 });
 
 describe('stopping when idle', () => {
-  it('is shown, set by a time and taken away; where no agent sees the load it is refused', async () => {
+  it('is shown, set and removed, and refused without an agent that sees the load', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
@@ -147,8 +147,8 @@ describe('a saved template', () => {
     expect(listed.find((line) => line.startsWith('jupyter'))).toMatch(
       /^jupyter +Notebooks and editors +8 GB +JupyterLab/,
     );
-    const { GPU_API_KEY: _, ...nobody } = env;
-    expect((await gpu(['template', 'list'], nobody)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
+    const { GPU_API_KEY: _, ...anonymous } = env;
+    expect((await gpu(['template', 'list'], anonymous)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
     expect((await gpu(['template', 'link', 'mine'], own)).stdout).toBe(
       `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI&env.MODEL=a%2Fb\n`,
     );
@@ -190,7 +190,7 @@ describe('a saved template', () => {
 });
 
 describe('a spend limit', () => {
-  it('is given at deploy, shown, changed and taken away; of keys and the account too', async () => {
+  it('is set at deploy, shown, changed and removed, also for keys and the account', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();
@@ -201,15 +201,15 @@ describe('a spend limit', () => {
     expect(JSON.parse((await gpu(['limit', 'account', '50', '--json'], own)).stdout)).toMatchObject({ limit: 50 });
     const [key] = JSON.parse(await bodyOfKeys(own.GPU_API_KEY)).data.apiKeys;
     expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD in a month/);
-    // From now on it may set none itself.
+    // Now the key can't set limits itself.
     expect(await gpu(['limit', 'account', 'none'], own)).toMatchObject({ code: 1 });
     expect((await gpu(['limit', 'i-00000000'], own)).stderr).toContain('no such instance');
     expect((await gpu(['limit', id, 'much'], own)).code).toBe(2);
   });
 });
 
-describe('what the service gave back', () => {
-  it('stands in balance, show and statement, and in no other month', async () => {
+describe('a service credit', () => {
+  it('is in balance, show and statement, and in no other month', async () => {
     const own = await service.renter('100');
     const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     service.clock.advance(3_600);

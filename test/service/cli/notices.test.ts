@@ -22,47 +22,47 @@ afterAll(async () => {
   await cleanUp();
 });
 
-async function done(...args: string[]): Promise<string> {
+async function run(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await gpu(args, env);
   expect([args, code, code === 0 ? '' : stderr]).toEqual([args, 0, '']);
   return stdout;
 }
 
 describe('gpu webhook', () => {
-  it('makes one, shows what was sent, sends it again, rotates its secret, pauses and deletes it', async () => {
+  it('creates, tests, redelivers, rotates the secret, pauses and deletes', async () => {
     const target = await startReceiver();
     const made = await gpu(['webhook', 'create', target.url, '--event', 'instance.stopped,webhook.test'], env);
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
-    const [{ id, events }] = JSON.parse(await done('webhook', 'list', '--json'));
+    const [{ id, events }] = JSON.parse(await run('webhook', 'list', '--json'));
     expect(events).toEqual(['instance.stopped', 'webhook.test']);
-    expect(await done('webhook', 'test', id)).toContain(`${id} is sent a test`);
+    expect(await run('webhook', 'test', id)).toContain(`${id} is sent a test`);
     await expect.poll(() => target.types(), PATIENCE).toEqual(['webhook.test']);
     expect(target.verify(made.stdout.trim(), target.received[0]!)).toMatchObject({ type: 'webhook.test' });
-    // An attempt is noted once it is answered.
-    const attempts = async () => JSON.parse(await done('webhook', 'attempts', id, '--json'));
+    // An attempt is recorded once it is answered.
+    const attempts = async () => JSON.parse(await run('webhook', 'attempts', id, '--json'));
     await expect.poll(async () => (await attempts()).length, PATIENCE).toBe(1);
     const [{ eventId, status }] = await attempts();
     expect(status).toBe(200);
-    expect(await done('webhook', 'attempts', id)).toContain(eventId);
-    await done('webhook', 'redeliver', id, eventId);
+    expect(await run('webhook', 'attempts', id)).toContain(eventId);
+    await run('webhook', 'redeliver', id, eventId);
     await expect.poll(() => target.types().length, PATIENCE).toBe(2);
 
-    const rotated = (await done('webhook', 'rotate-secret', id)).trim();
+    const rotated = (await run('webhook', 'rotate-secret', id)).trim();
     expect([/^whsec_/.test(rotated), rotated === made.stdout.trim()]).toEqual([true, false]);
     const old = await gpu(['webhook', 'turn-secret', id], env);
     expect(old.stderr).toBe('gpu: webhook turn-secret is deprecated; use webhook rotate-secret\n');
     expect([/^whsec_/.test(old.stdout), old.stdout.trim() === rotated]).toEqual([true, false]);
     expect((await gpu(['webhook', '--help'], env)).stdout).not.toContain('turn-secret');
-    await done('webhook', 'pause', id);
-    expect(await done('webhook', 'list')).toMatch(/paused/);
-    await done('webhook', 'resume', id);
-    expect(await done('webhook', 'list')).toContain('sent to');
-    expect(await done('webhook', 'low-balance', '20')).toContain('20 USD');
+    await run('webhook', 'pause', id);
+    expect(await run('webhook', 'list')).toMatch(/paused/);
+    await run('webhook', 'resume', id);
+    expect(await run('webhook', 'list')).toContain('sent to');
+    expect(await run('webhook', 'low-balance', '20')).toContain('20 USD');
     const wrong = await gpu(['webhook', 'low-balance', 'much'], env);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('give an amount in USD, or off')]);
-    expect(await done('webhook', 'low-balance', 'off')).toContain('not told');
-    await done('webhook', 'delete', id);
-    expect(JSON.parse(await done('webhook', 'list', '--json'))).toEqual([]);
+    expect(await run('webhook', 'low-balance', 'off')).toContain('not told');
+    await run('webhook', 'delete', id);
+    expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([]);
     const refused = await gpu(['webhook', 'create', 'ftp://example.com/'], env);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('url')]);
     await target.close();
@@ -70,17 +70,17 @@ describe('gpu webhook', () => {
 });
 
 describe('gpu mail', () => {
-  it('says that there is no address, and that this service sends no mail', async () => {
-    expect(JSON.parse(await done('mail', 'show', '--json'))).toBeNull();
-    // A remark is for terminals.
-    expect(await done('mail', 'show')).toBe('');
+  it('reports that no address is set, and that this service sends no mail', async () => {
+    expect(JSON.parse(await run('mail', 'show', '--json'))).toBeNull();
+    // Remarks are only for terminals.
+    expect(await run('mail', 'show')).toBe('');
     const refused = await gpu(['mail', 'set', 'ann@example.com'], env);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/mail/)]);
   });
 });
 
 describe('gpu timeline', () => {
-  it('shows what happened to an instance, newest last, page by page', async () => {
+  it('shows an instance’s history, newest last, page by page', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     await service.sql(
       `insert into activity (account_id, at, key_id, is_session, address, operation, targets)
@@ -90,13 +90,13 @@ describe('gpu timeline', () => {
     );
     service.clock.advance(200);
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
-    const rows = async (...args: string[]) => JSON.parse(await done('timeline', id, '--json', ...args));
+    const rows = async (...args: string[]) => JSON.parse(await run('timeline', id, '--json', ...args));
     const kinds = (entries: { kind: string }[]) => entries.map(({ kind }) => kind);
     const all = await rows('--limit', '1000');
     expect(kinds(all)).toEqual(['rented', ...Array(101).fill('changed'), 'stopped']);
     expect(new Set(all.map(({ cursor }: { cursor: string }) => cursor)).size).toBe(103);
     expect(await rows()).toEqual(all.slice(-50));
-    const lines = (await done('timeline', id, '--limit', '2')).trimEnd().split('\n');
+    const lines = (await run('timeline', id, '--limit', '2')).trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(/^WHEN +WHAT +IN WORDS +BY +FROM$/),
       expect.stringMatching(/^20\S+Z +changed +setSpendLimit +key-/),
@@ -108,12 +108,12 @@ describe('gpu timeline', () => {
 });
 
 describe('gpu activity', () => {
-  it('shows what was done and refused, newest first, and a part of it', async () => {
+  it('shows requests and refusals, newest first, with filters', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     expect((await renter.rest('POST', '/instances', { machine_id: 'm-00000000' })).status).toBeGreaterThan(399);
     // Refusals are written within a second.
-    const rows = async (...args: string[]) => JSON.parse(await done('activity', '--json', ...args));
+    const rows = async (...args: string[]) => JSON.parse(await run('activity', '--json', ...args));
     await expect.poll(async () => (await rows('--refused', '--operation', 'deploy')).length, PATIENCE).toBe(1);
     const about = await rows('--about', id);
     expect(about.map(({ operation, code }: { operation: string; code: null }) => [operation, code])).toEqual([
@@ -122,7 +122,7 @@ describe('gpu activity', () => {
     ]);
     expect(await rows('--limit', '1')).toHaveLength(1);
     expect(await rows('--key', 'key-0000000000000000')).toEqual([]);
-    const shown = await done('activity');
+    const shown = await run('activity');
     expect(shown).toMatch(/^WHEN +WHAT +ABOUT +ANSWER/);
     expect(shown).toContain(id);
     const wrong = await gpu(['activity', '--limit', '0'], env);

@@ -28,11 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function renting(creditUsd = '100'): Promise<GpuClient> {
+async function clientWith(creditUsd = '100'): Promise<GpuClient> {
   return createClient({ apiKey: (await service.renter(creditUsd)).key, baseUrl, ...ONCE });
 }
 
-/** What a call is refused with. */
+/** Returns the refusal of a call. */
 async function refusalOf(call: Promise<unknown>): Promise<GpuRefusal> {
   const error = await call.then(
     () => null,
@@ -51,20 +51,20 @@ async function expectRefusal(call: Promise<unknown>, status: number, code: strin
   if (message !== undefined) expect(error.message).toMatch(message);
 }
 
-/** GraphQL answers 200 to what it refuses. */
+/** Returns only the code: GraphQL refuses with status 200. */
 const codeOf = async (call: Promise<unknown>) => (await refusalOf(call)).code;
 
 describe('ensureDestroyed', () => {
   it('succeeds for a destroyed instance, and for no other refusal', async () => {
-    const client = await renting();
+    const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     const destroyed = { object: 'instance', id, status: 'destroyed' };
     expect(await client.instances.ensureDestroyed(id)).toEqual(destroyed);
     expect(await client.instances.ensureDestroyed(id)).toEqual(destroyed);
     expect(await codeOf(client.instances.destroy(id))).toBe('action_failed');
     expect(await codeOf(client.instances.ensureDestroyed(NO_INSTANCE))).toBe('not_found');
-    // Leaving its term early costs more than there is.
-    const poor = await renting('1.6');
+    // Leaving its term early costs more than the balance.
+    const poor = await clientWith('1.6');
     const reserved = await poor.instances.deploy({ machine_id: await service.machine(), type: 'res' });
     service.clock.advance(3_600);
     expect(await codeOf(poor.instances.ensureDestroyed(reserved.id))).toBe('action_failed');
@@ -73,7 +73,7 @@ describe('ensureDestroyed', () => {
 
 describe('templates', () => {
   it('are listed, saved, deployed again, linked to, and deleted', async () => {
-    const client = await renting();
+    const client = await clientWith();
     const jupyter = (await createClient({ baseUrl, ...ONCE }).templates.list()).find(({ slug }) => slug === 'jupyter')!;
     expect(jupyter).toMatchObject({ title: 'JupyterLab', ports: [{ port: 8888, name: 'JupyterLab' }], vramGb: 8 });
     expect(jupyter.variables.find(({ name }) => name === 'JUPYTER_TOKEN')).toMatchObject({
@@ -107,7 +107,7 @@ describe('templates', () => {
     expect(await client.instances.links(id)).toEqual({ links: [], tokens: [] });
     expect(await codeOf(client.templates.save('No Name', {}))).toBe('invalid_request');
     expect(await codeOf(client.instances.links(NO_INSTANCE))).toBe('not_found');
-    expect(await codeOf((await renting()).instances.links(id))).toBe('not_found');
+    expect(await codeOf((await clientWith()).instances.links(id))).toBe('not_found');
     expect(await codeOf(createClient({ baseUrl, ...ONCE }).templates.saved())).toBe('unauthorized');
     await client.templates.delete('of-mine');
     expect(await codeOf(client.templates.delete('of-mine'))).toBe('not_found');
@@ -118,8 +118,8 @@ describe('templates', () => {
 });
 
 describe('a whole rental', () => {
-  it('from the price sheet to the balance', async () => {
-    const client = await renting();
+  it('works from the price sheet to the balance', async () => {
+    const client = await clientWith();
     const sheet = await client.gpus.pricing();
     const price = sheet.data.find(({ slug }) => slug === 'rtx-4090')!;
     const offers = await client.offers.list({ gpu: 'rtx-4090', num_min: 2, limit: 1 });
@@ -162,7 +162,7 @@ describe('a whole rental', () => {
     expect((await client.offers.list()).count).toBe(25);
   });
 
-  it('finds every filter of the offers', async () => {
+  it('applies every filter of the offers', async () => {
     const client = createClient({ baseUrl, ...ONCE });
     const [matching] = await service.sql(
       `select count(*) from machine where gpu = 'h100-sxm' and region = 'us-tx' and num_gpus >= 2
@@ -183,7 +183,7 @@ describe('a whole rental', () => {
     }
   });
 
-  it('sees every answer as it came, and never a key', async () => {
+  it('passes every raw response to onAnswer, but no key', async () => {
     const answers: RawAnswer[] = [];
     const { key } = await service.renter();
     const client = createClient({ apiKey: key, baseUrl, onAnswer: (answer) => answers.push(answer) });
@@ -203,14 +203,14 @@ describe('a whole rental', () => {
 });
 
 describe('refusals', () => {
-  it('401 unauthorized: no key, an unknown key', async () => {
+  it('have 401 unauthorized without a key or with an unknown one', async () => {
     await expectRefusal(createClient({ baseUrl, ...ONCE }).balance.get(), 401, 'unauthorized');
     const unknown = createClient({ apiKey: `gpu_live_${'0'.repeat(40)}`, baseUrl, ...ONCE });
     await expectRefusal(unknown.instances.list(), 401, 'unauthorized');
   });
 
-  it('404 not_found: no instance of the account', async () => {
-    const [one, other] = [await renting(), await renting()];
+  it('have 404 not_found for an instance of no or another account', async () => {
+    const [one, other] = [await clientWith(), await clientWith()];
     const { id } = await one.instances.deploy({ machine_id: await service.machine() });
     for (const missing of [NO_INSTANCE, id, 'a/b', 'a?b#c']) {
       await expectRefusal(other.instances.get(missing), 404, 'not_found');
@@ -219,18 +219,18 @@ describe('refusals', () => {
     await expectRefusal(other.instances.action(id, 'stop'), 404, 'not_found');
   });
 
-  it('404 no_route: an address with another prefix', async () => {
-    const astray = createClient({ baseUrl: `${service.address}/v2`, ...ONCE });
-    await expectRefusal(astray.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
+  it('have 404 no_route for an address with another prefix', async () => {
+    const misdirected = createClient({ baseUrl: `${service.address}/v2`, ...ONCE });
+    await expectRefusal(misdirected.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
   });
 
-  it('409 deploy_failed: machine taken or unknown, balance too low', async () => {
-    const client = await renting();
+  it('have 409 deploy_failed for a machine taken or unknown, or a low balance', async () => {
+    const client = await clientWith();
     const machine_id = await service.machine();
     await client.instances.deploy({ machine_id });
     await expectRefusal(client.instances.deploy({ machine_id }), 409, 'deploy_failed');
     await expectRefusal(client.instances.deploy({ machine_id: 'm-unknown' }), 409, 'deploy_failed');
-    const poor = await renting('0.01');
+    const poor = await clientWith('0.01');
     await expectRefusal(
       poor.instances.deploy({ machine_id: await service.machine() }),
       409,
@@ -239,24 +239,24 @@ describe('refusals', () => {
     );
   });
 
-  it('409 action_failed: an action that the state does not allow', async () => {
-    const client = await renting();
+  it('have 409 action_failed for an action that the state doesn’t allow', async () => {
+    const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.action(id, 'start'), 409, 'action_failed');
     await client.instances.destroy(id);
     await expectRefusal(client.instances.destroy(id), 409, 'action_failed');
   });
 
-  it('422: what the types would not have let through', async () => {
-    const client = await renting();
+  it('have 422 for input that the types forbid', async () => {
+    const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.deploy({} as DeployRequest), 422, 'missing_machine');
     await expectRefusal(client.instances.action(id, 'reboot' as InstanceAction), 422, 'bad_action');
     await expectRefusal(client.offers.list({ limit: 101 }), 422, 'invalid_request', /limit .*1 to 100/);
   });
 
-  it('422 idempotency_mismatch: a key of the caller, used for something else', async () => {
-    const client = await renting();
+  it('have 422 idempotency_mismatch for a key used for another request', async () => {
+    const client = await clientWith();
     const options = { idempotencyKey: 'mine' };
     const machine_id = await service.machine();
     const { id } = await client.instances.deploy({ machine_id }, options);
@@ -266,13 +266,13 @@ describe('refusals', () => {
     expect((await refusalOf(client.instances.destroy(id, options))).idempotencyKey).toBe('mine');
   });
 
-  it('413 payload_too_large', async () => {
-    const client = await renting();
+  it('have 413 payload_too_large for a large body', async () => {
+    const client = await clientWith();
     const template = 'x'.repeat(110_000);
     await expectRefusal(client.instances.deploy({ machine_id: 'm', template }), 413, 'payload_too_large');
   });
 
-  it('429 rate_limited: with the seconds to wait', async () => {
+  it('have 429 rate_limited with the seconds to wait', async () => {
     const limited = await startService({ rateLimitPerMinute: 2 });
     const { key } = await limited.renter();
     const client = createClient({ apiKey: key, baseUrl: `${limited.address}/v1`, ...ONCE });
@@ -285,7 +285,7 @@ describe('refusals', () => {
     await limited.close();
   });
 
-  it('500 internal: names the request for the log, and is not sent again', async () => {
+  it('have 500 internal with the request id, without a retry', async () => {
     const broken = await startService();
     const { key } = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -295,21 +295,21 @@ describe('refusals', () => {
   });
 });
 
-describe('what can not be sent is the caller’s mistake', () => {
-  it.each(['ftp://host/v1', 'nonsense', 'http://host/v1?a=b'])('baseUrl %s', (wrong) => {
+describe('createClient', () => {
+  it.each(['ftp://host/v1', 'nonsense', 'http://host/v1?a=b'])('rejects the baseUrl %s', (wrong) => {
     expect(() => createClient({ baseUrl: wrong })).toThrow(TypeError);
   });
 
-  it('an API key that no header can hold, without showing it', () => {
+  it('rejects an API key that no header can hold, without showing it', () => {
     expect(() => createClient({ apiKey: 'secret\nkey' })).toThrow(/^apiKey must be visible ASCII/);
   });
 
-  it('an idempotency key that no header can hold', async () => {
+  it('rejects an idempotency key that no header can hold', async () => {
     const client = createClient({ baseUrl });
     await expect(client.instances.destroy(NO_INSTANCE, { idempotencyKey: 'a\nb' })).rejects.toThrow(TypeError);
   });
 
-  it('an address may end in slashes, or lack the prefix', async () => {
+  it('accepts an address with a trailing slash or without the prefix', async () => {
     for (const address of [`${baseUrl}/`, service.address, `${service.address}/`]) {
       expect((await createClient({ baseUrl: address, ...ONCE }).offers.list({ limit: 1 })).count).toBe(1);
     }
@@ -317,7 +317,7 @@ describe('what can not be sent is the caller’s mistake', () => {
 });
 
 describe('the package', () => {
-  it('exports the client, which needs nothing else of it', async () => {
+  it('exports the client, which needs nothing else from it', async () => {
     const script = `const { createClient } = await import('gpu-rental/client');
       const sheet = await createClient({ baseUrl: '${baseUrl}' }).gpus.pricing();
       process.stdout.write(String(sheet.count));`;
@@ -326,7 +326,7 @@ describe('the package', () => {
     expect(stdout).toBe('83');
   });
 
-  it('has types that come from the OpenAPI document', () => {
+  it('has types from the OpenAPI document', () => {
     expectTypeOf<Instance['status']>().toEqualTypeOf<'running' | 'stopped' | 'destroyed'>();
     expectTypeOf<Instance['type']>().toEqualTypeOf<'od' | 'spot' | 'res'>();
     expectTypeOf<Instance['stopped_at']>().toEqualTypeOf<string | null>();

@@ -48,10 +48,10 @@ function rentals(machineId: string): Promise<number> {
   return service.sql('select id from instance where machine_id = $1', [machineId]).then(({ length }) => length);
 }
 
-describe('a lost answer', () => {
+describe('a lost response', () => {
   const LOST: Fate[] = ['lose request', 'lose answer', 'cut answer'];
 
-  it.each(LOST)('of a deploy is asked for again: one rental (%s)', async (fate) => {
+  it.each(LOST)('of a deploy is requested again, for one rental (%s)', async (fate) => {
     const machine_id = await service.machine();
     wire.next(fate);
     const instance = await clientOn().instances.deploy({ machine_id });
@@ -62,7 +62,7 @@ describe('a lost answer', () => {
     expect(keysSeen()[1]).toBe(keysSeen()[0]);
   });
 
-  it('of an action and of a destroy is asked for again: done once, and no refusal', async () => {
+  it('of an action or destroy is requested again, done once and not refused', async () => {
     const client = clientOn();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     wire.next('lose answer');
@@ -72,7 +72,7 @@ describe('a lost answer', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('of a read is asked for again', async () => {
+  it('of a read is requested again', async () => {
     for (const fate of LOST) {
       wire.next(fate);
       expect((await clientOn().offers.list({ limit: 1 })).count).toBe(1);
@@ -80,7 +80,7 @@ describe('a lost answer', () => {
     }
   });
 
-  it('that stays lost leaves the key, with which the caller learns what became of it', async () => {
+  it('leaves the caller the key, with which the outcome can be retrieved', async () => {
     const machine_id = await service.machine();
     wire.next('lose answer', 'lose answer');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 2 } }).instances.deploy({ machine_id }));
@@ -96,7 +96,7 @@ describe('a lost answer', () => {
     expect(await rentals(machine_id)).toBe(1);
   });
 
-  it('every call has a key of its own', async () => {
+  it('is identified by its call’s own key', async () => {
     const client = clientOn();
     const machine_id = await service.machine();
     wire.next();
@@ -108,7 +108,7 @@ describe('a lost answer', () => {
   });
 });
 
-describe('which answers are worth another try', () => {
+describe('a response', () => {
   it.each([
     refusal(429, 'rate_limited', '0'),
     refusal(503, 'unavailable', '0'),
@@ -117,7 +117,7 @@ describe('which answers are worth another try', () => {
     { status: 502, body: '<html>Bad Gateway</html>' },
     { status: 503, body: '' },
     { status: 504, body: 'upstream timed out' },
-  ])('$status $body', async (reply) => {
+  ])('$status $body is retried', async (reply) => {
     wire.next(reply);
     expect((await clientOn().balance.get()).object).toBe('balance');
     expect(wire.seen).toHaveLength(2);
@@ -129,7 +129,7 @@ describe('which answers are worth another try', () => {
     refusal(409, 'action_failed'),
     refusal(422, 'invalid_request'),
     refusal(500, 'internal'),
-  ])('not $status $body', async (reply) => {
+  ])('$status $body is not retried', async (reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().balance.get());
     expect({ error: { code: error.code, message: error.message } }).toEqual(JSON.parse(reply.body!));
@@ -140,9 +140,9 @@ describe('which answers are worth another try', () => {
     ['a page', { status: 200, body: '<html>' }],
     ['an empty body', { status: 200 }],
     ['a list', { status: 200, body: '[]' }],
-    ['an error of another form', { status: 404, body: '{"error":"nothing here"}' }],
+    ['an error in another format', { status: 404, body: '{"error":"nothing here"}' }],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/v1' } }],
-  ])('not what the service never says: %s', async (_, reply) => {
+  ])('that the service never sends is not retried: %s', async (_, reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().instances.list());
     expect(error).toBeInstanceOf(GpuConnectionError);
@@ -150,7 +150,7 @@ describe('which answers are worth another try', () => {
     expect(wire.seen).toHaveLength(1);
   });
 
-  it('a redirect is named, and not followed with the key', async () => {
+  it('that redirects is reported, and not followed with the key', async () => {
     wire.next({ status: 301, headers: { location: '/v1/offers' } });
     const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
     expect(error.message).toContain('redirects to /v1/offers');
@@ -175,7 +175,7 @@ describe('waiting', () => {
     expect(error.retryAfter).toBeLessThanOrEqual(120);
   });
 
-  it('gives up at once when Retry-After goes beyond the total time', async () => {
+  it('fails immediately if Retry-After exceeds the total time', async () => {
     wire.next(refusal(429, 'rate_limited', '60'));
     const startedAt = performance.now();
     const error = await errorOf(clientOn({ retry: { totalMs: 5_000 } }).balance.get());
@@ -183,7 +183,7 @@ describe('waiting', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('grows between attempts, differs from client to client, and ends', async () => {
+  it('grows between attempts, differs between clients, and ends', async () => {
     const waits: number[][] = [];
     for (let run = 0; run < 2; run += 1) {
       const delays: number[] = [];
@@ -203,7 +203,7 @@ describe('waiting', () => {
     expect(waits[0]).not.toEqual(waits[1]);
   });
 
-  it('all attempts together keep to the total time, however long one may take', async () => {
+  it('keeps all attempts within the total time, however long one may take', async () => {
     wire.next(...Array<Fate>(9).fill('hang'));
     const error = await errorOf(clientOn({ timeoutMs: 200, retry: { totalMs: 500, maxAttempts: 9 } }).balance.get());
     expect(error.code).toBe('timed_out');
@@ -211,7 +211,7 @@ describe('waiting', () => {
     expect(wire.seen.length).toBeLessThanOrEqual(4);
   });
 
-  it('an attempt is cut short where the total time ends', async () => {
+  it('ends an attempt at the end of the total time', async () => {
     wire.next('hang');
     const startedAt = performance.now();
     const error = await errorOf(clientOn({ timeoutMs: 60_000, retry: { totalMs: 300 } }).balance.get());
@@ -219,7 +219,7 @@ describe('waiting', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('a bound left undefined is the default', async () => {
+  it('uses the default for an undefined bound', async () => {
     wire.next(...Array<Fate>(9).fill('lose request'));
     const retry = { maxAttempts: undefined } as unknown as { maxAttempts: number };
     expect(await errorOf(clientOn({ retry }).balance.get())).toMatchObject({ attempts: 5 });
@@ -227,20 +227,20 @@ describe('waiting', () => {
 });
 
 describe('timeouts and aborts', () => {
-  it('an attempt without an answer is given up, and tried again', async () => {
+  it('an attempt without a response times out and is retried', async () => {
     wire.next('hang');
     expect((await clientOn({ timeoutMs: 250 }).balance.get()).object).toBe('balance');
     expect(wire.seen).toHaveLength(2);
   });
 
-  it('a call may have a timeout of its own', async () => {
+  it('a call may have its own timeout', async () => {
     wire.next('hang');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 1 } }).balance.get({ timeoutMs: 100 }));
     expect(error).toMatchObject({ name: 'GpuConnectionError', code: 'timed_out', status: null });
     expect(error.message).toContain('100 ms');
   });
 
-  it('an abort ends a call that waits for its answer, with the reason of the signal', async () => {
+  it('an abort ends a waiting call with the reason of the signal', async () => {
     wire.next('hang');
     const controller = new AbortController();
     const call = clientOn().balance.get({ signal: controller.signal });
@@ -258,13 +258,13 @@ describe('timeouts and aborts', () => {
     expect(wire.seen).toHaveLength(1);
   });
 
-  it('with a signal that is aborted already nothing is sent', async () => {
+  it('an already aborted signal prevents the request', async () => {
     wire.next();
     await expect(clientOn().balance.get({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
     expect(wire.seen).toHaveLength(0);
   });
 
-  it('a service that is not there is no_connection, and says why', async () => {
+  it('an unreachable service is reported as no_connection, with the reason', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const client = createClient({ baseUrl: gone.baseUrl, retry: { ...FAST, maxAttempts: 2 } });
@@ -275,7 +275,7 @@ describe('timeouts and aborts', () => {
 });
 
 describe('a fault of the caller’s own code', () => {
-  it('in onAnswer is not taken for a lost connection', async () => {
+  it('in onAnswer is not treated as a lost connection', async () => {
     wire.next();
     const onAnswer = () => {
       throw new Error('their bug');

@@ -28,7 +28,7 @@ async function activity(renter: Renter, variables: object = {}): Promise<Entry[]
   return body.data.activity.edges.map(({ node }: { node: Entry }) => node);
 }
 
-/** The rows of the database, without what only waits in memory. */
+/** Returns the rows in the database, without those still in memory. */
 async function committed(accountId: string): Promise<string[]> {
   const { rows } = await service.deps.db.pool.query<{ operation: string }>(
     'select operation from activity where account_id = $1 order by id',
@@ -47,7 +47,7 @@ describe('activity', () => {
     const made = (await renter.graphql('mutation { createApiKey(name: "private name") { apiKey { id } } }')).body.data;
     await renter.graphql(`mutation { revokeApiKey(id: "${made.createApiKey.apiKey.id}") { id } }`);
     await renter.graphql('mutation { deleteSecret(name: "hf") { name } }');
-    // All of it is there before anything waits to be written: each with its effect.
+    // All entries exist without a flush: each is written with its effect.
     expect(await committed(renter.accountId)).toEqual([
       'deploy',
       'stop',
@@ -85,7 +85,7 @@ describe('activity', () => {
     expect((await (await service.renter('1')).graphql(ACTIVITY)).body.data.activity.edges).toEqual([]);
   });
 
-  it('tells each of several changes of one request, also when it runs compiled, and what a replay did not do', async () => {
+  it('records each change of one request, even when it runs compiled', async () => {
     const renter = await service.renter('50');
     const query = `mutation { a: action(id: "i-00000001", action: STOP) { id } b: createApiKey { secret } c: action(id: "i-00000002", action: START) { id } }`;
     for (let time = 0; time < 4; time += 1) await renter.graphql(query);
@@ -98,7 +98,7 @@ describe('activity', () => {
     expect(entries.filter(({ operation }) => operation === 'createApiKey')).toHaveLength(4);
   });
 
-  it('counts refusals of an hour in one row, including a missing scope', async () => {
+  it('counts refusals within an hour in one row, including a missing scope', async () => {
     const renter = await service.renter('50');
     const { secret } = (await renter.graphql('mutation { createApiKey(scopes: [READ]) { secret } }')).body.data
       .createApiKey;

@@ -10,7 +10,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set('2026-11-20T12:00:00Z'));
 afterAll(() => service.close());
 
-// One H100 at 2.19 USD and 100 GB at 0.014 USD an hour.
+// One H100 at 2.19 USD and 100 GB at 0.014 USD per hour.
 async function rent(renter: Renter, type = 'od'): Promise<string> {
   const machine_id = await service.machine();
   const { status, body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100, type });
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([99.990817, 0.009183]);
   });
 
-  it('ends for GPUs with the second of the stop, and continues for the disk', async () => {
+  it('ends for GPUs with the second of the stop, but continues for the disk', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(1800);

@@ -8,7 +8,7 @@ const DEPLOY = `mutation($input: DeployInput!) { deploy(input: $input) { ${SHOWN
 const SET = `mutation($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { ${SHOWN} } }`;
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses have any shape
 type Any = any;
 
 let service: Service;
@@ -20,16 +20,16 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function ask(caller: Renter, query: string, variables: Record<string, unknown>) {
+async function send(caller: Renter, query: string, variables: Record<string, unknown>) {
   const { body } = await caller.graphql(query, variables);
   return body.errors === undefined ? Object.values<Any>(body.data)[0] : body.errors[0];
 }
 
 async function deploy(more: object) {
-  return ask(renter, DEPLOY, { input: { machineId: await service.machine(), ...more } });
+  return send(renter, DEPLOY, { input: { machineId: await service.machine(), ...more } });
 }
 
-const shown = (id: string) => ask(renter, `{ instance(id: "${id}") { ${SHOWN} } }`, {});
+const shown = (id: string) => send(renter, `{ instance(id: "${id}") { ${SHOWN} } }`, {});
 const inSeconds = (seconds: bigint) =>
   new Date(Number(service.clock.now() + seconds) * 1000).toISOString().replace('.000', '');
 
@@ -44,12 +44,12 @@ describe('deadlines', () => {
     const machine_id = await service.machine();
     const { status, body } = await renter.rest('POST', '/instances', { machine_id, stop_at: '8h', destroy_at: null });
     expect(status).toBe(201);
-    // The contract's answer does not change.
+    // The contract's response does not change.
     expect(Object.keys(body)).not.toContain('stop_at');
     expect(await shown(body.id)).toMatchObject({ stopAt, destroyAt: null });
   });
 
-  it('are part of the input of an idempotency key, as they were written', async () => {
+  it('are part of the input of an idempotency key, as written', async () => {
     const machine_id = await service.machine();
     const headers = { 'idempotency-key': 'deadline-1' };
     const first = await renter.rest('POST', '/instances', { machine_id, stop_at: '1h' }, headers);
@@ -80,32 +80,32 @@ describe('deadlines', () => {
     expect(row).toMatchObject({ status: 'DESTROYED', stopReason: 'DEADLINE', destroyedAt: new Date(destroyAt) });
   });
 
-  it('free the machine for the next, who is told of no other', async () => {
+  it('free the machine for the next renter', async () => {
     const machineId = await service.machine();
-    const { id } = await ask(renter, DEPLOY, { input: { machineId, stopAt: '1m' } });
+    const { id } = await send(renter, DEPLOY, { input: { machineId, stopAt: '1m' } });
     service.clock.advance(61);
-    expect((await ask(await service.renter('100'), DEPLOY, { input: { machineId } })).status).toBe('RUNNING');
+    expect((await send(await service.renter('100'), DEPLOY, { input: { machineId } })).status).toBe('RUNNING');
     expect(await shown(id)).toMatchObject({ status: 'STOPPED', stopReason: 'DEADLINE' });
   });
 
   it('are set, moved and removed later; omitted ones stay unchanged', async () => {
     const { id } = await deploy({});
-    expect(await ask(renter, SET, { id, stopAt: '1h', destroyAt: '2h' })).toMatchObject({
+    expect(await send(renter, SET, { id, stopAt: '1h', destroyAt: '2h' })).toMatchObject({
       stopAt: inSeconds(3_600n),
       destroyAt: inSeconds(7_200n),
     });
-    expect(await ask(renter, SET, { id, stopAt: null })).toMatchObject({ stopAt: null, destroyAt: inSeconds(7_200n) });
-    expect(await ask(renter, SET, { id, destroyAt: '30m' })).toMatchObject({ destroyAt: inSeconds(1_800n) });
-    await ask(renter, SET, { id, destroyAt: null });
+    expect(await send(renter, SET, { id, stopAt: null })).toMatchObject({ stopAt: null, destroyAt: inSeconds(7_200n) });
+    expect(await send(renter, SET, { id, destroyAt: '30m' })).toMatchObject({ destroyAt: inSeconds(1_800n) });
+    await send(renter, SET, { id, destroyAt: null });
     service.clock.advance(86_400);
     expect(await shown(id)).toMatchObject({ status: 'RUNNING', stopAt: null, destroyAt: null });
   });
 
-  it('of others are as those of none', async () => {
+  it('of other accounts’ instances can’t be set', async () => {
     const { id } = await deploy({});
     const stranger = await service.renter('1');
     for (const unknown of [id, 'i-00000000', 'x'])
-      expect(await ask(stranger, SET, { id: unknown, destroyAt: '1s' })).toMatchObject({
+      expect(await send(stranger, SET, { id: unknown, destroyAt: '1s' })).toMatchObject({
         message: 'no such instance',
         extensions: { code: 'not_found' },
       });
@@ -127,6 +127,6 @@ describe('deadlines', () => {
     expect((await renter.rest('GET', '/instances')).body.data.length).toBe(before);
     const { id } = await deploy({});
     await renter.rest('DELETE', `/instances/${id}`);
-    expect(await ask(renter, SET, { id, stopAt: '1h' })).toMatchObject({ extensions: { code: 'action_failed' } });
+    expect(await send(renter, SET, { id, stopAt: '1h' })).toMatchObject({ extensions: { code: 'action_failed' } });
   });
 });

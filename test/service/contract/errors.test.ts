@@ -22,7 +22,7 @@ function expectRefusal(answer: Answer, status: number, code: string, message?: s
   else if (message !== undefined) expect(answer.body.error.message).toMatch(message);
 }
 
-/** The only error of the answer, with HTTP 200. */
+/** Expects a single GraphQL error with HTTP 200. */
 function expectGraphqlRefusal(answer: Answer, status: number, code: string, message?: string | RegExp): void {
   expect(answer.status).toBe(200);
   expect(answer.body.errors).toHaveLength(1);
@@ -44,8 +44,8 @@ const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!, $key: String) 
 const OFFERS = `query ($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $limit: Int) {
   offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) { machineId } }`;
 
-describe('codes and statuses', () => {
-  it('are those of the contract and of the decisions', () => {
+describe('error codes', () => {
+  it('have the statuses of the contract', () => {
     expect(STATUS_OF).toEqual({
       unauthorized: 401,
       forbidden: 403,
@@ -84,7 +84,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ],
     ['gpu', SLUG, ['', 'x'.repeat(65), 'a%00b', 'a%0Ab']],
     ['region', SLUG, ['', 'x'.repeat(65), '%7F']],
-  ])('GET /offers %s', async (name, must, values) => {
+  ])('of GET /offers %s', async (name, must, values) => {
     for (const value of values) {
       const answer = await service.anyone.rest('GET', `/offers?${name}=${value}`);
       expectRefusal(answer, 422, 'invalid_request', `${name} ${must}`);
@@ -111,13 +111,13 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ],
     ['gpu', ['x'.repeat(64), 'H100', '%C3%A9']],
     ['region', ['x'.repeat(64)]],
-  ])('GET /offers %s: the bounds themselves pass', async (name, values) => {
+  ])('except the bounds of GET /offers %s themselves', async (name, values) => {
     for (const value of values) {
       expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(200);
     }
   });
 
-  it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('GET /offers %s given twice', async (name) => {
+  it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('of GET /offers %s given twice', async (name) => {
     const answer = await service.anyone.rest('GET', `/offers?${name}=1&${name}=1`);
     expectRefusal(answer, 422, 'invalid_request', `${name} can be given only once`);
   });
@@ -128,7 +128,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['priceMax', PRICE, [-0.01, 1000000.01, 1e300]],
     ['gpu', SLUG, ['', 'x'.repeat(65), 'a\0b']],
     ['region', SLUG, ['', 'x'.repeat(65)]],
-  ])('offers(%s:)', async (name, must, values) => {
+  ])('of offers(%s:)', async (name, must, values) => {
     for (const value of values) {
       const answer = await service.anyone.graphql(OFFERS, { [name]: value });
       expectGraphqlRefusal(answer, 422, 'invalid_request', `${name} ${must}`);
@@ -145,7 +145,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['template', TEMPLATE, ['', 'x'.repeat(256), 'Not A Slug', 'a//b', '/a', 'a:', 'a@sha256:12', 'é', 7, ...OBJECTS]],
     ['machine_id', SLUG, ['x'.repeat(65), 'a\0b', 7, 0, false, ...OBJECTS]],
     ['type', 'must be one of od, interruptible, res, spot', ['Spot', 'OD', 'on_demand', '', 'toString', 1, ...OBJECTS]],
-  ])('POST /instances %s', async (name, must, values) => {
+  ])('of POST /instances %s', async (name, must, values) => {
     const machine_id = await service.machine();
     for (const value of values) {
       const answer = await renter.rest('POST', '/instances', { machine_id, [name]: value });
@@ -158,7 +158,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['template', TEMPLATE, ['', 'x'.repeat(256), 'Not A Slug']],
     ['machineId', SLUG, ['x'.repeat(65), 'a\0b']],
     ['idempotencyKey', KEY, ['', 'x'.repeat(256), 'a b', 'é', 'a\n']],
-  ])('deploy(input: { %s: })', async (name, must, values) => {
+  ])('of deploy(input: { %s: })', async (name, must, values) => {
     const machineId = await service.machine();
     for (const value of values) {
       const answer = await renter.graphql(DEPLOY, { input: { machineId, [name]: value } });
@@ -166,7 +166,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     }
   });
 
-  it('Idempotency-Key, wherever it is taken', async () => {
+  it('of Idempotency-Key, wherever it is accepted', async () => {
     const id = await running();
     const requests = [
       ['POST', '/instances', { machine_id: await service.machine() }],
@@ -186,13 +186,13 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('names a field as the surface spells it, also where the domain refuses it', async () => {
+  it('with the surface’s name of the field, even if the domain refuses it', async () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: 'm', disk_gb: 1_000_001 });
     expect(answer.body.error.message).toMatch(/^disk_gb /);
   });
 });
 
-describe('a fraction for a whole number', () => {
+describe('a value of a wrong type for a whole number', () => {
   const must = 'must be a whole number from 1 to 1000000';
   it.each<[string, object | undefined, string]>([
     [
@@ -214,14 +214,14 @@ describe('a fraction for a whole number', () => {
   ])('is refused with its bounds: %s', async (query, variables, message) => {
     const { status, body } = await renter.graphql(query, variables as Record<string, unknown>);
     expect(body.errors[0].message).toBe(message);
-    // What is written in a document is refused as any other fault of it.
+    // Literals in a document are refused like its other faults.
     expect(status).toBe(variables === undefined ? 200 : 400);
     expect(body.data).toBeUndefined();
   });
 });
 
-describe('what the domain refuses', () => {
-  it('is in the names of the surface', async () => {
+describe('a refusal by the domain', () => {
+  it('uses the names of the surface', async () => {
     const machine_id = await service.machine();
     const past = { machine_id, stop_at: '2000-01-01T00:00:00Z' };
     const ports = { machine_id, tcp_ports: [22, 22] };
@@ -232,7 +232,7 @@ describe('what the domain refuses', () => {
     expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
   });
 
-  it('comes after what is wrong with the input, on both surfaces', async () => {
+  it('comes after checks of the input, on both surfaces', async () => {
     const price = 'must be a number from 0 to 1000000';
     const move = await renter.rest('POST', `/instances/${ID}/move`, { max_price_per_hour: -1 });
     expectRefusal(move, 422, 'invalid_request', `max_price_per_hour ${price}`);
@@ -257,30 +257,30 @@ describe('what the domain refuses', () => {
 
 describe('missing_machine', () => {
   it.each([
-    ['no machine_id', {}],
+    ['a missing machine_id', {}],
     ['null', { machine_id: null }],
-    ['an empty text', { machine_id: '' }],
+    ['an empty string', { machine_id: '' }],
     ['an array', []],
     ['an array of objects', [{ machine_id: 'm-00000000' }]],
-    ['a text', '"m-00000000"'],
+    ['a string', '"m-00000000"'],
     ['a number', '7'],
     ['JSON null', 'null'],
     ['an empty body', ''],
     ['a prototype', '{"__proto__":{"machine_id":"m-00000000"}}'],
-  ])('%s: 422', async (_, body) => {
+  ])('is 422 for %s', async (_, body) => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('another spelling: 422, and the message names it', async () => {
+  it('is 422 for another spelling, which the message names', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
 
-  it('no body at all: 422', async () => {
+  it('is 422 without a body', async () => {
     expectRefusal(await renter.rest('POST', '/instances'), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('through GraphQL', async () => {
+  it('is refused through GraphQL too', async () => {
     const answer = await renter.graphql(DEPLOY, { input: { machineId: '' } });
     expectGraphqlRefusal(answer, 422, 'missing_machine', 'machineId is required');
     const absent = await renter.graphql(DEPLOY, { input: {} });
@@ -296,17 +296,17 @@ describe('bad_action', () => {
   it.each([
     ['nothing', {}, 'action is required'],
     ['null', { action: null }, 'action is required'],
-    ['an empty text', { action: '' }, 'action is required'],
+    ['an empty string', { action: '' }, 'action is required'],
     ['an unknown action', { action: 'reboot' }, LISTED],
     ['another case', { action: 'STOP' }, LISTED],
     ['a number', { action: 1 }, LISTED],
     ['a list', { action: ['stop'] }, LISTED],
     ['an inherited name', { action: 'constructor' }, LISTED],
     ['an array', ['stop'], 'action is required'],
-    ['a text', '"stop"', 'action is required'],
+    ['a string', '"stop"', 'action is required'],
     ['an empty body', '', 'action is required'],
     ['no body', undefined, 'action is required'],
-  ])('%s: 422', async (_, body, message) => {
+  ])('is 422 for %s', async (_, body, message) => {
     const id = await running();
     expectRefusal(await renter.rest('POST', `/instances/${id}/actions`, body), 422, 'bad_action', message);
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
@@ -323,7 +323,7 @@ describe('bodies', () => {
     },
   );
 
-  it('that can not be decoded are 400 invalid_json', async () => {
+  it('that can’t be decoded are 400 invalid_json', async () => {
     const wrong = [
       ['content-encoding', 'gzip'],
       ['content-encoding', 'klingon'],
@@ -334,11 +334,11 @@ describe('bodies', () => {
     }
   });
 
-  it('larger than 100 kB are 413 payload_too_large, those of 100 kB pass', async () => {
-    const sized = (bytes: number) => JSON.stringify({ padding: 'x'.repeat(bytes - '{"padding":""}'.length) });
+  it('above 100 kB are 413 payload_too_large, and of 100 kB are accepted', async () => {
+    const bodyOf = (bytes: number) => JSON.stringify({ padding: 'x'.repeat(bytes - '{"padding":""}'.length) });
     for (const path of paths) {
-      expectRefusal(await renter.rest('POST', path, sized(102_401)), 413, 'payload_too_large', /100 ?kb/i);
-      expect((await renter.rest('POST', path, sized(102_400))).status).toBe(422);
+      expectRefusal(await renter.rest('POST', path, bodyOf(102_401)), 413, 'payload_too_large', /100 ?kb/i);
+      expect((await renter.rest('POST', path, bodyOf(102_400))).status).toBe(422);
     }
   });
 
@@ -354,19 +354,19 @@ describe('bodies', () => {
     expect(answer.status).toBe(201);
   });
 
-  it('of requests that take none are not looked at', async () => {
+  it('of requests without one are ignored', async () => {
     const id = await running();
     expect((await renter.rest('DELETE', `/instances/${id}`, '{')).status).toBe(200);
   });
 });
 
 describe('order of checks', () => {
-  it('the route comes first', async () => {
+  it('begins with the route', async () => {
     expectRefusal(await service.anyone.rest('POST', '/nothing', '{'), 404, 'no_route');
     expectRefusal(await service.anyone.rest('PUT', '/instances', '{'), 405, 'method_not_allowed');
   });
 
-  it('then the key', async () => {
+  it('continues with the key', async () => {
     const requests = [
       ['POST', '/instances', '{'],
       ['POST', '/instances', {}],
@@ -380,7 +380,7 @@ describe('order of checks', () => {
     }
   });
 
-  it('then the body and the headers', async () => {
+  it('continues with the body and the headers', async () => {
     const path = `/instances/${ID}/actions`;
     expectRefusal(await renter.rest('POST', path, '{'), 400, 'invalid_json');
     expectRefusal(await renter.rest('POST', path, { action: 'reboot' }), 422, 'bad_action');
@@ -392,7 +392,7 @@ describe('order of checks', () => {
     expectRefusal(await poor.rest('POST', '/instances', taken), 422, 'invalid_request');
   });
 
-  it('then existence', async () => {
+  it('continues with existence', async () => {
     for (const action of ['start', 'stop', 'destroy']) {
       expectRefusal(await renter.rest('POST', `/instances/${ID}/actions`, { action }), 404, 'not_found');
       const answer = await renter.graphql(ACTION, { id: ID, action: action.toUpperCase() });
@@ -400,14 +400,14 @@ describe('order of checks', () => {
     }
   });
 
-  it('then the business rule', async () => {
+  it('ends with the business rule', async () => {
     const id = await running();
     expectRefusal(await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' }), 409, 'action_failed');
   });
 });
 
-describe('faults inside', () => {
-  it('are 500 internal without any detail, on both surfaces', async () => {
+describe('internal faults', () => {
+  it('are 500 internal without details, on both surfaces', async () => {
     const broken = await startService();
     const caller = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -427,7 +427,7 @@ describe('faults inside', () => {
     await broken.close();
   });
 
-  it('a database that is away is 503 unavailable with Retry-After, and is found again when it is back', async () => {
+  it('of an unreachable database are 503 unavailable with Retry-After until it returns', async () => {
     const database = new URL(await createTestDatabase());
     const wire = await openWire(database);
     const cut = await startService({ databaseUrl: wire.url });

@@ -27,7 +27,7 @@ afterAll(() => service.close());
 
 const schema = buildSchema();
 
-/** Everything nameable in a schema, with its type and default: `Query.offers(limit:)` → `Int = 25`. */
+/** Returns everything with a name in a schema, with its type and default: `Query.offers(limit:)` → `Int = 25`. */
 function surfaceOf(source: GraphQLSchema): Map<string, string> {
   const surface = new Map<string, string>();
   for (const type of ownTypes(source)) {
@@ -58,21 +58,21 @@ function ownTypes(source: GraphQLSchema): GraphQLNamedType[] {
 }
 
 describe('the schema', () => {
-  it('has the whole core surface, name by name and type by type', () => {
+  it('has the complete core surface, with the same names and types', () => {
     const text = readFileSync(join(import.meta.dirname, 'core-surface.graphql'), 'utf8');
     const core = surfaceOf(buildASTSchema(parse(text)));
-    const ours = surfaceOf(schema);
+    const actual = surfaceOf(schema);
     expect(core.size).toBeGreaterThan(100);
-    const missing = [...core.keys()].filter((name) => !ours.has(name));
+    const missing = [...core.keys()].filter((name) => !actual.has(name));
     expect(missing).toEqual([]);
     const members = [...core].filter(([name]) => name.includes('.'));
-    expect(Object.fromEntries(members.map(([name]) => [name, ours.get(name)]))).toEqual(Object.fromEntries(members));
+    expect(Object.fromEntries(members.map(([name]) => [name, actual.get(name)]))).toEqual(Object.fromEntries(members));
     for (const type of ownTypes(buildASTSchema(parse(text)))) {
       expect(schema.getType(type.name)?.constructor.name).toBe(type.constructor.name);
     }
   });
 
-  it('has no enum values and no required arguments beyond the core in the types of the core', () => {
+  it('adds no enum values or required arguments to the core’s types', () => {
     const text = readFileSync(join(import.meta.dirname, 'core-surface.graphql'), 'utf8');
     const coreSchema = buildASTSchema(parse(text));
     const core = surfaceOf(coreSchema);
@@ -90,26 +90,26 @@ describe('the schema', () => {
   });
 
   it('describes every type, field, argument and enum value', () => {
-    const bare: string[] = [];
-    const judge = (name: string, { description }: { description?: string | null | undefined }) => {
-      if (!description?.trim()) bare.push(name);
+    const undescribed: string[] = [];
+    const check = (name: string, { description }: { description?: string | null | undefined }) => {
+      if (!description?.trim()) undescribed.push(name);
     };
     for (const type of ownTypes(schema)) {
-      judge(type.name, type);
-      if (isEnumType(type)) for (const value of type.getValues()) judge(`${type.name}.${value.name}`, value);
+      check(type.name, type);
+      if (isEnumType(type)) for (const value of type.getValues()) check(`${type.name}.${value.name}`, value);
       if (isInputObjectType(type)) {
-        for (const field of Object.values(type.getFields())) judge(`${type.name}.${field.name}`, field);
+        for (const field of Object.values(type.getFields())) check(`${type.name}.${field.name}`, field);
       }
       if (!isObjectType(type) && !isInterfaceType(type)) continue;
       for (const field of Object.values(type.getFields())) {
-        judge(`${type.name}.${field.name}`, field);
-        for (const argument of field.args) judge(`${type.name}.${field.name}(${argument.name}:)`, argument);
+        check(`${type.name}.${field.name}`, field);
+        for (const argument of field.args) check(`${type.name}.${field.name}(${argument.name}:)`, argument);
       }
     }
-    expect(bare).toEqual([]);
+    expect(undescribed).toEqual([]);
   });
 
-  it('lets what needs a key be null', () => {
+  it('makes fields nullable that need a key', () => {
     for (const root of [schema.getQueryType()!, schema.getMutationType()!]) {
       for (const field of Object.values(root.getFields())) {
         if (field.extensions.needsKey === true) expect(String(field.type)).not.toMatch(/!$/);
@@ -132,7 +132,7 @@ describe('the schema', () => {
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
       expect([field.name, field.extensions.needsKey]).toEqual([field.name, true]);
     }
-    // A subscription has one field: there is no other's answer to hide.
+    // A subscription has one field, so a refusal hides no other field's value.
     const events = Object.values(schema.getSubscriptionType()!.getFields());
     expect(events.map(({ name, type, extensions }) => [name, String(type), extensions.needsKey === true])).toEqual([
       ['accountChanged', 'AccountChange!', true],
@@ -145,7 +145,7 @@ describe('the schema', () => {
     ]);
   });
 
-  it('has no way from a shared type to what is of an account', () => {
+  it('connects no shared type to types of an account', () => {
     const own = ['Account', 'ApiKey', 'Balance', 'CreatedApiKey', 'Instance', 'InstanceUsage', 'UsageInterval'];
     for (const name of own) expect(String(schema.getType(name))).toBe(name);
     const shared = ['Machine', 'Offer', 'PriceSheet', 'GpuPrice', 'GpuModel', 'Region', 'Template'];
@@ -225,7 +225,7 @@ describe('a renamed field', () => {
 });
 
 describe('a request', () => {
-  it('is answered 401 only when nothing of it could be answered for want of a key', async () => {
+  it('is answered with 401 only if every field lacks a key', async () => {
     const nothing = await service.anyone.graphql('{ balance { balance } instances { id } }');
     expect(nothing.status).toBe(401);
     expect(nothing.headers.get('www-authenticate')).toBe('Bearer');
@@ -243,7 +243,7 @@ describe('a request', () => {
     expect((await service.withKey(`gpu_live_${'0'.repeat(40)}`).graphql('{ account { id } }')).status).toBe(401);
   });
 
-  it('with two deploys, one refused, answers the other', async () => {
+  it('with three deploys, two refused, executes the other', async () => {
     const renter = await service.renter();
     const machineId = await service.machine();
     const answer = await renter.graphql(
@@ -276,13 +276,13 @@ describe('a request', () => {
   });
 
   it.each([
-    ['of no syntax', '{ pricing { count }'],
-    ['of an unknown field', '{ pricing { cuont } }'],
-    ['of an unknown argument', '{ offers(colour: "red") { gpu } }'],
-    ['of a wrong type', '{ offers(limit: "ten") { gpu } }'],
-    ['of an unknown enum value', 'mutation { action(id: "i", action: REBOOT) { id } }'],
+    ['with a syntax error', '{ pricing { count }'],
+    ['with an unknown field', '{ pricing { cuont } }'],
+    ['with an unknown argument', '{ offers(colour: "red") { gpu } }'],
+    ['with a wrong type', '{ offers(limit: "ten") { gpu } }'],
+    ['with an unknown enum value', 'mutation { action(id: "i", action: REBOOT) { id } }'],
     ['without a selection', '{ pricing }'],
-  ])('%s is told so, as no fault of the service', async (_, query) => {
+  ])('%s is refused as the client’s fault', async (_, query) => {
     const answer = await service.anyone.graphql(query);
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.data).toBeUndefined();
@@ -303,7 +303,7 @@ describe('a request', () => {
     expect(answer.body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it('gives null for an instance that the account does not have, without an error', async () => {
+  it('returns null without an error for an instance that the account doesn’t have', async () => {
     const [renter, stranger] = [await service.renter(), await service.renter()];
     const id = await rent(renter);
     for (const target of [id, 'i-00000000', 'nonsense', '']) {
@@ -312,7 +312,7 @@ describe('a request', () => {
     }
   });
 
-  it('takes null for an argument with a default as if absent', async () => {
+  it('treats null for an argument with a default as absent', async () => {
     const { body } = await service.anyone.graphql('{ offers(limit: null, numMin: null, gpu: null) { machineId } }');
     expect(body.data.offers).toHaveLength(25);
   });
@@ -353,12 +353,12 @@ describe('account', () => {
   });
 });
 
-describe('apiKeys', () => {
+describe('API keys', () => {
   const KEYS = '{ apiKeys { id prefix lastFour createdAt revokedAt } }';
   const CREATE = 'mutation { createApiKey { secret apiKey { id prefix lastFour revokedAt } } }';
   const REVOKE = 'mutation ($id: ID!) { revokeApiKey(id: $id) { id revokedAt } }';
 
-  it('creates a key that is shown once and accepted at once, lists it, and refuses it once revoked', async () => {
+  it('can be created, shown once, used immediately, listed and revoked', async () => {
     const renter = await service.renter();
     const { secret, apiKey } = (await renter.graphql(CREATE)).body.data.createApiKey;
     expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
@@ -383,14 +383,14 @@ describe('apiKeys', () => {
     expect(again.body).toEqual(revoked.body);
   });
 
-  it('lets a key revoke itself, the last one too', async () => {
+  it('can revoke themselves, even the last one', async () => {
     const renter = await service.renter();
     const [{ id }] = (await renter.graphql(KEYS)).body.data.apiKeys;
     expect((await renter.graphql(REVOKE, { id })).body.data.revokeApiKey.id).toBe(id);
     expect((await renter.rest('GET', '/balance')).status).toBe(401);
   });
 
-  it("knows nothing of another account's keys", async () => {
+  it('are invisible to other accounts', async () => {
     const [renter, stranger] = [await service.renter(), await service.renter()];
     const [{ id }] = (await renter.graphql(KEYS)).body.data.apiKeys;
     const refusals = [];
@@ -404,7 +404,7 @@ describe('apiKeys', () => {
     expect((await renter.rest('GET', '/balance')).status).toBe(200);
   });
 
-  it('holds 50 live keys at most, revoked ones not counted', async () => {
+  it('number at most 50 per account, not counting revoked ones', async () => {
     const renter = await service.renter();
     const created = await Promise.all(Array.from({ length: 60 }, () => renter.graphql(CREATE)));
     const refused = created.filter(({ body }) => body.errors !== undefined);
@@ -442,13 +442,13 @@ describe('instanceHistory', () => {
     };
   }
 
-  it('is every instance the account ever had, newest first, destroyed ones too', async () => {
+  it('has every instance of the account, newest first, including destroyed ones', async () => {
     const { ids: all, pageInfo } = await page({});
     expect(all).toEqual(ids);
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false });
   });
 
-  it('goes forward by first and after', async () => {
+  it('pages forward by first and after', async () => {
     const seen: string[] = [];
     let after: string | null = null;
     for (let turn = 0; turn < 3; turn += 1) {
@@ -462,7 +462,7 @@ describe('instanceHistory', () => {
     expect((await page({ first: 3, after })).ids).toEqual([]);
   });
 
-  it('goes backward by last and before', async () => {
+  it('pages backward by last and before', async () => {
     const { ids: end, pageInfo } = await page({ last: 3 });
     expect(end).toEqual(ids.slice(4));
     expect(pageInfo.hasPreviousPage).toBe(true);
@@ -470,7 +470,7 @@ describe('instanceHistory', () => {
     expect(middle).toEqual(ids.slice(1, 4));
   });
 
-  it('keeps its place while new instances come', async () => {
+  it('keeps its position while new instances are added', async () => {
     const other = await service.renter('1000');
     const mine = [await rent(other), await rent(other)].reverse();
     const { pageInfo } = await page({ first: 1 }, other);
@@ -499,7 +499,7 @@ describe('instanceHistory', () => {
     expect(body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it("refuses a cursor of another account, and gives nobody another's instances", async () => {
+  it('refuses a cursor of another account, and shows no other account’s instances', async () => {
     const stranger = await service.renter();
     const { cursors } = await page({});
     expect((await page({}, stranger)).ids).toEqual([]);
@@ -507,7 +507,7 @@ describe('instanceHistory', () => {
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field: 'after' });
   });
 
-  it('needs a key, whatever its arguments', async () => {
+  it('needs a key for any arguments', async () => {
     for (const variables of [{}, { after: 'nonsense' }, { first: 7 }]) {
       const { body } = await service.anyone.graphql(PAGE, variables);
       expect(body.errors[0].extensions.code).toBe('unauthorized');
@@ -544,7 +544,7 @@ describe('an instance', () => {
     expect(instance).toMatchObject({ diskPriceHr: 0.007, destroyedAt: null, reservedUntil: null, earlyExitCost: 0 });
   });
 
-  it('shows what it used; the parts add up to the total and to what the account paid', async () => {
+  it('shows its usage, which adds up to the total and to what the account paid', async () => {
     const renter = await service.renter();
     const id = await rent(renter, { disk_gb: 33 });
     const start = service.clock.now();
@@ -579,7 +579,7 @@ describe('an instance', () => {
     expect(ended).toMatchObject({ usage, destroyedAt: at(1065), stopReason: 'USER' });
   });
 
-  it('gives its intervals in pages and refuses cursors that are not of them', async () => {
+  it('pages its intervals, and refuses cursors of other lists', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     const PAGE = `query ($id: ID!, $first: Int, $after: String) { instance(id: $id) {
@@ -603,8 +603,8 @@ describe('an instance', () => {
   });
 });
 
-describe('catalogue', () => {
-  it('gives models, regions and templates, public and whole', async () => {
+describe('the catalogue', () => {
+  it('has all models, regions and templates, without a key', async () => {
     const { body } = await service.anyone.graphql(
       '{ gpuModels { slug tier } regions { code } templates { slug image } gpuModel(slug: "l40s") { name vramGb } }',
     );
@@ -618,7 +618,7 @@ describe('catalogue', () => {
     expect(unknown.body).toEqual({ data: { a: null, b: null } });
   });
 
-  it('relates offers and prices to models and regions', async () => {
+  it('is linked from offers and prices', async () => {
     const { body } = await service.anyone.graphql(
       `{ offers(limit: 100) { gpu region gpuModel { slug } regionInfo { code } }
          pricing { data { slug gpuModel { slug } } } }`,

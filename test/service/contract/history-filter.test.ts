@@ -5,7 +5,7 @@ import type { Renter } from '../../support/gateway.js';
 import { rowsTouched } from '../../support/rows-touched.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** One more than a page looks through, twice over. */
+/** One more than twice the rows that a page searches. */
 const COUNT = 2 * MAX_ROWS_SCANNED + 1;
 const PAGE = 100;
 const BEGUN = Date.parse('2025-01-01T00:00:00Z') / 1_000;
@@ -23,7 +23,7 @@ interface Past {
   createdAt: number;
 }
 
-/** What the k-th instance is; the oldest alone has a model of its own. */
+/** Returns the k-th instance; only the oldest has the model a40. */
 function pastOf(k: number): Past {
   return {
     sequence: k,
@@ -81,7 +81,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['one of two models', { gpus: ['l4', 'h100-sxm'] }, ({ gpu }) => gpu !== 'rtx-4090' && gpu !== 'a40'],
   ['a mode', { modes: ['RESERVED'] }, ({ mode }) => mode === 'RESERVED'],
   [
-    'why it stopped',
+    'a stop reason',
     { stopReasons: ['PREEMPTED', 'OPERATOR'] },
     ({ stopReason }) => /PREEMPTED|OPERATOR/.test(stopReason!),
   ],
@@ -92,7 +92,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
     ({ sequence }) => sequence >= 300 && sequence < 500,
   ],
   [
-    'all of it at once',
+    'several criteria',
     { gpus: ['rtx-4090'], modes: ['ON_DEMAND'], stopReasons: ['USER'], createdTo: instant(BEGUN + 19_000 * EVERY) },
     ({ gpu, mode, stopReason, sequence }) =>
       gpu === 'rtx-4090' && mode === 'ON_DEMAND' && stopReason === 'USER' && sequence < 19_000,
@@ -100,8 +100,8 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['nothing', { gpus: [], modes: null, statuses: [], stopReasons: null, createdFrom: null }, () => true],
 ];
 
-it.each(CASES)('finds what matches, newest first, and from the end: %s', async (_name, filter, fits) => {
-  const wanted = all.filter(fits).map(idOf);
+it.each(CASES)('finds matches, newest first and from the end: %s', async (_name, filter, fits) => {
+  const expected = all.filter(fits).map(idOf);
   const seen: string[] = [];
   for (let after: string | null = null; seen.length < 3 * PAGE; ) {
     const { ids, pageInfo } = await page(filter, { first: PAGE, after });
@@ -109,8 +109,8 @@ it.each(CASES)('finds what matches, newest first, and from the end: %s', async (
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
   }
-  expect(seen).toEqual(wanted.slice(0, seen.length));
-  expect(seen).toHaveLength(Math.min(wanted.length, 3 * PAGE));
+  expect(seen).toEqual(expected.slice(0, seen.length));
+  expect(seen).toHaveLength(Math.min(expected.length, 3 * PAGE));
 
   const fromEnd: string[] = [];
   for (let before: string | null = null; fromEnd.length < 2 * PAGE; ) {
@@ -119,12 +119,12 @@ it.each(CASES)('finds what matches, newest first, and from the end: %s', async (
     if (!pageInfo.hasPreviousPage) break;
     before = pageInfo.startCursor;
   }
-  expect(fromEnd).toEqual(wanted.slice(-fromEnd.length));
-  expect(fromEnd).toHaveLength(Math.min(wanted.length, 2 * PAGE));
+  expect(fromEnd).toEqual(expected.slice(-fromEnd.length));
+  expect(fromEnd).toHaveLength(Math.min(expected.length, 2 * PAGE));
 });
 
-describe('what is rare', () => {
-  it('is searched in a limited part of the history at a time, and found all the same', async () => {
+describe('a rare match', () => {
+  it('is found by searching a limited part of the history per page', async () => {
     const filter = { gpus: ['a40'] };
     const first = await page(filter);
     expect(first.ids).toEqual([]);
@@ -133,24 +133,24 @@ describe('what is rare', () => {
     expect([second.ids, second.pageInfo.hasNextPage]).toEqual([[], true]);
     const third = await page(filter, { first: PAGE, after: second.pageInfo.endCursor });
     expect([third.ids, third.pageInfo.hasNextPage]).toEqual([['i-00000001'], false]);
-    // From the end it is the first that is met.
+    // From the end it is the first one.
     expect((await page(filter, { last: 1 })).ids).toEqual(['i-00000001']);
     const backwards = await page({ gpus: ['p4'] }, { last: PAGE });
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('costs no more than that part, and what is common no more than a page', async () => {
-    // The plan depends on what the database knows of the table, which it finds out by itself some time later.
+  it('reads at most that part, and a common match at most a page', async () => {
+    // The plan depends on the database's statistics, which it collects automatically some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
     expect(await touchedBy({ gpus: ['p4'] })).toBeLessThanOrEqual(MAX_ROWS_SCANNED + 10);
-    // Each instance that is shown is read with its machine.
+    // Each listed instance is read with its machine.
     const unfiltered = await touchedBy(null);
     expect(await touchedBy({ gpus: ['l4'] })).toBeLessThanOrEqual(unfiltered + 3 * 26 + 10);
   });
 });
 
-it('follows what an instance becomes', async () => {
+it('follows the changes of an instance', async () => {
   const owner = await service.renter();
   const { body } = await owner.rest('POST', '/instances', { machine_id: await service.machine() });
   const running = async () => (await page({ statuses: ['RUNNING'] }, {}, owner)).ids;
@@ -161,7 +161,7 @@ it('follows what an instance becomes', async () => {
   expect((await page({ stopReasons: ['USER'], statuses: ['STOPPED'] }, {}, owner)).ids).toEqual([body.id]);
 });
 
-it("gives nobody another's instances, whatever is asked for", async () => {
+it('shows no other account’s instances', async () => {
   const stranger = await service.renter();
   expect(await page({ statuses: ['DESTROYED'] }, {}, stranger)).toMatchObject({
     ids: [],

@@ -45,11 +45,11 @@ async function count(by: Renter): Promise<number> {
   return rows[0]!.count as number;
 }
 
-describe('a lost answer', () => {
+describe('a lost response', () => {
   const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
-  it('is found by its key: the current instance, for its own account, for 24 hours', async () => {
+  it('is found by its key as the current instance, by its account, for 24 hours', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
@@ -74,7 +74,7 @@ describe('a lost answer', () => {
 });
 
 describe('the same request with the same key', () => {
-  it('deploys once and returns the first answer, even if the instance changed since', async () => {
+  it('deploys once and returns the first response, even if the instance changed', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const first = await deploy(by, key, { machine_id });
     expect([first.status, replayed(first)]).toEqual([201, null]);
@@ -98,7 +98,7 @@ describe('the same request with the same key', () => {
     }
   });
 
-  it('is the same on the other surface: a REST deploy, then GraphQL', async () => {
+  it('is the same through GraphQL after a REST deploy', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await deploy(renter, key, { machine_id, disk_gb: 60, type: 'res' });
     const input = { machineId: machine_id, diskGb: 60, mode: 'RESERVED', idempotencyKey: key };
@@ -108,7 +108,7 @@ describe('the same request with the same key', () => {
     expect(again.body.data.deploy).toMatchObject({ id, mode: 'RESERVED', priceHr: price_hr, createdAt: created_at });
   });
 
-  it('is the same on the other surface: a GraphQL deploy, then REST', async () => {
+  it('is the same through REST after a GraphQL deploy', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await renter.graphql(DEPLOY, { input: { machineId: machine_id, idempotencyKey: key } });
     expect(replayed(first)).toBeNull();
@@ -118,7 +118,7 @@ describe('the same request with the same key', () => {
     expect([replayed(graphql), graphql.body]).toEqual(['true', first.body]);
   });
 
-  it('acts once: stop, start in between, stop again', async () => {
+  it('acts once, even with another action in between', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     const first = await act(renter, key, body.id, 'stop');
@@ -158,7 +158,7 @@ describe('the same request with the same key', () => {
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
   });
 
-  it('takes keys of 1 to 255 visible characters, case-sensitive', async () => {
+  it('may have keys of 1 to 255 visible characters, case-sensitive', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     for (const key of ['!', '~'.repeat(255), 'Ab', 'aB']) {
       expect(replayed(await act(renter, key, body.id, 'stop'))).toBeNull();
@@ -168,7 +168,7 @@ describe('the same request with the same key', () => {
   });
 });
 
-describe('another request with the same key is 422 idempotency_mismatch', () => {
+describe('the same key is 422 idempotency_mismatch', () => {
   const MISMATCH = {
     error: {
       code: 'idempotency_mismatch',
@@ -176,7 +176,7 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
     },
   };
 
-  it('another machine, template, disk or type', async () => {
+  it('for another machine, template, disk or type', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     await deploy(renter, key, { machine_id });
     for (const difference of [
@@ -195,7 +195,7 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
     expect(graphql.body.errors[0].extensions).toMatchObject({ code: 'idempotency_mismatch', status: 422 });
   });
 
-  it('another highest price, or none', async () => {
+  it('for another maximum price, or none', async () => {
     const [key, machineId] = [newKey(), await service.machine()];
     const rent = (maxPricePerHour?: number) =>
       renter.graphql(DEPLOY, { input: { machineId, maxPricePerHour, idempotencyKey: key } });
@@ -208,7 +208,7 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
     expect((await rent(100)).body).toEqual(first.body);
   });
 
-  it('another operation, action or instance', async () => {
+  it('for another operation, action or instance', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const { body } = await deploy(renter, key, { machine_id });
     expect((await act(renter, key, body.id, 'stop')).body).toEqual(MISMATCH);
@@ -223,8 +223,8 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
   });
 });
 
-describe('only successes are kept', () => {
-  it('lets a refused deploy be retried with its key', async () => {
+describe('a refusal is not stored', () => {
+  it('so a refused deploy can be retried with its key', async () => {
     const [key, machine_id, holder] = [newKey(), await service.machine(), await service.renter()];
     const held = await holder.rest('POST', '/instances', { machine_id });
     expect((await deploy(renter, key, { machine_id })).status).toBe(409);
@@ -234,7 +234,7 @@ describe('only successes are kept', () => {
     expect([answer.status, replayed(answer)]).toEqual([201, null]);
   });
 
-  it('lets a refused action be retried, also one of an unknown instance', async () => {
+  it('so a refused action can be retried, even of an unknown instance', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     expect((await act(renter, key, body.id, 'start')).status).toBe(409);
@@ -265,7 +265,7 @@ describe('a key', () => {
     expect([other.status, replayed(other), other.body.status]).toEqual([200, null, 'running']);
   });
 
-  it('is pruned after 24 hours, and no second earlier, by a sweep', async () => {
+  it('is pruned by a sweep after exactly 24 hours', async () => {
     const own = await service.renter();
     const { body } = await deploy(own, newKey(), { machine_id: await service.machine({ gpu: 'p4' }) });
     const key = newKey();
@@ -279,7 +279,7 @@ describe('a key', () => {
     expect(await kept()).toBe(0);
   });
 
-  it('in progress makes another wait up to 5 s, then 409 with Retry-After', async () => {
+  it('in progress delays another request up to 5 s, then 409 with Retry-After', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const machine_id = await service.machine();
     const input = { machineId: machine_id, idempotencyKey: key };
@@ -311,12 +311,12 @@ describe('a key', () => {
     const waiting = deploy(renter, held, { machine_id: first });
     await sleep(300);
     expect((await deploy(renter, free, { machine_id: second })).status).toBe(201);
-    // If it had waited for the other request, that one would have given up by now.
+    // If it had waited for the other request, that one would have timed out by now.
     await release();
     expect((await waiting).status).toBe(201);
   });
 
-  it('released in time is served', async () => {
+  it('released in time serves the waiting request', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const release = await holdKey(renter.accountId, key);
     const waiting = deploy(renter, key, { machine_id });
@@ -324,7 +324,7 @@ describe('a key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('sent ten times concurrently is done once, and all get its answer', async () => {
+  it('sent ten times concurrently is executed once, and all get its response', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -341,7 +341,7 @@ describe('a key', () => {
   });
 });
 
-/** Marks a key as under way, as another gateway's transaction would. */
+/** Marks a key as in progress, as another gateway's transaction would. */
 async function holdKey(accountId: string, key: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: service.databaseUrl });
   await client.connect();

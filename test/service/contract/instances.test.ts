@@ -12,7 +12,7 @@ afterAll(() => service.close());
 const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!) { action(id: $id, action: $action) { id status } }`;
 const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id mode priceHr } }';
 
-/** One way to act: answers with the REST status, code, message and the new state in REST's spelling. */
+/** One way to act. Returns the REST status, code, message and the new state in REST's spelling. */
 type Act = (renter: Renter, id: string, action: string) => Promise<Outcome>;
 interface Outcome {
   status: number;
@@ -68,7 +68,7 @@ describe('transitions', () => {
     ),
   );
 
-  it.each(PAIRS)('$state, $action by $surface: $next', async ({ state, action, next, surface }) => {
+  it.each(PAIRS)('$action of a $state instance by $surface: $next', async ({ state, action, next, surface }) => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     if (state !== 'running') await act(renter, id, state === 'stopped' ? 'stop' : 'destroy');
@@ -81,7 +81,7 @@ describe('transitions', () => {
     expect(await stateOf(renter, id)).toBe(next ?? state);
   });
 
-  it('a start ends stopped_at, a second stop sets it again, destroying keeps the last', async () => {
+  it('clear stopped_at on start, set it on each stop, and keep it on destroy', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const stoppedAt = async () => (await renter.rest('GET', `/instances/${id}`)).body.stopped_at;
@@ -110,7 +110,7 @@ describe('transitions', () => {
   });
 });
 
-describe('deploy is refused with 409 deploy_failed that says why', () => {
+describe('deploy is refused with 409 deploy_failed and a reason', () => {
   async function expectRefused(renter: Renter, machine_id: string, message: string, body: object = {}): Promise<void> {
     const answer = await deploy(renter, machine_id, body);
     expect([answer.status, answer.body]).toEqual([409, { error: { code: 'deploy_failed', message } }]);
@@ -121,11 +121,11 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     expect(answered.errors[0]).toMatchObject({ message, extensions: { code: 'deploy_failed', status: 409 } });
   }
 
-  it('an unknown machine', async () => {
+  it('for an unknown machine', async () => {
     await expectRefused(await service.renter(), 'm-unknown', 'no machine m-unknown is offered');
   });
 
-  it('a machine that is taken, by another or by the account itself', async () => {
+  it('for a machine taken by another account or the same one', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine();
     await deployed(first, machine);
@@ -133,7 +133,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await expectRefused(second, machine, `machine ${machine} is taken`);
   });
 
-  it('a machine that is offline, drained or retired', async () => {
+  it('for a machine that is offline, drained or retired', async () => {
     const renter = await service.renter();
     const [offline, drained, retired] = [
       await service.machine({ state: 'OFFLINE' }),
@@ -145,7 +145,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await expectRefused(renter, retired, `machine ${retired} is no longer listed`);
   });
 
-  it('a disk over what the machine has', async () => {
+  it('for a disk larger than the machine’s', async () => {
     const renter = await service.renter();
     const machine = await service.machine({ diskGb: 60 });
     const message = `machine ${machine} has 60 GB of free disk, less than the 61 requested`;
@@ -153,7 +153,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(renter, machine, { disk_gb: 60 });
   });
 
-  it("a disk over what stopped instances leave, the account's own or another's", async () => {
+  it('for a disk larger than what any account’s stopped instances leave', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine({ diskGb: 1000 });
     for (const renter of [first, second]) {
@@ -166,7 +166,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(second, machine, { disk_gb: 400 });
   });
 
-  it('a balance short of an hour by a millionth; an hour exactly is enough', async () => {
+  it('for a balance a millionth below an hour; exactly an hour suffices', async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
     const message = 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD';
@@ -174,7 +174,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(await service.renter('2.197'), machine);
   });
 
-  it('an hour of the new instance and of all others', async () => {
+  it('for a balance below an hour of the new instance and all others', async () => {
     const renter = await service.renter('4.394');
     await deployed(renter, await service.machine());
     await deployed(renter, await service.machine());
@@ -185,7 +185,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     );
   });
 
-  it('the disks of stopped instances count too', async () => {
+  it('for a balance below an hour including the disks of stopped instances', async () => {
     const renter = await service.renter('2.3');
     const stopped = await deployed(renter, await service.machine(), { disk_gb: 400 });
     await act(renter, stopped, 'stop');
@@ -196,7 +196,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(renter, await service.machine(), { disk_gb: 385 });
   });
 
-  it('more than 1,000 undestroyed instances', async () => {
+  it('for more than 1,000 undestroyed instances', async () => {
     const renter = await service.renter();
     const set = (live: number) =>
       service.sql('update account set live_instances = $2, deployed_instances = 5000 where id = $1', [
@@ -210,7 +210,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(renter, machine);
   });
 
-  it('changes nothing: the machine stays free and nothing is charged', async () => {
+  it('and changes nothing: the machine stays free and nothing is charged', async () => {
     const machine = await service.machine();
     const poor = await service.renter('1');
     await deploy(poor, machine);
@@ -222,7 +222,7 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
 });
 
 describe('start', () => {
-  it('takes the machine back at the locked rate', async () => {
+  it('occupies the machine again at the locked rate', async () => {
     const renter = await service.renter();
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -232,7 +232,7 @@ describe('start', () => {
   });
 
   it.each(Object.entries(SURFACES).filter(([name]) => name !== 'DELETE'))(
-    'is refused while another holds the machine (%s), and the instance stays stopped',
+    'is refused while another instance has the machine (%s), and stays stopped',
     async (_, start) => {
       const [first, second] = [await service.renter(), await service.renter()];
       const machine = await service.machine();
@@ -247,7 +247,7 @@ describe('start', () => {
     },
   );
 
-  it('is refused when the balance does not cover an hour, and when the machine is away', async () => {
+  it('is refused if the balance doesn’t cover an hour, or the machine is offline', async () => {
     const renter = await service.renter('2.2');
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -265,12 +265,12 @@ describe('start', () => {
 });
 
 describe('interruptible instances', () => {
-  it.each(['od', 'res'])('yield that second to a %s deploy; the disk is kept', async (type) => {
-    const [spot, firm] = [await service.renter(), await service.renter()];
+  it.each(['od', 'res'])('yield immediately to a %s deploy, and keep their disk', async (type) => {
+    const [spot, onDemand] = [await service.renter(), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
     service.clock.advance(30);
-    await deployed(firm, machine, { type });
+    await deployed(onDemand, machine, { type });
     const { body } = await spot.graphql(`{ instance(id: "${id}") { status stopReason stoppedAt createdAt diskGb } }`);
     const { stoppedAt, createdAt, ...rest } = body.data.instance;
     expect(rest).toEqual({ status: 'STOPPED', stopReason: 'PREEMPTED', diskGb: 50 });
@@ -278,32 +278,32 @@ describe('interruptible instances', () => {
     expect((await act(spot, id, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a start, and never to another interruptible one', async () => {
-    const [firm, spot, late] = [await service.renter(), await service.renter(), await service.renter()];
+  it('yield to a start, but never to another interruptible one', async () => {
+    const [onDemand, spot, late] = [await service.renter(), await service.renter(), await service.renter()];
     const machine = await service.machine();
-    const id = await deployed(firm, machine);
-    await act(firm, id, 'stop');
+    const id = await deployed(onDemand, machine);
+    await act(onDemand, id, 'stop');
     const held = await deployed(spot, machine, { type: 'interruptible' });
     const refused = await deploy(late, machine, { type: 'interruptible' });
     expect(refused.body.error).toEqual({ code: 'deploy_failed', message: `machine ${machine} is taken` });
     expect(await stateOf(spot, held)).toBe('running');
-    expect(await act(firm, id, 'start')).toEqual({ status: 200, state: 'running' });
-    expect([await stateOf(firm, id), await stateOf(spot, held)]).toEqual(['running', 'stopped']);
+    expect(await act(onDemand, id, 'start')).toEqual({ status: 200, state: 'running' });
+    expect([await stateOf(onDemand, id), await stateOf(spot, held)]).toEqual(['running', 'stopped']);
     expect((await act(spot, held, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a start of their own account', async () => {
+  it('yield to a start by the same account', async () => {
     const renter = await service.renter();
     const machine = await service.machine();
-    const firm = await deployed(renter, machine);
-    await act(renter, firm, 'stop');
+    const onDemand = await deployed(renter, machine);
+    await act(renter, onDemand, 'stop');
     const spot = await deployed(renter, machine, { type: 'interruptible' });
-    expect(await act(renter, firm, 'start')).toEqual({ status: 200, state: 'running' });
-    expect([await stateOf(renter, firm), await stateOf(renter, spot)]).toEqual(['running', 'stopped']);
+    expect(await act(renter, onDemand, 'start')).toEqual({ status: 200, state: 'running' });
+    expect([await stateOf(renter, onDemand), await stateOf(renter, spot)]).toEqual(['running', 'stopped']);
     expect((await act(renter, spot, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to their own account, whose rate then counts once', async () => {
+  it('yield to the same account, whose rate then counts once', async () => {
     const renter = await service.renter('2.204');
     const machine = await service.machine();
     const spot = await deployed(renter, machine, { type: 'interruptible' });
@@ -311,7 +311,7 @@ describe('interruptible instances', () => {
     expect(await stateOf(renter, spot)).toBe('stopped');
   });
 
-  it('hide their machine from the offers; GraphQL shows it when asked', async () => {
+  it('hide their machine from the offers, except in GraphQL on request', async () => {
     const renter = await service.renter();
     const machineId = await service.machine({ gpu: 'a30', region: 'eu-pl-waw' });
     await deployed(renter, machineId, { type: 'interruptible' });
@@ -330,7 +330,7 @@ describe('interruptible instances', () => {
     expect(body.data.offers.map((offer: { machineId: string }) => offer.machineId)).not.toContain(held);
   });
 
-  it('are billed at half the price and refused to preempt without cover', async () => {
+  it('are not preempted by an account without cover', async () => {
     const [spot, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
@@ -339,8 +339,8 @@ describe('interruptible instances', () => {
   });
 });
 
-describe('whoever sends a stranger away', () => {
-  it('has an hour of it covered whole: what the stranger pays is no help', async () => {
+describe('preempting another account’s instance', () => {
+  it('needs cover for a full hour, regardless of what the other account pays', async () => {
     const stranger = await service.renter();
     const machine = await service.machine();
     const id = await deployed(stranger, machine, { type: 'interruptible' });
@@ -356,7 +356,7 @@ describe('whoever sends a stranger away', () => {
     expect(await stateOf(stranger, id)).toBe('stopped');
   });
 
-  it('by a start too', async () => {
+  it('needs the same cover for a start', async () => {
     const [renter, stranger] = [await service.renter('2.3'), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -375,8 +375,8 @@ describe('whoever sends a stranger away', () => {
 });
 
 describe('a suspended account', () => {
-  /** As another gateway suspends it, before its notice has come: the key is still remembered as accepted. */
-  async function suspendUntold(renter: Renter): Promise<void> {
+  /** Suspends as another gateway does, before its notice arrives: the key is still cached as accepted. */
+  async function suspendUnnoticed(renter: Renter): Promise<void> {
     const client = await service.deps.db.pool.connect();
     try {
       await client.query('begin');
@@ -388,7 +388,7 @@ describe('a suspended account', () => {
     }
   }
 
-  it('rents, starts, stops and destroys nothing with a key that is remembered', async () => {
+  it('rents, starts, stops and destroys nothing with a cached key', async () => {
     const renter = await service.renter();
     const [running, stopped] = [
       await deployed(renter, await service.machine()),
@@ -396,7 +396,7 @@ describe('a suspended account', () => {
     ];
     await act(renter, stopped, 'stop');
     const free = await service.machine();
-    await suspendUntold(renter);
+    await suspendUnnoticed(renter);
     const refused = { status: 401, code: 'unauthorized' };
     const answer = await deploy(renter, free);
     expect([answer.status, answer.body.error.code]).toEqual([401, 'unauthorized']);
@@ -423,7 +423,7 @@ describe('a suspended account', () => {
 describe('reserved instances', () => {
   const TERM = '{ instances { id reservedUntil earlyExitCost } }';
 
-  it('are committed for three calendar months of running: stopped seconds move the end back', async () => {
+  it('are committed for three calendar months, extended by stopped seconds', async () => {
     const own = await startService();
     own.clock.set('2026-11-30T10:20:30Z');
     const renter = await own.renter('100000');
@@ -448,12 +448,12 @@ describe('reserved instances', () => {
     await own.close();
   });
 
-  it('return the discount when they are destroyed early, as announced', async () => {
+  it('repay the discount if destroyed early, as announced', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine({ numGpus: 2 }), { type: 'res' });
     service.clock.advance(5400);
-    const [told] = (await renter.graphql(TERM)).body.data.instances;
-    expect(told.earlyExitCost).toBe(2.2995);
+    const [instance] = (await renter.graphql(TERM)).body.data.instances;
+    expect(instance.earlyExitCost).toBe(2.2995);
     expect((await renter.rest('GET', '/balance')).body).toMatchObject({ balance: 95.719, month_spend: 4.281 });
     await renter.rest('DELETE', `/instances/${id}`);
     expect((await renter.rest('GET', '/balance')).body).toMatchObject({ balance: 93.4195, month_spend: 6.5805 });
@@ -472,7 +472,7 @@ describe('reserved instances', () => {
     });
   });
 
-  it('are not destroyed early when the balance can not pay, and the amount is named', async () => {
+  it('can’t be destroyed early without the balance for it, and the amount is named', async () => {
     const renter = await service.renter('2');
     const id = await deployed(renter, await service.machine(), { type: 'res' });
     service.clock.advance(3600);
@@ -491,15 +491,15 @@ describe('reserved instances', () => {
   });
 });
 
-describe('races', () => {
-  it('ten deploys of one machine have one winner', async () => {
+describe('concurrent requests', () => {
+  it('to deploy one machine have one winner', async () => {
     const renters = await Promise.all(Array.from({ length: 10 }, () => service.renter()));
     const machine = await service.machine();
     const answers = await Promise.all(renters.map((renter) => deploy(renter, machine)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 
-  it('ten destroys of one instance have one winner, on both surfaces', async () => {
+  it('to destroy one instance have one winner, on both surfaces', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const surfaces = Object.values(SURFACES);

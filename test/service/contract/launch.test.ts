@@ -20,8 +20,8 @@ const LAUNCH =
 const DEPLOY = `mutation($input: DeployInput!) { deploy(input: $input) { id name launch { ${LAUNCH} } } }`;
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name kind registry username } }';
 
-/** Every member, with values that are easily broken. */
-const whole = {
+/** Every member, with values that are easily corrupted. */
+const complete = {
   name: 'train-1',
   env: { MODEL: 'a b', QUOTE: `"'$(x)`, LINES: 'one\ntwo', EQUALS: 'a=b=c', EMPTY: '' },
   secrets: [
@@ -61,18 +61,18 @@ const launchOf = async (id: string) =>
   (await renter.graphql(`{ instance(id: "${id}") { name launch { ${LAUNCH} } } }`)).body.data.instance;
 
 describe('a launch', () => {
-  it('is kept as it was given, on both surfaces, with defaults filled in', async () => {
+  it('is stored as given, on both surfaces, with defaults filled in', async () => {
     const shown = {
-      ...whole,
-      secrets: whole.secrets.map((each) => ({ variable: null, file: null, ...each })),
-      ports: [whole.ports[0], { port: 6006, name: null }],
+      ...complete,
+      secrets: complete.secrets.map((each) => ({ variable: null, file: null, ...each })),
+      ports: [complete.ports[0], { port: 6006, name: null }],
     };
-    const input = { ...whole, restart: 'ON_FAILURE', onExit: 'STOP' };
+    const input = { ...complete, restart: 'ON_FAILURE', onExit: 'STOP' };
     const { id, name, launch } = await deploy(input);
     expect([name, launch]).toEqual(['train-1', { ...shown, restart: 'ON_FAILURE', onExit: 'STOP' }]);
     expect((await launchOf(id)).launch).toEqual(launch);
 
-    const { registryLogin, ...rest } = whole;
+    const { registryLogin, ...rest } = complete;
     const body = { ...rest, registry_login: registryLogin, restart: 'on_failure', on_exit: 'stop' };
     const machine_id = await service.machine();
     const { status, body: answer } = await renter.rest('POST', '/instances', { machine_id, ...body });
@@ -80,13 +80,13 @@ describe('a launch', () => {
     expect((await launchOf(answer.id)).launch).toEqual(launch);
   });
 
-  it('that says nothing is none: name is the id', async () => {
+  it('with only defaults is not stored, and the name is the id', async () => {
     const { id, name, launch } = await deploy({ env: {}, restart: 'ALWAYS', onExit: null });
     expect([name, launch]).toEqual([id, null]);
     expect(await service.sql('select from instance_launch where instance_id = $1', [id])).toEqual([]);
   });
 
-  it('belongs to the input of an idempotency key', async () => {
+  it('is part of the input of an idempotency key', async () => {
     const machineId = await service.machine();
     const send = async (launch?: object) =>
       (await renter.graphql(DEPLOY, { input: { machineId, idempotencyKey: 'launch-1', launch } })).body;
@@ -98,7 +98,7 @@ describe('a launch', () => {
       expect((await send(other)).errors[0].extensions.code).toBe('idempotency_mismatch');
   });
 
-  it('goes with deployBest, and a quote judges it', async () => {
+  it('is accepted by deployBest, and checked by a quote', async () => {
     const query = `mutation($input: DeployBestInput!) { deployBest(input: $input) { launch { env } } }`;
     const { body } = await renter.graphql(query, { input: { launch: { env: { A: '1' } } } });
     expect(body.data.deployBest.launch.env).toEqual({ A: '1' });
@@ -111,7 +111,7 @@ describe('a launch', () => {
           },
         )
       ).body;
-    expect((await quote(whole)).data.quote.canDeploy).toBe(true);
+    expect((await quote(complete)).data.quote.canDeploy).toBe(true);
     const missing = { canDeploy: false, refusal: { code: 'deploy_failed', message: 'there is no secret gone' } };
     expect((await quote({ secrets: [{ secret: 'gone', file: 'f' }] })).data.quote).toEqual(missing);
     expect((await quote({ name: 'No' })).errors[0].extensions.code).toBe('invalid_request');
@@ -144,7 +144,7 @@ describe('a launch', () => {
       { type: 'res', restart: 'never', on_exit: 'destroy' },
       "a reserved instance can't be destroyed when its command ends",
     ],
-  ])('what is out of bounds is refused by name, and nothing is rented (%#)', async (members, message) => {
+  ])('out of bounds is refused by name, and nothing is rented (%#)', async (members, message) => {
     const machine_id = await service.machine();
     const { status, body } = await renter.rest('POST', '/instances', { machine_id, ...members });
     expect([status, body.error.code]).toEqual([422, 'invalid_request']);
@@ -152,7 +152,7 @@ describe('a launch', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it('naming a secret that is not there, or of the other kind, is refused before anything is rented', async () => {
+  it('with a missing secret, or one of the other kind, is refused before renting', async () => {
     for (const [launch, message] of [
       [{ secrets: [{ secret: 'none', variable: 'A' }] }, 'there is no secret none'],
       [{ secrets: [{ secret: 'hub', variable: 'A' }] }, 'there is no secret hub'],
@@ -160,14 +160,14 @@ describe('a launch', () => {
       [{ registryLogin: 'quay' }, 'registry login quay is for quay.io, not for docker.io'],
     ] as const) {
       expect(await deploy(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
-      // Another account's is as one that is not there.
-      expect(await deploy(whole, {}, await service.renter())).toMatchObject({ message: 'there is no secret hf' });
+      // Another account's secret is treated as missing.
+      expect(await deploy(complete, {}, await service.renter())).toMatchObject({ message: 'there is no secret hf' });
     }
   });
 });
 
 describe('secrets', () => {
-  it('are listed without their values, and used once by name', async () => {
+  it('are listed without values, and have unique names', async () => {
     const { body } = await renter.graphql('{ secrets { name kind registry username } }');
     expect(body.data.secrets).toEqual([
       { name: 'hf', kind: 'VALUE', registry: null, username: null },
@@ -186,13 +186,13 @@ describe('secrets', () => {
     [{ name: 'a', value: 'x'.repeat(32_001) }, 'value must be'],
     [{ name: 'a', value: 'x', registry: 'https://ghcr.io', username: 'u' }, 'registry must be'],
     [{ name: 'a', value: 'x', registry: 'ghcr.io' }, 'registry and username must be given together'],
-  ])('what is out of bounds is refused without its value (%#)', async (input, message) => {
+  ])('out of bounds are refused without showing their value (%#)', async (input, message) => {
     const refused = await create(input);
     expect(refused.message).toContain(message);
     expect(JSON.stringify(refused)).not.toContain('xx');
   });
 
-  it('at most a hundred, however many are created at once', async () => {
+  it('number at most a hundred, even if created concurrently', async () => {
     const other = await service.renter();
     const all = await Promise.all(
       Array.from({ length: 110 }, (_, index) => create({ name: `s${index}`, value: 'x' }, other)),
@@ -201,7 +201,7 @@ describe('secrets', () => {
     expect(await service.sql('select from secret where account_id = $1', [other.accountId])).toHaveLength(100);
   });
 
-  it('are not in the database in clear, nor in what is exported of an account', async () => {
+  it('are not in plaintext in the database or an account’s export', async () => {
     const tables = await service.sql(
       `select table_name as name from information_schema.tables where table_schema = 'public'`,
     );
@@ -218,14 +218,14 @@ describe('secrets', () => {
     expect(stored.includes('"sealed"')).toBe(false);
   });
 
-  it('are sealed anew when the key is turned over, and nobody seals with a key that others lack', async () => {
+  it('are resealed on key rotation, and never sealed with an outdated key', async () => {
     const next = randomBytes(32).toString('hex');
     const keysOf = (secretsKeys: string[]) => sealingKeysOf({ secretsKeys, databaseUrl: '', dataDir: '' });
     const both = { ...service.deps, sealingKeys: keysOf([next, KEY]) };
     const before = await service.sql('select count(*)::int as count from secret');
     expect(await resealSecrets(both)).toBe(before[0]!.count);
     expect(await resealSecrets(both)).toBe(0);
-    // This gateway has the old key only.
+    // This gateway has only the old key.
     expect(await create({ name: 'late', value: 'x' })).toMatchObject({
       extensions: { code: 'action_failed' },
       message: "new secrets are not stored: the operator's SECRETS_KEY lacks a key that sealed secrets",
@@ -234,7 +234,7 @@ describe('secrets', () => {
     expect(await create({ name: 'late', value: 'x' })).toMatchObject({ name: 'late' });
   });
 
-  it('can all be read after a reseal that was killed in the middle, and the next one does the rest', async () => {
+  it('remain readable after an aborted reseal, which the next one completes', async () => {
     const next = randomBytes(32).toString('hex');
     const sealingKeys = sealingKeysOf({ secretsKeys: [next, KEY], databaseUrl: '', dataDir: '' });
     const both = { ...service.deps, sealingKeys };
@@ -249,7 +249,7 @@ describe('secrets', () => {
     const db = openDatabase(service.databaseUrl);
     const killed = expect(resealSecrets({ ...both, db })).rejects.toThrow();
     await expect.poll(() => count(newKey), { timeout: 30_000 }).toBe(100);
-    // Its session ends in the middle of a transaction, as that of a killed process does.
+    // Its session ends in the middle of a transaction, as if the process were killed.
     const waiting = `datname = current_database() and wait_event_type = 'Lock'`;
     await expect
       .poll(async () => (await holder.query(`select from pg_stat_activity where ${waiting}`)).rowCount, {
@@ -275,7 +275,7 @@ describe('secrets', () => {
     });
   });
 
-  it('that are deleted are gone', async () => {
+  it('can be deleted', async () => {
     const remove = (caller = renter) => caller.graphql('mutation { deleteSecret(name: "late") { name } }');
     expect((await remove(await service.renter())).body.errors[0].extensions.code).toBe('not_found');
     expect((await remove()).body.data.deleteSecret).toEqual({ name: 'late' });
@@ -283,7 +283,7 @@ describe('secrets', () => {
   });
 });
 
-describe('the agent of a machine', () => {
+describe('a host agent', () => {
   const join = async () => {
     const { code } = await enrol(service.deps, {
       machineId: null,
@@ -304,29 +304,29 @@ describe('the agent of a machine', () => {
     return [answer.status, await answer.json()];
   };
 
-  it('is told the launch, and given the secrets of the present start alone', async () => {
+  it('receives the launch, and only the secrets of the current start', async () => {
     const [agent, stranger] = [await join(), await join()];
-    const launch = { ...whole, registryLogin: 'quay', restart: 'NEVER' };
+    const launch = { ...complete, registryLogin: 'quay', restart: 'NEVER' };
     const input = { machineId: agent.machineId, template: 'jupyter', launch };
     const { body } = await renter.graphql(DEPLOY, { input });
     expect(body.errors).toBeUndefined();
     const { id } = body.data.deploy;
     const state = await agent.desired();
-    const [told] = state.instances;
-    expect(told).toMatchObject({
+    const [desired] = state.instances;
+    expect(desired).toMatchObject({
       id,
-      entrypoint: whole.entrypoint,
-      command: whole.command,
+      entrypoint: complete.entrypoint,
+      command: complete.command,
       restart: 'NEVER',
       secrets: true,
-      env: { ...whole.env, GPU_INSTANCE_ID: id, GPU_COUNT: '1' },
+      env: { ...complete.env, GPU_INSTANCE_ID: id, GPU_COUNT: '1' },
       ports: expect.arrayContaining([8888, 6006]),
     });
-    expect(told!.ports.filter((port) => port === 8888)).toHaveLength(1);
+    expect(desired!.ports.filter((port) => port === 8888)).toHaveLength(1);
     expect(JSON.stringify(state)).not.toContain('hf_the-token');
 
     const given = {
-      // The template makes a token for each renter.
+      // The template generates a token for each instance.
       variables: { HF_TOKEN: 'hf_the-token', JUPYTER_TOKEN: expect.stringMatching(/^[0-9a-f]{32}$/) },
       files: { 'hf-token': 'hf_the-token' },
       registryLogin: { registry: 'quay.io', username: 'me', password: 'the-password' },
@@ -337,7 +337,7 @@ describe('the agent of a machine', () => {
     expect(await secretsOf(stranger, id, 1)).toEqual(none);
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     expect(await secretsOf(agent, id, 1)).toEqual(none);
-    // What it does not run, it is not given.
+    // It doesn't receive the launch of a stopped instance.
     expect(await agent.desired()).toMatchObject({ instances: [{ phase: 'stopped', command: null, env: {} }] });
     await renter.graphql('mutation { deleteSecret(name: "quay") { name } }');
     const start = await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' });
@@ -348,7 +348,7 @@ describe('the agent of a machine', () => {
     ['KEEP', 'RUNNING', null],
     ['STOP', 'STOPPED', 'COMMAND_ENDED'],
     ['DESTROY', 'DESTROYED', 'COMMAND_ENDED'],
-  ])('reports the end of a command, after which %s', async (onExit, status, stopReason) => {
+  ])('reports the end of a command, with onExit %s', async (onExit, status, stopReason) => {
     const agent = await join();
     const { id } = await deploy({ command: ['false'], restart: 'NEVER', onExit }, { machineId: agent.machineId });
     await agent.desired();
@@ -357,7 +357,7 @@ describe('the agent of a machine', () => {
     const query = `{ instance(id: "${id}") { status stopReason runtime { phase exitCode } } }`;
     const shown = { status, stopReason, runtime: { phase: 'EXITED', exitCode: 7 } };
     expect((await renter.graphql(query)).body.data.instance).toEqual(shown);
-    // Heard twice, it is done once; a late report of that start does not end the next.
+    // A repeated report has no further effect; a late one of that start doesn't end the next.
     await ended();
     expect((await renter.graphql(query)).body.data.instance).toEqual(shown);
     if (onExit !== 'STOP') return;
@@ -368,7 +368,7 @@ describe('the agent of a machine', () => {
     expect((await renter.graphql(query)).body.data.instance.status).toBe('RUNNING');
   });
 
-  it('whose gateway lacks the key of a secret is refused it, so that the start fails at once', async () => {
+  it('is refused a secret whose key the gateway lacks, so that the start fails', async () => {
     const agent = await join();
     const { id } = await deploy({ secrets: [{ secret: 'hf', file: 'f' }] }, { machineId: agent.machineId });
     const lost = { ...service.deps, sealingKeys: async () => [sealingKey(randomBytes(32).toString('hex'))] };
@@ -378,7 +378,7 @@ describe('the agent of a machine', () => {
     });
   });
 
-  it('of a version before launches gets none that it would start without what it does not know', async () => {
+  it('that is too old gets no launch of which it would ignore a part', async () => {
     const agent = await join();
     agent.launches = false;
     await agent.report();
@@ -386,7 +386,7 @@ describe('the agent of a machine', () => {
     const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login or a restart policy`;
     for (const launch of [{ entrypoint: ['sh'] }, { restart: 'NEVER' }, { registryLogin: 'hub' }])
       expect(await rent(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
-    // Everything else it understands; what was rented before an agent was replaced by an older one waits for a newer.
+    // It understands everything else. Instances rented before a downgrade of the agent wait for a newer one.
     const { id } = await rent({ name: 'old', command: ['serve'], env: { A: '1' }, ports: [{ port: 80 }] });
     expect((await agent.desired()).instances).toMatchObject([
       { phase: 'running', command: ['serve'], env: { A: '1' } },
@@ -401,21 +401,21 @@ describe('the agent of a machine', () => {
     expect((await agent.desired()).instances).toMatchObject([{ id, phase: 'running', restart: 'NEVER' }]);
   });
 
-  it('a command of its own drops nothing else; an entrypoint drops the command of the template', async () => {
+  it('gets the launch’s command or entrypoint instead of the template’s command', async () => {
     const [one, other] = [await join(), await join()];
     await service.sql(
       `update template set command = '["serve"]', env = '{"MODE": "fast", "A": "template"}', variables = '[]'
        where slug = 'vllm'`,
     );
-    const told = async (agent: WireAgent, launch: object) => {
+    const desiredOf = async (agent: WireAgent, launch: object) => {
       const input = { machineId: agent.machineId, template: 'vllm', launch };
       await renter.graphql(DEPLOY, { input });
       return (await agent.desired()).instances[0]!;
     };
-    const first = await told(one, { command: ['serve', '--model', 'm'], env: { A: 'mine' } });
+    const first = await desiredOf(one, { command: ['serve', '--model', 'm'], env: { A: 'mine' } });
     expect(first).toMatchObject({ command: ['serve', '--model', 'm'], env: { MODE: 'fast', A: 'mine' } });
     expect(first).not.toHaveProperty('entrypoint');
     expect(first).not.toHaveProperty('secrets');
-    expect(await told(other, { entrypoint: ['sh'] })).toMatchObject({ entrypoint: ['sh'], command: null });
+    expect(await desiredOf(other, { entrypoint: ['sh'] })).toMatchObject({ entrypoint: ['sh'], command: null });
   });
 });

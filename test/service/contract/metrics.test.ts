@@ -6,7 +6,7 @@ import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses have any shape
 type Any = any;
 
 const GPU = 'place busyPercent busyMaxPercent memoryUsedMb memoryTotalMb powerWatts celsius smMhz faults processes';
@@ -16,7 +16,7 @@ let service: Service;
 let ann: Renter;
 let bob: Renter;
 let agent: WireAgent;
-/** Ann's, on a machine with two GPUs. */
+/** Ann's instance, on a machine with two GPUs. */
 let id: string;
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const MEASURED = {
 const BUSY = { busyPercent: 97.5, memoryUsedMb: 20_000, powerWatts: 449.5, celsius: 83, smMhz: 2_520, faults: 2 };
 
 describe('metrics and load', () => {
-  it('are what the agent measured, for whoever rents the instance', async () => {
+  it('are what the agent measured, shown only to the renter', async () => {
     service.clock.advance(20);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled({ place: 1 }), gpuSampled(BUSY)] }));
     const second = service.clock.now();
@@ -78,12 +78,12 @@ describe('metrics and load', () => {
     ['to: "2026-02-31T00:00:00Z"', 'to must be an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z'],
     ['from: "9999-01-01T00:00:00Z"', 'from must be before to, and not in the future'],
     ['from: "2020-01-01T00:00:00Z"', 'from must be at most 90 days before to'],
-  ])('refuses %s', async (args, message) => {
+  ])('are refused for %s', async (args, message) => {
     const { body } = await ann.graphql(`{ instance(id: "${id}") { metrics(${args}) { stepSeconds } } }`);
     expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'invalid_request' } });
   });
 
-  it('refuses more values than an answer may hold before it reads them', async () => {
+  it('are refused before reading if a response would have too many values', async () => {
     const whole = (points: string) => `metrics(points: ${points}) { points { ${POINT} } }`;
     const one = await ann.graphql(`{ instance(id: "${id}") { ${whole('1000')} } }`);
     expect(one.body.errors).toBeUndefined();
@@ -95,25 +95,25 @@ describe('metrics and load', () => {
     expect(few.body.errors).toBeUndefined();
   });
 
-  it('refuses a request that asks for many ranges of time, and reads few at once', async () => {
-    const asked = (count: number) =>
+  it('are refused for many time ranges, and read a few at a time', async () => {
+    const fieldsOf = (count: number) =>
       Array.from({ length: count }, (_, n) => `m${n}: metrics(points: ${n + 1}) { stepSeconds }`).join(' ');
     const { pool } = service.deps.db;
     let most = 0;
     const query = pool.query.bind(pool);
     let open = 0;
-    // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+    // biome-ignore lint/suspicious/noExplicitAny: passes any arguments through
     pool.query = (async (...args: any[]) => {
       const isOurs = String(args[0]?.name).startsWith('metrics');
       if (isOurs) open += 1;
       most = Math.max(most, open);
-      // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+      // biome-ignore lint/suspicious/noExplicitAny: passes any arguments through
       return await (query as any)(...args).finally(() => {
         if (isOurs) open -= 1;
       });
     }) as typeof pool.query;
-    const ten = await ann.graphql(`{ instance(id: "${id}") { ${asked(10)} } }`);
-    const all = await ann.graphql(`{ instance(id: "${id}") { ${asked(120)} } }`);
+    const ten = await ann.graphql(`{ instance(id: "${id}") { ${fieldsOf(10)} } }`);
+    const all = await ann.graphql(`{ instance(id: "${id}") { ${fieldsOf(120)} } }`);
     pool.query = query;
     expect(ten.body.errors).toBeUndefined();
     expect(all.body.errors[0]).toMatchObject({
@@ -124,7 +124,7 @@ describe('metrics and load', () => {
   });
 });
 
-describe('REST', () => {
+describe('the REST API', () => {
   const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
 
   it('has the newest sample in the format of Prometheus', async () => {
@@ -169,7 +169,7 @@ ${of('running')} 1
     );
   });
 
-  it('has what was measured as JSON', async () => {
+  it('has the history as JSON', async () => {
     const { status, body } = await metrics(`${id}/metrics/history?points=1000`);
     expect([status, body.object, body.step_seconds]).toEqual([200, 'instance_metrics', 10]);
     expect(body.points.at(-1)).toMatchObject({
@@ -181,7 +181,7 @@ ${of('running')} 1
     expect(early.body).toEqual({ object: 'instance_metrics', step_seconds: 900, points: [] });
   });
 
-  it("answers of what is not there, of what is another account's, and out of bounds", async () => {
+  it('refuses missing and other accounts’ instances, and values out of bounds', async () => {
     for (const path of ['metrics', 'metrics/history']) {
       for (const [who, other] of [
         [ann, 'i-00000000'],
@@ -206,7 +206,7 @@ describe('accountChanged', () => {
   const LOADS = `subscription { accountChanged { account { id } instances { id } ...L } }
     fragment L on AccountChange { loads { instanceId load { cpuPercent gpus { place } } } }`;
 
-  /** The next event that tells of samples: its host may have been gone or there again meanwhile. */
+  /** Returns the next event with samples; others may report that the host left or returned. */
   const nextLoads = async (stream: Awaited<ReturnType<typeof subscribe>>): Promise<Any> => {
     for (;;) {
       const event = await stream.next();
@@ -214,7 +214,7 @@ describe('accountChanged', () => {
     }
   };
 
-  it('tells of new samples, once, those whose account it is and who ask for them', async () => {
+  it('reports new samples once, only to the account that requests them', async () => {
     service.clock.advance(100);
     const { loadWatch } = service.deps;
     const [toAnn, toBob] = [
@@ -237,7 +237,7 @@ describe('accountChanged', () => {
     for (const stream of [toAnn, toBob]) stream.abort();
   });
 
-  it('reads nothing while nobody asks', async () => {
+  it('reads nothing if no subscription requests samples', async () => {
     await expect.poll(() => service.deps.subscriptions.size, { timeout: 20_000 }).toBe(0);
     const stream = await subscribe(service.address, 'subscription { accountChanged { account { id } } }', {
       key: ann.key,
@@ -251,17 +251,17 @@ describe('accountChanged', () => {
   });
 });
 
-describe('an agent that lies', () => {
+describe('a lying agent', () => {
   it.each<[string, (sample: Any) => unknown, string]>([
-    ['a share above all', (sample) => ({ ...sample, cpuPercent: 100.5 }), 'samples.0.cpuPercent'],
+    ['a share above 100', (sample) => ({ ...sample, cpuPercent: 100.5 }), 'samples.0.cpuPercent'],
     ['a negative share', (sample) => ({ ...sample, cpuPercent: -1 }), 'samples.0.cpuPercent'],
     ['NaN', (sample) => ({ ...sample, memoryUsedBytes: 'NaN' }), 'samples.0.memoryUsedBytes'],
-    ['bytes beyond any', (sample) => ({ ...sample, diskUsedBytes: 1e300 }), 'samples.0.diskUsedBytes'],
+    ['an impossible number of bytes', (sample) => ({ ...sample, diskUsedBytes: 1e300 }), 'samples.0.diskUsedBytes'],
     ['half a process', (sample) => ({ ...sample, processes: 0.5 }), 'samples.0.processes'],
-    ['a sample of the future', (sample) => ({ ...sample, age: -5 }), 'samples.0.age'],
-    ['an old one', (sample) => ({ ...sample, age: 61 }), 'samples.0.age'],
+    ['a future sample', (sample) => ({ ...sample, age: -5 }), 'samples.0.age'],
+    ['an old sample', (sample) => ({ ...sample, age: 61 }), 'samples.0.age'],
     [
-      'a GPU at no place',
+      'a GPU at a negative place',
       (sample) => ({ ...sample, gpus: [{ ...sample.gpus[0], place: -1 }] }),
       'samples.0.gpus.0.place',
     ],
@@ -271,13 +271,13 @@ describe('an agent that lies', () => {
       'samples.0.gpus.0.powerWatts',
     ],
     ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
-    ['no name', ({ id: _, ...sample }) => sample, 'samples.0.id'],
-  ])('is refused %s, by the name of the member', async (_name, lie, member) => {
+    ['a sample without an id', ({ id: _, ...sample }) => sample, 'samples.0.id'],
+  ])('is refused %s, with the name of the member', async (_name, lie, member) => {
     const sent = report(lie(sampled(id)));
     await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
   });
 
-  it('is refused numbers that JSON can write and nobody can measure', async () => {
+  it('is refused numbers beyond the range of a double', async () => {
     const text = JSON.stringify({ samples: [sampled(id)] }).replace('"cpuPercent":0', '"cpuPercent":1e999');
     const whole = { protocol: 2, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' };
     const body = `${JSON.stringify(whole).slice(0, -1)},${text.slice(1)}`;

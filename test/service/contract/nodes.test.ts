@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const node = async (id: string, caller: Renter = renter) => (await caller.graphql(NODE, { id })).body;
 
 describe('node', () => {
-  it('reads anything again by the id that it was shown with', async () => {
+  it('reads any object again by its id', async () => {
     const machineId = await service.machine();
     const { id } = (await renter.rest('POST', '/instances', { machine_id: machineId })).body;
     const { body } = await renter.graphql(
@@ -51,15 +51,15 @@ describe('node', () => {
     expect(new Set(every).size).toBe(every.length);
   });
 
-  it("shows another account's as nothing, and what is an account's to nobody without a key", async () => {
+  it('hides other accounts’ objects, and requires a key for those of an account', async () => {
     const machineId = await service.machine();
     const { id } = (await other.rest('POST', '/instances', { machine_id: machineId })).body;
     const { account, apiKeys } = (await other.graphql('{ account { id } apiKeys { id } }')).body.data;
-    for (const theirs of [id, account.id, apiKeys[0].id]) {
-      const unknown = theirs.replace(/[0-9a-f]{6}$/, '000000');
-      expect(await node(theirs)).toEqual({ data: { node: null } });
+    for (const foreign of [id, account.id, apiKeys[0].id]) {
+      const unknown = foreign.replace(/[0-9a-f]{6}$/, '000000');
+      expect(await node(foreign)).toEqual({ data: { node: null } });
       expect(await node(unknown)).toEqual({ data: { node: null } });
-      const open = await service.anyone.graphql(NODE, { id: theirs });
+      const open = await service.anyone.graphql(NODE, { id: foreign });
       expect([open.status, open.body.errors[0].extensions.code]).toEqual([401, 'unauthorized']);
     }
     for (const nothing of ['', 'i-', 't-0', 'gpu:none', machineId, '__proto__']) {
@@ -73,7 +73,7 @@ describe('API keys', () => {
     createApiKey(name: $name, idempotencyKey: $key) { apiKey { id name isCurrent } secret } }`;
   const KEYS = '{ apiKeys { id name isCurrent } }';
 
-  it('have names, and say which of them asks', async () => {
+  it('have names, and show which one is current', async () => {
     const caller = await service.renter();
     const { apiKey, secret } = (await caller.graphql(CREATE, { name: 'laptop' })).body.data.createApiKey;
     expect(apiKey).toMatchObject({ name: 'laptop', isCurrent: false });

@@ -19,7 +19,7 @@ interface CsvModel {
   reference_price_usd_hour: string;
 }
 
-/** The catalogue's file, read without the service's own reader. */
+/** Returns the catalogue, read without the service's own reader. */
 function catalogue(): CsvModel[] {
   const text = readFileSync(join(import.meta.dirname, '../../../prisma/seed/gpus.csv'), 'utf8');
   const [header, ...lines] = text.trimEnd().split('\n');
@@ -30,7 +30,7 @@ function catalogue(): CsvModel[] {
   });
 }
 
-/** Median × 0.70 in whole cents, by digits alone. */
+/** Returns the median × 0.70 in whole cents, computed from digits. */
 function centsOf(usd: string): number {
   const [whole, decimals = ''] = usd.split('.');
   const tenThousandths = BigInt(whole + decimals.padEnd(4, '0'));
@@ -38,7 +38,7 @@ function centsOf(usd: string): number {
   return Math.max(cents, 1);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: entries of answers
+// biome-ignore lint/suspicious/noExplicitAny: entries of responses
 type Entry = any;
 
 async function sheet(): Promise<Entry> {
@@ -52,8 +52,8 @@ async function offers(query: string): Promise<Entry[]> {
   return body.data;
 }
 
-describe('price sheet', () => {
-  it('publishes median × 0.70 rounded down to the cent for all 83 models, 50 % and 65 % of it', async () => {
+describe('the price sheet', () => {
+  it('publishes median × 0.70, rounded down, and 50 % and 65 % of it, for 83 models', async () => {
     const { data, count, market_snapshot, price_rule } = await sheet();
     expect({ count, market_snapshot }).toEqual({ count: 83, market_snapshot: '2026-09-26' });
     expect(price_rule).toBe('public marketplace median for the model x 0.70, rounded down');
@@ -80,12 +80,12 @@ describe('price sheet', () => {
     ['rtx-4090', 0.44, 0.22, 0.286],
     ['p4', 0.01, 0.005, 0.0065],
     ['gb200', 5.95, 2.975, 3.8675],
-  ])('%s costs %d, %d, %d', async (slug, on_demand, interruptible, reserved) => {
+  ])('prices %s at %d, %d and %d', async (slug, on_demand, interruptible, reserved) => {
     const entry = (await sheet()).data.find((model: Entry) => model.slug === slug);
     expect(entry.price_per_gpu_hour).toEqual({ on_demand, interruptible, reserved });
   });
 
-  it("available_gpus is the sum of the GPUs of the model's offers, and follows them", async () => {
+  it('has the GPUs of a model’s offers as available_gpus', async () => {
     const { data } = await sheet();
     for (const { slug, available_gpus } of data as Entry[]) {
       const listed = await offers(`gpu=${slug}&limit=100`);
@@ -108,7 +108,7 @@ describe('price sheet', () => {
 });
 
 describe('offers', () => {
-  it('come cheapest first by the whole machine, then more reliable, then by id', async () => {
+  it('are ordered by price of the whole machine, then reliability, then id', async () => {
     const rows = await offers('limit=100');
     expect(rows).toHaveLength(100);
     const keys = rows.map(({ price_per_hour, reliability, machine_id }) => [
@@ -161,13 +161,13 @@ describe('offers', () => {
   });
 
   it.each(['gpu=unknown', 'region=nowhere', 'gpu=rtx-4090&region=nowhere', 'gpu=RTX-40900', "gpu='or''='"])(
-    'of the unknown %s are none',
+    'are empty for the unknown %s',
     async (query) => {
       expect(await offers(query)).toEqual([]);
     },
   );
 
-  it('num_min is the least number of GPUs, 1 by default', async () => {
+  it('have at least num_min GPUs, 1 by default', async () => {
     for (const numMin of [1, 2, 5, 8]) {
       const rows = await offers(`num_min=${numMin}&gpu=h100-sxm&limit=100`);
       expect(Math.min(...rows.map(({ num_gpus }) => num_gpus))).toBeGreaterThanOrEqual(numMin);
@@ -178,7 +178,7 @@ describe('offers', () => {
     expect(unbounded[0].num_gpus).toBe(1);
   });
 
-  it('price_max is the on-demand price of the whole machine, itself included', async () => {
+  it('cost at most price_max on demand as a whole machine', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const query = 'gpu=h200-nvl&region=sa-br-sao&num_min=3&limit=100';
@@ -195,7 +195,7 @@ describe('offers', () => {
     expect(Math.max(...cheap.map(({ price_per_hour }) => price_per_hour.on_demand))).toBeLessThanOrEqual(0.05);
   });
 
-  it('price_max is exact for every price there is', async () => {
+  it('are filtered exactly by price_max for every existing price', async () => {
     const prices = new Set((await offers('limit=100')).map(({ price_per_hour }) => price_per_hour.on_demand));
     for (const price of [...prices].slice(0, 12)) {
       const rows = await offers(`price_max=${price}&limit=100`);
@@ -203,7 +203,7 @@ describe('offers', () => {
     }
   });
 
-  it('price_max is any number that a program prints, rounded down to the micro-USD, on both surfaces', async () => {
+  it('accept any printed number as price_max, rounded down, on both surfaces', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const filter = { gpu: 'h200-nvl', region: 'sa-br-sao', numMin: 3, limit: 100 };
@@ -228,23 +228,23 @@ describe('offers', () => {
         filter,
       );
       const variable = await service.anyone.graphql(query, { ...filter, priceMax: Number(text) });
-      const told = [literal, variable].map(({ body }) =>
+      const fromGraphql = [literal, variable].map(({ body }) =>
         body.data.offers.map((offer: { pricePerHour: { onDemand: number } }) => offer.pricePerHour.onDemand),
       );
-      for (const prices of [rest.map(({ price_per_hour }) => price_per_hour.on_demand), ...told]) {
+      for (const prices of [rest.map(({ price_per_hour }) => price_per_hour.on_demand), ...fromGraphql]) {
         expect([text, prices.includes(cost)]).toEqual([text, isWithin]);
       }
     }
   });
 
-  it('limit cuts after the order, 25 by default', async () => {
+  it('are limited after ordering, to 25 by default', async () => {
     const all = await offers('limit=100');
     expect(await offers('limit=1')).toEqual(all.slice(0, 1));
     expect(await offers('limit=7')).toEqual(all.slice(0, 7));
     expect(await offers('')).toEqual(all.slice(0, 25));
   });
 
-  it('show hardware as it is', async () => {
+  it('show the hardware', async () => {
     const id = await service.machine({ gpu: 'a30', numGpus: 2, region: 'us-va', diskGb: 640, reliability: 0.9876 });
     const offer = (await offers('gpu=a30&region=us-va&limit=100')).find(({ machine_id }) => machine_id === id);
     expect(offer).toEqual({
@@ -276,13 +276,13 @@ describe('offers', () => {
     }
   });
 
-  it.each(['DRAINED', 'OFFLINE', 'RETIRED'] as const)('leave out a machine that is %s', async (state) => {
+  it.each(['DRAINED', 'OFFLINE', 'RETIRED'] as const)('omit a machine that is %s', async (state) => {
     const id = await service.machine({ gpu: 'a40', region: 'us-fl', state });
     const listed = await offers('gpu=a40&region=us-fl&limit=100');
     expect(listed.map(({ machine_id }) => machine_id)).not.toContain(id);
   });
 
-  it('show the disk that stopped instances leave, and leave out a machine with less than 50 GB', async () => {
+  it('show the remaining disk, and omit a machine with less than 50 GB', async () => {
     const renter = await service.renter('1000');
     const machine_id = await service.machine({ gpu: 'l4', region: 'us-ga', diskGb: 150 });
     const left = async () => {
@@ -316,7 +316,7 @@ describe('offers', () => {
 });
 
 describe('a new snapshot', () => {
-  it('is the price sheet and the offers from then on', async () => {
+  it('becomes the price sheet, and the prices of the offers', async () => {
     await service.publish('2026-11-21', { 'rtx-3090': 0.25 });
     const { market_snapshot, data } = await sheet();
     expect(market_snapshot).toBe('2026-11-21');

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-it('all figures of an answer are of one second, also in the second of a stop', async () => {
+it('all figures of a response are as of one second, even in the second of a stop', async () => {
   const deploy = async () => (await renter.graphql(DEPLOY, { id: await service.machine() })).body.data.deploy;
   const [stopped] = [await deploy(), await deploy()];
   service.clock.advance(100.4);
@@ -25,7 +25,7 @@ it('all figures of an answer are of one second, also in the second of a stop', a
   const seconds = instances.flatMap(({ asOf, usage }: { asOf: string; usage: { asOf: string } }) => [asOf, usage.asOf]);
   expect(seconds).toEqual(Array.from({ length: 4 }, () => balance.asOf));
   const total = instances.reduce((sum: number, { usage }: { usage: { total: number } }) => sum + usage.total, 0);
-  // Each is rounded down by itself.
+  // Each is rounded down individually.
   expect(balance.monthSpend - total).toBeGreaterThanOrEqual(0);
   expect(balance.monthSpend - total).toBeLessThan(0.000_003);
 
@@ -41,11 +41,11 @@ it('all figures of an answer are of one second, also in the second of a stop', a
   expect([rented.asOf, rented.usage.asOf]).toEqual([rented.balance.asOf, rented.balance.asOf]);
 });
 
-it('the fields of one query agree while the clock goes on', async () => {
+it('the fields of one query agree while the clock advances', async () => {
   await renter.graphql(DEPLOY, { id: await service.machine() });
   const day = new Date(Number(service.clock.now()) * 1_000).toISOString().slice(0, 10);
-  // A second passes at each look at the clock.
-  const looks = vi.spyOn(service.clock, 'now').mockImplementation(() => {
+  // A second passes at each reading of the clock.
+  const readings = vi.spyOn(service.clock, 'now').mockImplementation(() => {
     service.clock.advance(1);
     return BigInt(Math.floor(service.clock.nowMs() / 1_000));
   });
@@ -53,7 +53,7 @@ it('the fields of one query agree while the clock goes on', async () => {
     `{ account { asOf balance monthSpend } spendByDay(from: "${day}") { asOf total }
        statement(from: "${day}T00:00:00Z") { to closingBalance } instances { asOf } }`,
   );
-  looks.mockRestore();
+  readings.mockRestore();
   const { account, spendByDay, statement, instances } = body.data;
   expect([spendByDay.asOf, statement.to, instances[0].asOf]).toEqual([account.asOf, account.asOf, account.asOf]);
   expect([spendByDay.total, statement.closingBalance]).toEqual([account.monthSpend, account.balance]);

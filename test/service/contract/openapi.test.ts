@@ -5,23 +5,23 @@ import { dereferenced, type OpenApiDocument, type Operation, operationsOf, point
 import { type Service, startService } from '../../support/service.js';
 
 let service: Service;
-/** The document, with what its references name in their place. */
-let whole: OpenApiDocument;
+/** The document, with its references resolved. */
+let resolved: OpenApiDocument;
 let operations: Map<string, Operation>;
 
 beforeAll(async () => {
   const secretsKeys = ['5'.repeat(64)];
   service = await startService({ rateLimitPerMinute: 30, publicUrl: 'https://gpu.example.com', secretsKeys });
-  whole = dereferenced(service.api.document);
-  operations = new Map(operationsOf(whole).map((entry) => [entry.operation.operationId, entry.operation]));
+  resolved = dereferenced(service.api.document);
+  operations = new Map(operationsOf(resolved).map((entry) => [entry.operation.operationId, entry.operation]));
 });
 afterAll(() => service.close());
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON schemas are looked into
+// biome-ignore lint/suspicious/noExplicitAny: JSON schemas of any shape
 type Schema = any;
 type Json = Schema;
 
-/** Every schema object within a value, with where it is. */
+/** Returns every schema object within a value, with its path. */
 function schemasIn(value: unknown, path = ''): [path: string, schema: Schema][] {
   if (typeof value !== 'object' || value === null) return [];
   const here: [string, Schema][] = 'type' in value && typeof value.type !== 'object' ? [[path, value]] : [];
@@ -40,7 +40,7 @@ function bodyOf(operationId: string): Schema {
   return operations.get(operationId)!.requestBody!.content['application/json']!.schema;
 }
 
-/** Optional, beside the contract's own members. */
+/** Optional members in addition to the contract's. */
 const LAUNCH = [
   'name',
   'env',
@@ -98,10 +98,10 @@ describe('the document', () => {
     expect(operations.size).toBe(20);
   });
 
-  it('has nothing in it that its structure does not allow', () => {
+  it('contains only what its structure allows', () => {
     const allowed = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
-    expect(Object.keys(whole).filter((name) => !allowed.includes(name))).toEqual([]);
-    for (const { path, operation } of operationsOf(whole)) {
+    expect(Object.keys(resolved).filter((name) => !allowed.includes(name))).toEqual([]);
+    for (const { path, operation } of operationsOf(resolved)) {
       const { operationId, tags, summary, description, security, ...sent } = operation;
       const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
@@ -152,7 +152,7 @@ describe('the document', () => {
   });
 
   it('describes every parameter and body field', () => {
-    for (const { operation } of operationsOf(whole)) {
+    for (const { operation } of operationsOf(resolved)) {
       for (const { name, description } of operation.parameters ?? []) {
         expect([operation.operationId, name, typeof description]).toEqual([operation.operationId, name, 'string']);
         expect(description.length).toBeGreaterThan(5);
@@ -164,7 +164,7 @@ describe('the document', () => {
     }
   });
 
-  it('gives the bounds and defaults of GET /offers', () => {
+  it('has the bounds and defaults of GET /offers', () => {
     const query = { in: 'query', required: false };
     expect(parametersOf('listOffers')).toMatchObject({
       gpu: { ...query, type: 'string', minLength: 1, maxLength: 64 },
@@ -177,7 +177,7 @@ describe('the document', () => {
     expect(Object.keys(parametersOf('listOffers'))).toHaveLength(6);
   });
 
-  it('gives the bounds and defaults of a deploy', () => {
+  it('has the bounds and defaults of a deploy', () => {
     const { type, required, properties } = bodyOf('deployInstance');
     expect([type, required, Object.keys(properties)]).toEqual([
       'object',
@@ -206,11 +206,11 @@ describe('the document', () => {
     expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res', 'spot'], default: 'od' });
   });
 
-  it('gives the actions, and the idempotency key where it is taken', () => {
+  it('has the actions, and the idempotency key where it is accepted', () => {
     const { required, properties } = bodyOf('actOnInstance');
     expect([required, properties.action.enum]).toEqual([['action'], ['start', 'stop', 'destroy']]);
-    const taking = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
-    expect(taking).toEqual([
+    const accepting = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
+    expect(accepting).toEqual([
       'deployInstance',
       'destroyInstance',
       'actOnInstance',
@@ -219,14 +219,14 @@ describe('the document', () => {
       'deleteVolume',
       'growVolume',
     ]);
-    for (const id of taking) {
+    for (const id of accepting) {
       expect(parametersOf(id)['Idempotency-Key']).toMatchObject({ in: 'header', minLength: 1, maxLength: 255 });
       const success = Object.entries(operations.get(id)!.responses).find(([status]) => status.startsWith('2'))!;
       expect(success[1].headers).toHaveProperty('Idempotent-Replayed');
     }
   });
 
-  it('documents each status with the codes it can have, and their headers', () => {
+  it('documents each status with its possible codes and headers', () => {
     const codesOf = (id: string) =>
       Object.fromEntries(
         Object.entries(operations.get(id)!.responses)
@@ -261,7 +261,7 @@ describe('the document', () => {
     expect(notModified).toEqual(['getPricing', 'listOffers']);
   });
 
-  it('knows every error code, with the body that the contract gives them', () => {
+  it('has every error code, with the contract’s body', () => {
     const validate = service.api.validator('/components/schemas/Error');
     for (const code of Object.keys(STATUS_OF)) expect(validate({ error: { code, message: 'why' } })).toBe(true);
     for (const wrong of [
@@ -274,7 +274,7 @@ describe('the document', () => {
     }
   });
 
-  it('has the fields of the contract in their order, each required and no others', () => {
+  it('has exactly the contract’s fields, in order and required', () => {
     const named = (id: string, status: number) => operations.get(id)!.responses[status]!.content!['application/json']!;
     const expected: [id: string, status: number, table: tables.FieldTable][] = [
       ['getPricing', 200, tables.PRICE_SHEET],
@@ -303,7 +303,7 @@ describe('the document', () => {
     }
   }
 
-  it('gives enums and formats to what has them', () => {
+  it('has enums and formats', () => {
     const instance = (operations.get('getInstance')!.responses[200]!.content!['application/json']!.schema as Schema)
       .properties;
     expect(instance.status.enum).toEqual(['running', 'stopped', 'destroyed']);
@@ -315,7 +315,7 @@ describe('the document', () => {
     expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
   });
 
-  it('names the objects, each once', () => {
+  it('names each object once', () => {
     const { schemas } = service.api.document.components;
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
@@ -356,19 +356,19 @@ describe('the document', () => {
       'WebToken',
       'WebTokenRequest',
     ]);
-    // No operation has a copy of its own.
+    // No operation has its own copy.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
   });
 
-  it('has schemas of known types alone', () => {
-    const types = new Set(schemasIn(whole.paths).flatMap(([, { type }]) => type));
+  it('has schemas of known types only', () => {
+    const types = new Set(schemasIn(resolved.paths).flatMap(([, { type }]) => type));
     const known = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
     expect([...types].filter((type) => !known.includes(type))).toEqual([]);
   });
 });
 
-describe('answers', () => {
-  it('fit the document, each operation with its success and its refusals', async () => {
+describe('responses', () => {
+  it('match the document for each operation’s success and refusals', async () => {
     const renter = await service.renter();
     const poor = await service.renter('1');
     const machine_id = await service.machine();
@@ -378,7 +378,7 @@ describe('answers', () => {
     await anyone.rest('GET', '/offers?limit=0');
     for (const path of ['/gpus/pricing', '/offers']) {
       const etag = (await anyone.rest('GET', path)).headers.get('etag')!;
-      // Without a Cache-Control of its own, fetch adds one that asks for the whole answer.
+      // Without an explicit Cache-Control, fetch adds one that requests the full response.
       await anyone.rest('GET', path, undefined, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
     }
     await renter.rest('GET', '/balance');
@@ -401,30 +401,33 @@ describe('answers', () => {
     await renter.rest('DELETE', `/instances/${body.id}`);
     await renter.rest('DELETE', `/instances/${body.id}`);
     await renter.rest('DELETE', '/instances/i-00000000');
-    const keeper = await service.renter();
-    const wanted = { name: 'work', size_gb: 10 };
-    const { body: volume } = await keeper.rest('POST', '/volumes', wanted, key);
-    expect(volume).toMatchObject({ object: 'volume', ...wanted, price_hr: 0.001, deleted_at: null, in_use_by: null });
-    await keeper.rest('POST', '/volumes', wanted, key);
-    await keeper.rest('POST', '/volumes', '{');
-    await keeper.rest('POST', '/volumes', { ...wanted, size_gb: 0 });
-    await poor.rest('POST', '/volumes', { ...wanted, size_gb: 10_000 });
-    await poor.rest('POST', '/volumes', { ...wanted, name: 'more', size_gb: 9_999 });
+    const volumeOwner = await service.renter();
+    const request = { name: 'work', size_gb: 10 };
+    const { body: volume } = await volumeOwner.rest('POST', '/volumes', request, key);
+    expect(volume).toMatchObject({ object: 'volume', ...request, price_hr: 0.001, deleted_at: null, in_use_by: null });
+    await volumeOwner.rest('POST', '/volumes', request, key);
+    await volumeOwner.rest('POST', '/volumes', '{');
+    await volumeOwner.rest('POST', '/volumes', { ...request, size_gb: 0 });
+    await poor.rest('POST', '/volumes', { ...request, size_gb: 10_000 });
+    await poor.rest('POST', '/volumes', { ...request, name: 'more', size_gb: 9_999 });
     const grow = `/volumes/${volume.id}/grow`;
-    await keeper.rest('POST', grow, { size_gb: 20 });
-    await keeper.rest('POST', grow, { size_gb: 10 });
-    await keeper.rest('POST', grow, {});
-    await keeper.rest('POST', grow, '{');
+    await volumeOwner.rest('POST', grow, { size_gb: 20 });
+    await volumeOwner.rest('POST', grow, { size_gb: 10 });
+    await volumeOwner.rest('POST', grow, {});
+    await volumeOwner.rest('POST', grow, '{');
     await renter.rest('POST', grow, { size_gb: 30 });
-    expect((await keeper.rest('GET', `/volumes/${volume.id}`)).body).toMatchObject({ size_gb: 20, snapshots: [] });
+    expect((await volumeOwner.rest('GET', `/volumes/${volume.id}`)).body).toMatchObject({ size_gb: 20, snapshots: [] });
     expect(await renter.rest('GET', `/volumes/${volume.id}`)).toMatchObject({
       status: 404,
       body: { error: { message: 'no such volume' } },
     });
-    expect((await keeper.rest('GET', '/volumes')).body).toMatchObject({ object: 'volumes', data: [{ id: volume.id }] });
+    expect((await volumeOwner.rest('GET', '/volumes')).body).toMatchObject({
+      object: 'volumes',
+      data: [{ id: volume.id }],
+    });
     await renter.rest('DELETE', `/volumes/${volume.id}`);
-    await keeper.rest('DELETE', `/volumes/${volume.id}`);
-    await keeper.rest('DELETE', `/volumes/${volume.id}`);
+    await volumeOwner.rest('DELETE', `/volumes/${volume.id}`);
+    await volumeOwner.rest('DELETE', `/volumes/${volume.id}`);
     for (const [method, path] of [
       ['GET', '/volumes'],
       ['POST', '/volumes'],
@@ -504,7 +507,7 @@ describe('answers', () => {
     ['out of bounds', { limit: 101 }],
     ['out of bounds', { num_min: 0 }],
     ['out of bounds', { price_max: -1 }],
-  ])('a request that the document forbids is refused: %s', async (_, query) => {
+  ])('refuse what the document forbids: %s', async (_, query) => {
     const [[name, value]] = Object.entries(query) as [[string, string | number]];
     const index = operations.get('listOffers')!.parameters!.findIndex((parameter) => parameter.name === name);
     const validate = service.api.validator(pointerOf(['paths', '/offers', 'get', 'parameters', index, 'schema']));
@@ -512,7 +515,7 @@ describe('answers', () => {
     expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(422);
   });
 
-  it('a deploy is taken exactly when the document allows its body', async () => {
+  it('accept a deploy exactly if the document allows its body', async () => {
     const validate = service.api.validator(
       pointerOf(['paths', '/instances', 'post', 'requestBody', 'content', 'application/json', 'schema']),
     );
@@ -544,7 +547,7 @@ describe('answers', () => {
 });
 
 describe('examples', () => {
-  /** As somebody pastes it: the path with the examples of the query, and the body. */
+  /** Returns an operation's examples as a reader would paste them: the path with the query, and the body. */
   async function requestOf(operationId: string): Promise<[path: string, body: Json]> {
     const document: OpenApiDocument = await (await fetch(`${service.address}/v1/openapi.json`)).json();
     const { path, operation } = operationsOf(document).find((entry) => entry.operation.operationId === operationId)!;
@@ -553,7 +556,7 @@ describe('examples', () => {
     return [`${path}?${query}`, operation.requestBody?.content['application/json']?.example as Json];
   }
 
-  it('of a search finds something, and of a deploy rents it, again and again', async () => {
+  it('of a search and a deploy work repeatedly', async () => {
     const renter = await service.renter('1000');
     const machines: string[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
@@ -571,10 +574,10 @@ describe('examples', () => {
     expect(new Set(machines).size).toBe(3);
   });
 
-  it('name no machine when none is free, and no id or idempotency key ever', async () => {
+  it('name no machine if none is free, and never an id or idempotency key', async () => {
     const empty = await startService();
     await empty.sql(`update machine set state = 'DRAINED'`);
-    // That many machines at once are read again in the background.
+    // This many machines are reread in the background.
     const count = async () => (await empty.anyone.rest('GET', '/offers')).body.count;
     await expect.poll(count, { timeout: 10_000 }).toBe(0);
     const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();
@@ -586,7 +589,7 @@ describe('examples', () => {
     expect(examples).toEqual(['gpu', 'region']);
   });
 
-  it('of answers fit their schemas', () => {
+  it('of responses match their schemas', () => {
     const { schemas } = service.api.document.components;
     for (const [name, { examples }] of Object.entries(schemas)) {
       if (name.endsWith('Request')) continue;

@@ -18,12 +18,12 @@ import { dereferenced } from '../../support/openapi.js';
 import { ID, type Json, OPERATIONS, type RestOperation, readOperations } from '../../support/operations.js';
 
 /**
- * What REST calls by another name than GraphQL, and what is no option of a command because it is its argument or its
- * name.
+ * Parameters with another name in GraphQL than in REST, and those that a command has as an argument or its name instead
+ * of an option.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
-/** Options that are given once for each entry of a list have its singular. */
+/** Options given once per entry of a list are named in the singular. */
 const OPTIONS: Record<string, string> = {
   secrets: 'secret',
   ports: 'port',
@@ -32,7 +32,7 @@ const OPTIONS: Record<string, string> = {
   max_price_per_hour: 'max-price',
   first: 'limit',
 };
-/** Pages, which the command line reads by itself, from the newest entry on. */
+/** Parameters of pages, which the command line reads automatically, newest entry first. */
 const OF_PAGES = new Set(['after', 'last', 'before']);
 let gateway: TestGateway;
 let document: Json;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('every operation has its place, and no place is of an operation that is gone', () => {
+test('exactly the document’s operations are listed', () => {
   expect(operations.map(({ id }) => id).sort()).toEqual(Object.keys(OPERATIONS).sort());
 });
 
@@ -58,7 +58,7 @@ describe('the TypeScript client', () => {
         baseUrl: 'http://127.0.0.1:1/v1',
         fetch: async (url, init) => {
           sent.push({ url: new URL(String(url)), init: init ?? {} });
-          return new Response('{"error":{"code":"no_route","message":"looked at"}}', { status: 404 });
+          return new Response('{"error":{"code":"no_route","message":"recorded"}}', { status: 404 });
         },
       });
       await OPERATIONS[operation.id]!.typescript(client).catch(() => {});
@@ -78,11 +78,11 @@ describe('the TypeScript client', () => {
   });
 });
 
-test('the command line has a command for each operation and an option for each parameter', async () => {
+test('the CLI has a command per operation and an option per parameter', async () => {
   for (const { id, names } of operations) {
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await gpu([...command.split(' '), '--help'], {});
-      // What a volume is called is an argument of its command.
+      // The name of a volume is an argument of its command.
       const isArgument = (name: string) =>
         IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
       for (const name of names.filter((parameter) => !isArgument(parameter))) {
@@ -106,20 +106,20 @@ describe('GraphQL', () => {
         return isInputObjectType(named) ? [name, ...Object.values(named.getFields()).flatMap(namesOf)] : [name];
       };
       const known = args.flatMap(namesOf);
-      // A field of an instance is asked of the instance.
-      const wanted = names.filter((name) => type !== 'Instance' || name !== 'id');
-      expect(known, id).toEqual(expect.arrayContaining(wanted.map(camel)));
+      // A field of an instance is requested from the instance.
+      const expected = names.filter((name) => type !== 'Instance' || name !== 'id');
+      expect(known, id).toEqual(expect.arrayContaining(expected.map(camel)));
     }
   });
 
-  test('has each field of each answer', () => {
+  test('has each field of each response', () => {
     for (const { id, answer } of operations) {
       const [type, field] = OPERATIONS[id]!.graphql.split('.') as [string, string];
       compare(getNamedType((schema.getType(type) as GraphQLObjectType).getFields()[field]!.type), answer, id);
     }
   });
 
-  /** `object` names the kind of an answer and `count` its length; in GraphQL type and list say so, and of a page its edges. */
+  /** `object` and `count` are omitted: in GraphQL, the type and the list or edges convey them. */
   function compare(type: unknown, answer: Json, place: string): void {
     if (isObjectType(type) && 'edges' in type.getFields()) {
       const [edge, info] = ['edges', 'pageInfo'].map((name) => getNamedType(type.getFields()[name]!.type));

@@ -37,8 +37,8 @@ async function deploy(input: object, caller: Renter = renter) {
 
 const act = (id: string, action: string, caller: Renter = renter) => caller.graphql(ACT, { id, action });
 
-describe('quote', () => {
-  it('says what deploy locks, in every mode, before and after a new price', async () => {
+describe('a quote', () => {
+  it('shows what deploy locks, in every mode, before and after a new price', async () => {
     for (const date of ['2027-01-01', '2027-01-02']) {
       await service.publish(date, { 'h100-sxm': date.endsWith('1') ? 3.21 : 2.99 });
       for (const mode of MODES) {
@@ -72,7 +72,7 @@ describe('quote', () => {
     expect(reserved.reserved).toMatchObject({ months: 3, onDemandPriceHr: 2.99, discountHr: 1.0465 });
   });
 
-  it('says whether it preempts, what that costs at least, and lets an own instance yield', async () => {
+  it('shows whether it preempts and at which minimum; own instances yield too', async () => {
     const machineId = await service.machine();
     const held = await deploy({ machineId, mode: 'INTERRUPTIBLE' });
     const taken = await quote({ machineId }, service.anyone);
@@ -87,14 +87,14 @@ describe('quote', () => {
     });
     const own = await quote({ machineId });
     const account = (await renter.graphql('{ balance { burnPerHour } }')).body.data.balance;
-    // The rate of the instance that yields is paid no longer; its disk is.
+    // The yielding instance's rate is no longer paid, but its disk is.
     expect(own.account.burnPerHour).toBeCloseTo(account.burnPerHour + own.totalPriceHr - held.priceHr, 6);
-    // The disk of the one that yields stays, at the size that both have unless they say another.
+    // The yielding instance's disk remains; both have the default size.
     expect(own.freeDiskGb).toBe(1_000 - own.diskGb);
     await act(held.id, 'DESTROY');
   });
 
-  it('refuses what deploy refuses, in the same words', async () => {
+  it('refuses what deploy refuses, with the same message', async () => {
     const machineId = await service.machine({ diskGb: 60 });
     const poor = await service.renter('0.01');
     for (const [input, caller] of [
@@ -114,18 +114,18 @@ describe('quote', () => {
       code: 'invalid_request',
       field: 'machineId',
     });
-    // At the price itself it passes.
+    // The exact price is accepted.
     const { id } = await deploy({ machineId, maxPricePerHour: 2.99 });
     expect(id).toMatch(/^i-/);
     await act(id, 'DESTROY');
   });
 
-  it('finds the best machine as deployBest does, and names what is asked for when none fits', async () => {
-    const wanted = { regions: ['eu-fi-hel'], gpus: ['rtx-4090', 'l4'], diskGb: 20, mode: 'INTERRUPTIBLE' };
-    const quoted = await quote(wanted, service.anyone);
+  it('finds the same best machine as deployBest, or is refused if none fits', async () => {
+    const request = { regions: ['eu-fi-hel'], gpus: ['rtx-4090', 'l4'], diskGb: 20, mode: 'INTERRUPTIBLE' };
+    const quoted = await quote(request, service.anyone);
     const { body } = await renter.graphql(
       'mutation($input: DeployBestInput!) { deployBest(input: $input) { id priceHr machine { id } } }',
-      { input: wanted },
+      { input: request },
     );
     expect(body.data.deployBest).toMatchObject({ priceHr: quoted.priceHr, machine: { id: quoted.machineId } });
     await act(body.data.deployBest.id, 'DESTROY');
@@ -141,7 +141,7 @@ describe('quote', () => {
     expect(await quote({ machineId })).toMatchObject({ canDeploy: true, preempts: false });
   });
 
-  it('says how long the balance lasts: then it runs out', async () => {
+  it('shows how long the balance lasts', async () => {
     const machineId = await service.machine();
     const caller = await service.renter('30');
     const { account, asOf } = await quote({ machineId }, caller);
@@ -153,8 +153,8 @@ describe('quote', () => {
   });
 });
 
-describe('deploy with a highest price', () => {
-  it('is refused above it, and repeated with the same key only for the same price', async () => {
+describe('deploy with a maximum price', () => {
+  it('is repeated with the same key only for the same price', async () => {
     const machineId = await service.machine();
     const input = { machineId, maxPricePerHour: 5, idempotencyKey: 'most-5' };
     const { id } = await deploy(input);
@@ -165,8 +165,8 @@ describe('deploy with a highest price', () => {
   });
 });
 
-describe('offer', () => {
-  it('is that of one machine, preemptible ones included; null when it is not offered', async () => {
+describe('the offer query', () => {
+  it('returns a machine’s offer, even if preemptible, or null if it is not offered', async () => {
     const offerOf = async (machineId: string) =>
       (
         await service.anyone.graphql(
@@ -192,7 +192,7 @@ describe('canStart', () => {
   const canStart = async (id: string, caller: Renter = renter) =>
     (await caller.graphql(CAN, { id })).body.data.instance.canStart;
 
-  it('says what start would answer: free, taken, held by one that yields, and not covered', async () => {
+  it('predicts a start on a free, taken or preemptible machine, and without cover', async () => {
     const machineId = await service.machine();
     const caller = await service.renter('20');
     const { id, priceHr, diskPriceHr } = await deploy({ machineId }, caller);
@@ -223,15 +223,15 @@ describe('canStart', () => {
 });
 
 describe('the rate limit', () => {
-  it('counts a quote and a node of a caller with a key, and of nobody else', async () => {
+  it('counts quote and node only for callers with a key', async () => {
     const limited = await startService({ rateLimitPerMinute: 10 });
     try {
       const caller = await limited.renter();
       const machineId = await limited.machine();
-      const two = `{ quote(input: {machineId: "${machineId}"}) { priceHr } node(id: "region:us-tx") { id } pricing { count } }`;
-      expect((await caller.graphql(two)).headers.get('ratelimit-remaining')).toBe('8');
+      const twoFields = `{ quote(input: {machineId: "${machineId}"}) { priceHr } node(id: "region:us-tx") { id } pricing { count } }`;
+      expect((await caller.graphql(twoFields)).headers.get('ratelimit-remaining')).toBe('8');
       for (let count = 0; count < 12; count += 1)
-        expect((await limited.anyone.graphql(two)).body.errors).toBeUndefined();
+        expect((await limited.anyone.graphql(twoFields)).body.errors).toBeUndefined();
     } finally {
       await limited.close();
     }

@@ -35,7 +35,7 @@ function aliases(count: number, from = 0): string {
   return Array.from({ length: count }, (_, index) => `a${from + index}: balance { balance }`).join(' ');
 }
 
-/** What one more GraphQL request counts as: the difference it makes. */
+/** Returns the cost of one more GraphQL request, as the difference it makes. */
 async function costOf(query: string, variables: Record<string, unknown> = {}): Promise<number> {
   const renter = await service.renter();
   await use(renter, 1);
@@ -50,7 +50,7 @@ describe('the limit', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
-  it('admits exactly the limit of a burst of 60, REST and GraphQL, by two keys of one account', async () => {
+  it('admits exactly the limit of a burst of 60 by two keys over both APIs', async () => {
     const renter = await service.renter();
     const other = await otherKey(renter);
     const answers = await Promise.all(
@@ -60,7 +60,7 @@ describe('the limit', () => {
       }),
     );
     const admitted = answers.filter(({ status }) => status === 200);
-    // Creating the other key was one.
+    // Creating the other key counted one.
     expect(admitted).toHaveLength(LIMIT - 1);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - LIMIT + 1);
     expect(admitted.map(remaining).sort((a, b) => a! - b!)).toEqual(
@@ -75,7 +75,7 @@ describe('the limit', () => {
     expect((await second.rest('GET', '/balance')).status).toBe(200);
   });
 
-  it('is shown on every answer that counted, including refusals', async () => {
+  it('is shown in every counted response, including refusals', async () => {
     const renter = await service.renter();
     const answers = [
       await renter.rest('GET', '/balance'),
@@ -96,7 +96,7 @@ describe('the limit', () => {
     }
   });
 
-  it('refuses with 429 rate_limited and Retry-After on both surfaces; only those are free', async () => {
+  it('refuses with 429 rate_limited and Retry-After; only such refusals are free', async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -142,7 +142,7 @@ describe('the limit', () => {
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(0);
   });
 
-  it('admits or refuses a request as a whole', async () => {
+  it('admits or refuses a request only as a whole', async () => {
     const renter = await service.renter();
     await use(renter, 8);
     const refused = await renter.graphql(`{ ${aliases(5)} }`);
@@ -151,7 +151,7 @@ describe('the limit', () => {
     expect([admitted.status, remaining(admitted)]).toEqual([200, 0]);
   });
 
-  it('refuses with 422 what could never pass, and that is no 429', async () => {
+  it('refuses a request that could never pass with 422 instead of 429', async () => {
     const renter = await service.renter();
     const answer = await renter.graphql(`{ ${aliases(LIMIT + 1)} }`);
     expect(answer.body.data).toBeUndefined();
@@ -178,7 +178,7 @@ describe('the limit', () => {
   });
 });
 
-describe('a GraphQL request counts one for each authenticated root field', () => {
+describe('a GraphQL request counts one per authenticated root field', () => {
   const FRAGMENTS =
     'fragment Two on Query { x: balance { balance } ...One } fragment One on Query { y: instances { id } }';
 
@@ -200,11 +200,11 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     ['query ($no: Boolean = true) { balance { balance } account @skip(if: $no) { id } }', 1],
     ['query ($no: Boolean = true) { balance { balance } account @skip(if: $no) { id } }', 2, { no: false }],
     ['mutation { a: createApiKey { secret } b: createApiKey { secret } }', 2],
-  ])('%s: %d', async (query, cost, variables = {}) => {
+  ])('%s counts %d', async (query, cost, variables = {}) => {
     expect(await costOf(query, variables)).toBe(cost);
   });
 
-  it('at once, however often fragments spread each other', async () => {
+  it('quickly, however often fragments spread each other', async () => {
     const renter = await service.renter();
     const levels = Array.from(
       { length: 60 },
@@ -215,7 +215,7 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     expect(answer.body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422 });
   });
 
-  it('of the operation that is named', async () => {
+  it('of only the named operation', async () => {
     const renter = await service.renter();
     const query = `query small { balance { balance } } query large { ${aliases(LIMIT + 5)} }`;
     const answer = await fetch(`${service.address}/graphql`, {
@@ -231,7 +231,7 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     ['after a public one', '{ pricing { count } }'],
     ['after a small one', '{ balance { balance } }'],
     ['after a mutation', 'mutation'],
-  ])('of the operation that is named, wherever it stands: %s', async (_name, first) => {
+  ])('of the named operation, wherever it is: %s', async (_name, first) => {
     const renter = await service.renter();
     const before = first === 'mutation' ? 'mutation first { createApiKey { secret } }' : `query first ${first}`;
     const query = `${before} query second { ${aliases(5)} }`;
@@ -248,7 +248,7 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(LIMIT - 11);
   });
 
-  it('sent by GET too', async () => {
+  it('even if sent by GET', async () => {
     const renter = await service.renter();
     const query = encodeURIComponent(`{ ${aliases(3)} }`);
     const answer = await fetch(`${service.address}/graphql?query=${query}`, {
@@ -257,7 +257,7 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     expect(answer.headers.get('ratelimit-remaining')).toBe(String(LIMIT - 3));
   });
 
-  it('nothing, when GraphQL refuses it before it runs', async () => {
+  it('and nothing if GraphQL refuses it before execution', async () => {
     const renter = await service.renter();
     await renter.graphql('{ balance { nothing } }');
     await renter.graphql('{ balance {');
@@ -266,7 +266,7 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
   });
 });
 
-describe('history', () => {
+describe('the limit by spend', () => {
   it.each([
     [0, 12],
     [99.999999, 12],
@@ -275,7 +275,7 @@ describe('history', () => {
     [1000, 60],
     [9999.999999, 60],
     [10_000, 120],
-  ])('%d USD of lifetime spend allow %d', async (usd, limit) => {
+  ])('after %d USD of lifetime spend is %d', async (usd, limit) => {
     const renter = await service.renter();
     const units = String(BigInt(Math.round(usd * 1_000_000)) * 3600n);
     await service.sql('update account set spend_units = $2, credit_units = $2 where id = $1', [
@@ -287,7 +287,7 @@ describe('history', () => {
     expect(body.data.account.limits.requestsPerMinute).toBe(limit);
   });
 
-  it('counts what runs now to the second', async () => {
+  it('includes the current spend to the second', async () => {
     const renter = await service.renter('1000');
     const machine_id = await service.machine({ gpu: 'b300', numGpus: 8 });
     await renter.rest('POST', '/instances', { machine_id });
@@ -297,7 +297,7 @@ describe('history', () => {
   });
 });
 
-describe('disabled', () => {
+describe('the disabled limit', () => {
   it('admits everything and sends no headers', async () => {
     const open = await startService({ rateLimitPerMinute: 0 });
     const renter = await open.renter();

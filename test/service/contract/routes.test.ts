@@ -21,13 +21,13 @@ async function running(): Promise<string> {
   return answer.body.id;
 }
 
-/** What fetch hides: the answer as it was sent. */
+/** Returns the raw response. */
 function raw(method: string, path: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(service.address + path, { method, headers: { authorization: `Bearer ${renter.key}`, ...headers } });
 }
 
-describe('success', () => {
-  it('GET /gpus/pricing: 200 gpu_pricing, without a key', async () => {
+describe('a successful request', () => {
+  it('to GET /gpus/pricing returns 200 gpu_pricing, without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/gpus/pricing');
     expect(status).toBe(200);
     expect(tables.misfits(body, tables.PRICE_SHEET)).toEqual([]);
@@ -35,21 +35,21 @@ describe('success', () => {
     expect(body.market_snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   });
 
-  it('GET /offers: 200 offers, without a key', async () => {
+  it('to GET /offers returns 200 offers, without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/offers');
     expect(status).toBe(200);
     expect(tables.misfits(body, tables.OFFERS)).toEqual([]);
     expect(body).toMatchObject({ object: 'offers', count: 25 });
   });
 
-  it('GET /balance: 200 balance', async () => {
+  it('to GET /balance returns 200 balance', async () => {
     const { status, body } = await renter.rest('GET', '/balance');
     expect(status).toBe(200);
     expect(tables.misfits(body, tables.BALANCE)).toEqual([]);
     expect(body).toMatchObject({ object: 'balance', currency: 'USD' });
   });
 
-  it('POST /instances: 201 instance, running, with the defaults of the body', async () => {
+  it('to POST /instances returns 201 and a running instance with the body’s defaults', async () => {
     const machine_id = await service.machine({ numGpus: 4, region: 'eu-pl-waw' });
     const { status, body } = await renter.rest('POST', '/instances', { machine_id });
     expect(status).toBe(201);
@@ -71,7 +71,7 @@ describe('success', () => {
     });
   });
 
-  it('GET /instances: 200 instances, the active ones, newest first, each an instance', async () => {
+  it('to GET /instances returns 200 and the active instances, newest first', async () => {
     const other = await service.renter();
     const ids: string[] = [];
     for (let index = 0; index < 4; index += 1) {
@@ -92,7 +92,7 @@ describe('success', () => {
     ]);
   });
 
-  it('GET /instances/{id}: 200 instance, also a destroyed one', async () => {
+  it('to GET /instances/{id} returns 200 and the instance, even if destroyed', async () => {
     const id = await running();
     const { status, body } = await renter.rest('GET', `/instances/${id}`);
     expect(status).toBe(200);
@@ -103,7 +103,7 @@ describe('success', () => {
     expect(destroyed.body).toEqual({ ...body, status: 'destroyed', stopped_at: '2026-11-20T12:00:00Z' });
   });
 
-  it('DELETE /instances/{id}: 200 with object, id and status', async () => {
+  it('to DELETE /instances/{id} returns 200 with object, id and status', async () => {
     const id = await running();
     const { status, body } = await renter.rest('DELETE', `/instances/${id}`);
     expect(status).toBe(200);
@@ -111,7 +111,7 @@ describe('success', () => {
     expect(body).toEqual({ object: 'instance', id, status: 'destroyed' });
   });
 
-  it('POST /instances/{id}/actions: 200 instance in its new state', async () => {
+  it('to POST /instances/{id}/actions returns 200 and the instance in its new state', async () => {
     const id = await running();
     service.clock.advance(60);
     const { status, body } = await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
@@ -129,16 +129,16 @@ describe('success', () => {
     ['interruptible', 'spot', 1.095],
     ['spot', 'spot', 1.095],
     ['res', 'res', 1.4235],
-  ])('deploy type %s is answered as %s', async (asked, answered, price) => {
+  ])('to deploy type %s returns type %s', async (type, returnedType, price) => {
     const { status, body } = await renter.rest('POST', '/instances', {
       machine_id: await service.machine(),
-      type: asked,
+      type,
     });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ type: answered, price_hr: price });
+    expect(body).toMatchObject({ type: returnedType, price_hr: price });
   });
 
-  it('treats null as absent', async () => {
+  it('may have null for absent members', async () => {
     const body = { machine_id: await service.machine(), template: null, disk_gb: null, type: null };
     const deployed = await renter.rest('POST', '/instances', body);
     expect(deployed.status).toBe(201);
@@ -173,7 +173,7 @@ describe('success', () => {
       'ports[0] has an unknown member nmae; did you mean name?',
     ],
     ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route has none'],
-  ])('refuses what it does not know: %s %s %j', async (method, path, more, message) => {
+  ])('may have no unknown names: %s %s %j', async (method, path, more, message) => {
     const machine_id = await service.machine();
     const body = path.startsWith('/instances') && method === 'POST' ? { machine_id, ...more } : more;
     const answer = await renter.rest(method, path, body);
@@ -182,7 +182,7 @@ describe('success', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it('reads the parameters after the thousandth', async () => {
+  it('may have no unknown parameters after the thousandth either', async () => {
     for (const path of [`/offers?${'&'.repeat(1_200)}num_min=9`, `/offers?${'a&'.repeat(1_200)}limit=1`])
       expect((await service.anyone.rest('GET', path)).status).toBe(422);
     const url = `${service.address}/graphql?${'a=&'.repeat(1_200)}query=%7Bpricing%7Bcount%7D%7D`;
@@ -195,15 +195,15 @@ describe('success', () => {
     'localhost:5000/a/b',
     `pytorch/pytorch@sha256:${'a'.repeat(64)}`,
     'a'.repeat(255),
-  ])('takes the template %s', async (template) => {
+  ])('may name the template %s', async (template) => {
     const answer = await renter.rest('POST', '/instances', { machine_id: await service.machine(), template });
     expect(answer.status).toBe(201);
     expect(answer.body.template).toBe(template);
   });
 });
 
-describe('what was launched', () => {
-  it('is read as it was given, with what ends it', async () => {
+describe('a launch', () => {
+  it('is returned as given, with the instance’s terms', async () => {
     const launch = {
       name: 'train-1',
       env: { MODEL: 'base' },
@@ -226,7 +226,7 @@ describe('what was launched', () => {
 });
 
 describe('offers by model and CUDA version', () => {
-  it('take a name for a model, and a common name for several', async () => {
+  it('accept the name of a model, and match none for an unknown one', async () => {
     const slugs = async (gpu: string) => {
       const query = new URLSearchParams({ gpu, limit: '100' });
       const { body } = await service.anyone.rest('GET', `/offers?${query}`);
@@ -242,7 +242,7 @@ describe('offers by model and CUDA version', () => {
     expect(found).toEqual([{ gpu }]);
   });
 
-  it('on the command line: a model that is unknown ends with 1 and a suggestion', async () => {
+  it('exit the CLI with 1 and a suggestion for an unknown model', async () => {
     const env = { GPU_BASE_URL: `${service.address}/v1` };
     const unknown = await gpu(['offers', '--gpu', 'RTX 4091'], env);
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -253,7 +253,7 @@ describe('offers by model and CUDA version', () => {
     expect([known.code, known.stdout]).toEqual([0, expect.stringMatching(/h100-/)]);
   });
 
-  it('have at least the version', async () => {
+  it('have at least the requested version', async () => {
     const versions = async (query: string) => {
       const { body } = await service.anyone.rest('GET', `/offers?limit=100${query}`);
       return body.data.map(({ cuda_max }: { cuda_max: string }) => cuda_max);
@@ -281,7 +281,7 @@ describe('routes', () => {
     ['GET', '/v1/%zz'],
     ['POST', '/graphql/deploy'],
     ['GET', '//v1/offers'],
-  ])('%s %s: 404 no_route, with a key or without', async (method, path) => {
+  ])('%s %s is 404 no_route, with or without a key', async (method, path) => {
     for (const headers of [{}, { authorization: '' }] as Record<string, string>[]) {
       const answer = await raw(method, path, headers);
       expect(answer.status).toBe(404);
@@ -300,23 +300,23 @@ describe('routes', () => {
     ['POST', '/instances/i-00000000', 'DELETE, GET, HEAD, OPTIONS'],
     ['GET', '/instances/i-00000000/actions', 'OPTIONS, POST'],
     ['HEAD', '/instances/i-00000000/actions', 'OPTIONS, POST'],
-  ])('%s %s: 405 with Allow, before the key is requested', async (method, path, allow) => {
+  ])('%s %s is 405 with Allow, before the key is checked', async (method, path, allow) => {
     const answer = await service.anyone.rest(method, path);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);
     if (method !== 'HEAD') expect(answer.body.error.code).toBe('method_not_allowed');
   });
 
-  it.each(['/v1/openapi.json', '/healthz', '/readyz'])('POST %s: 405 with Allow', async (path) => {
+  it.each(['/v1/openapi.json', '/healthz', '/readyz'])('POST %s is 405 with Allow', async (path) => {
     const answer = await raw('POST', path);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
     expect((await answer.json()).error.code).toBe('method_not_allowed');
   });
 
   it.each(['/gpus/pricing', '/offers?limit=3', '/balance', '/instances', '/openapi.json'])(
-    'HEAD %s answers as GET does, without a body',
+    'HEAD %s responds like GET, without a body',
     async (path) => {
-      // `fetch` unpacks what comes compressed, so that its length would not be the header's.
+      // `fetch` decompresses responses, so that the length would differ from the header's.
       const plain = { 'accept-encoding': 'identity' };
       const [get, head] = [await raw('GET', `/v1${path}`, plain), await raw('HEAD', `/v1${path}`, plain)];
       expect(head.status).toBe(200);
@@ -326,14 +326,14 @@ describe('routes', () => {
     },
   );
 
-  it('HEAD of an instance distinguishes a key from none, and a found one from none', async () => {
+  it('HEAD of an instance distinguishes missing keys and missing instances', async () => {
     const id = await running();
     expect((await raw('HEAD', `/v1/instances/${id}`)).status).toBe(200);
     expect((await raw('HEAD', '/v1/instances/i-00000000')).status).toBe(404);
     expect((await raw('HEAD', `/v1/instances/${id}`, { authorization: '' })).status).toBe(401);
   });
 
-  it('sends JSON in UTF-8, a request id of its own each time, and no name of its software', async () => {
+  it('send JSON in UTF-8, a unique request id, and no name of the software', async () => {
     const answers = [await renter.rest('GET', '/balance'), await renter.rest('GET', '/nothing')];
     for (const { headers } of answers) {
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -343,7 +343,7 @@ describe('routes', () => {
     expect(answers[0]!.headers.get('x-request-id')).not.toBe(answers[1]!.headers.get('x-request-id'));
   });
 
-  it('names requests of the other endpoints too', async () => {
+  it('send a request id on other endpoints too', async () => {
     for (const path of ['/healthz', '/readyz', '/graphql?query={regions{code}}', '/v1/openapi.json']) {
       const answer = await raw('GET', path, { accept: 'application/json' });
       expect(answer.status).toBe(200);
@@ -372,7 +372,7 @@ describe('CORS', () => {
     },
   );
 
-  it('lets any page read answers and refusals, never with credentials', async () => {
+  it('lets any page read responses and refusals, never with credentials', async () => {
     const paths = ['/v1/offers', '/v1/nothing', '/v1/balance', '/graphql?query={regions{code}}'];
     for (const path of paths) expectOpen(await raw('GET', path, { ...ORIGIN, accept: 'application/json' }));
   });
@@ -387,7 +387,7 @@ describe('CORS', () => {
   }
 });
 
-describe('keys', () => {
+describe('API keys', () => {
   const GUARDED = [
     ['GET', '/balance'],
     ['GET', '/instances'],
@@ -403,11 +403,11 @@ describe('keys', () => {
     expect(body).toEqual({ error: { code: 'unauthorized', message: 'missing or unknown API key' } });
   }
 
-  it.each(GUARDED)('%s %s without a key: 401 unauthorized', async (method, path) => {
+  it.each(GUARDED)('are required for %s %s: 401 unauthorized', async (method, path) => {
     expectUnauthorized(await service.anyone.rest(method, path));
   });
 
-  it('takes the scheme in any case and no other credentials', async () => {
+  it('are accepted with the scheme in any case, but in no other form', async () => {
     const { key } = renter;
     const wrong = [
       key,
@@ -426,13 +426,13 @@ describe('keys', () => {
     expect(right.status).toBe(200);
   });
 
-  it('refuses the keys of a suspended account', async () => {
+  it('of a suspended account are refused', async () => {
     const suspended = await service.renter();
     await service.sql('update account set suspended_at = settled_at where id = $1', [suspended.accountId]);
     expectUnauthorized(await suspended.rest('GET', '/balance'));
   });
 
-  it('has keys of the fixed prefix and 40 hex characters, stored hashed', async () => {
+  it('have the fixed prefix and 40 hex characters, and are stored hashed', async () => {
     expect(renter.key).toMatch(/^gpu_live_[0-9a-f]{40}$/);
     const rows = await service.sql(`select row_to_json(api_key)::text as row from api_key`);
     expect(rows.filter(({ row }) => String(row).includes(renter.accountId))).toHaveLength(1);
@@ -440,7 +440,7 @@ describe('keys', () => {
     expect(rows.filter(({ row }) => String(row).includes(secret.slice(0, 20)))).toEqual([]);
   });
 
-  it("another account's instance is byte for byte like one that never was", async () => {
+  it('get the same bytes for another account’s instance as for a missing one', async () => {
     const id = await running();
     const stranger = await service.renter();
     const requests = [

@@ -8,7 +8,7 @@ const SAVED = `name description template diskGb link launch { name env command e
 const SAVE = `mutation($input: SavedTemplateInput!) { saveTemplate(input: $input) { ${SAVED} } }`;
 const HOSTILE = '<img src=x onerror=alert(1)> \u202e';
 
-describe('what an account saves', () => {
+describe('a saved template', () => {
   let service: Service;
   let renter: Renter;
 
@@ -134,7 +134,7 @@ describe('what an account saves', () => {
       { name: 'a', launch: { env: { A: 'x'.repeat(20_000) }, command: ['y'.repeat(20_000)] } },
       'launch must have at most 32000 bytes to be saved',
     ],
-  ])('is refused with %s out of its bounds', async (_what, input, message) => {
+  ])('is refused with %s out of bounds', async (_what, input, message) => {
     const { errors } = await save(input);
     expect(errors).toMatchObject([{ extensions: { code: 'invalid_request' } }]);
     expect(errors[0].message).toContain(message);

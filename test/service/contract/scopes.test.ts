@@ -47,7 +47,7 @@ async function signIn(key: string): Promise<string> {
   return response.headers.getSetCookie()[0]!.split(';')[0]!;
 }
 
-/** A value that the type takes; what it means is refused, if anything is, by the domain. */
+/** Returns a value that the type accepts, even if the domain refuses it. */
 function literal(type: GraphQLInputType): string {
   if (isNonNullType(type)) return literal(type.ofType);
   if (isListType(type)) return '[]';
@@ -72,19 +72,19 @@ function documentOf(kind: string, field: GraphQLField<unknown, unknown>): string
   return `${kind.toLowerCase()} { ${field.name}${args && `(${args})`} ${isLeaf ? '' : '{ __typename }'} }`;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: wrappers of types
+// biome-ignore lint/suspicious/noExplicitAny: wrapped types
 function namedType(field: { type: any }): any {
   let type = field.type;
   while (type.ofType) type = type.ofType;
   return type;
 }
 
-/** The code of the first refusal; of a stream, whatever its first words hold. */
+/** Returns the code and scope of the first refusal; for a stream, from its first event. */
 async function codeOf(response: Response): Promise<{ code: string | undefined; scope: string | undefined }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const reader = response.body!.getReader();
     const first = new TextDecoder().decode((await reader.read()).value);
-    const more = first.includes('data:') ? '' : await nextWords(reader);
+    const more = first.includes('data:') ? '' : await nextText(reader);
     await reader.cancel();
     const [, json] = /data: ?(\{.*\})/.exec(first + more) ?? [];
     const error = json === undefined ? undefined : JSON.parse(json).errors?.[0];
@@ -94,13 +94,13 @@ async function codeOf(response: Response): Promise<{ code: string | undefined; s
   return { code: errors?.[0]?.extensions.code, scope: errors?.[0]?.extensions.scope };
 }
 
-/** A stream that is refused says so at once; one that is not may have nothing to say. */
-async function nextWords(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+/** Reads the next text, or none after 300 ms: a refused stream sends an event immediately, others may be silent. */
+async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const silence = new Promise<string>((resolve) => setTimeout(resolve, 300, ''));
   return Promise.race([silence, reader.read().then(({ value }) => new TextDecoder().decode(value))]);
 }
 
-const ask = (query: string, headers: Record<string, string>) =>
+const send = (query: string, headers: Record<string, string>) =>
   fetch(`${gateway.address}/graphql`, {
     method: 'POST',
     headers: {
@@ -111,8 +111,8 @@ const ask = (query: string, headers: Record<string, string>) =>
     body: JSON.stringify({ query }),
   });
 
-describe('each operation has a scope', () => {
-  it('in the schema, and none is named that is not there', () => {
+describe('a scope', () => {
+  it('is defined for each operation of the schema, and for no unknown one', () => {
     const names = new Set(OPERATIONS.map(({ name }) => name));
     for (const { name, field } of OPERATIONS) {
       expect(OPERATION_SCOPES, name).toHaveProperty([name]);
@@ -122,26 +122,26 @@ describe('each operation has a scope', () => {
       expect(names).toContain(name);
   });
 
-  /** The scope that an operation needs, and one that another operation needs: which one differs from operation to operation. */
+  /** Returns the scope that an operation needs, and another one, which varies between operations. */
   function scopesFor(needed: string, index: number): [Scope, Scope] {
     const others = SCOPES.filter((scope) => scope !== needed);
     return [SCOPES.find((scope) => scope === needed) ?? others[0]!, others[index % others.length]!];
   }
 
   it.each(OPERATIONS.map((operation, index) => ({ ...operation, index })))(
-    '$name, by key and by console session',
+    'is checked for $name, by key and by console session',
     async ({ name, kind, field, index }) => {
       const query = documentOf(kind, field);
       const needed = OPERATION_SCOPES[name]!;
       for (const scope of scopesFor(needed, index)) {
         const isAllowed = needed === PUBLIC || needed === scope;
         const { renter, cookie } = keys[scope];
-        const ways: Record<string, string>[] = [
+        const credentials: Record<string, string>[] = [
           { authorization: `Bearer ${renter.key}` },
           { cookie, origin: gateway.address },
         ];
-        for (const headers of ways) {
-          const { code, scope: missing } = await codeOf(await ask(query, headers));
+        for (const headers of credentials) {
+          const { code, scope: missing } = await codeOf(await send(query, headers));
           if (isAllowed) expect([scope, code]).not.toContain('forbidden');
           else expect({ code, missing }, `${query} by ${scope}`).toEqual({ code: 'forbidden', missing: needed });
           expect(code).not.toBe('internal');
@@ -151,7 +151,7 @@ describe('each operation has a scope', () => {
   );
 
   it.each(routes.map((route, index) => ({ ...route, index })))(
-    '$method $path of REST',
+    'is checked for $method $path of REST',
     async ({ method, path, document, index }) => {
       const [, fieldName] = /result: (\w+)/.exec(document)!;
       const needed = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
@@ -175,18 +175,18 @@ describe('each operation has a scope', () => {
     ['access', ['ssh-key', 'remove', 'ssh-0000000000000000']],
     ['money', ['topup', 'BTC', '5', '--no-wait']],
     ['keys', ['key', 'revoke', 'key-0000000000000000']],
-  ])('%s: gpu %j', async (needed, args) => {
-    const ends = await Promise.all(
+  ])('%s is reported as missing by gpu %j', async (needed, args) => {
+    const results = await Promise.all(
       SCOPES.map(async (scope) => {
         const env = { GPU_API_KEY: keys[scope].renter.key, GPU_BASE_URL: `${gateway.address}/v1` };
         const { stderr } = await gpu(args, env);
         return { scope, forbidden: stderr.includes(`lacks the scope ${needed}`), stderr };
       }),
     );
-    for (const { scope, forbidden, stderr } of ends) expect(forbidden, `${scope}: ${stderr}`).toBe(scope !== needed);
+    for (const { scope, forbidden, stderr } of results) expect(forbidden, `${scope}: ${stderr}`).toBe(scope !== needed);
   });
 
-  it('hides what is of the account from node and quote', async () => {
+  it('hides the account from node and quote', async () => {
     const { rent, read } = keys;
     const node = `{ node(id: "${owner.accountId}") { id } }`;
     expect((await rent.renter.graphql(node)).body.errors[0].extensions).toMatchObject({
@@ -200,7 +200,7 @@ describe('each operation has a scope', () => {
     expect((await read.renter.graphql(quote)).body.data.quote.account).not.toBeNull();
   });
 
-  it('lets no key without access give a container secrets', async () => {
+  it('access is needed to give a container secrets', async () => {
     const [offer] = (await owner.graphql('{ offers(limit: 1) { machineId } }')).body.data.offers;
     const launch = { machine_id: offer.machineId, secrets: [{ secret: 'hf', variable: 'HF' }] };
     const refused = await keys.rent.renter.rest('POST', '/instances', launch);
@@ -217,35 +217,37 @@ const CREATE = `mutation ($scopes: [KeyScope!], $expiresAt: String, $networks: [
   createApiKey(scopes: $scopes, expiresAt: $expiresAt, networks: $networks) {
     secret apiKey { id scopes expiresAt networks } } }`;
 
-describe('a key with less power', () => {
-  it('is refused from the second it ends on, with its streams and sessions', async () => {
+describe('a restricted key', () => {
+  it('is refused once it expires, with its streams and sessions', async () => {
     const { clock } = gateway;
-    const made = (await owner.graphql(CREATE, { expiresAt: '90s' })).body.data.createApiKey;
-    expect(made.apiKey.expiresAt).toBe('2026-11-20T12:01:30Z');
-    const short = client(gateway.address, made.secret);
-    const cookie = await signIn(made.secret);
-    const stream = await ask('subscription { balanceChanged { balance } }', { authorization: `Bearer ${made.secret}` });
+    const created = (await owner.graphql(CREATE, { expiresAt: '90s' })).body.data.createApiKey;
+    expect(created.apiKey.expiresAt).toBe('2026-11-20T12:01:30Z');
+    const short = client(gateway.address, created.secret);
+    const cookie = await signIn(created.secret);
+    const stream = await send('subscription { balanceChanged { balance } }', {
+      authorization: `Bearer ${created.secret}`,
+    });
     clock.advance(89);
     expect((await short.rest('GET', '/balance')).status).toBe(200);
-    expect((await ask('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(200);
+    expect((await send('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(200);
     clock.advance(1);
     const { status, body } = await short.rest('GET', '/balance');
     expect([status, body.error]).toEqual([401, { code: 'unauthorized', message: 'the API key has expired' }]);
     expect((await short.graphql('{ balance { balance } }')).status).toBe(401);
-    expect((await ask('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(401);
+    expect((await send('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(401);
     expect(await stream.text()).toContain('no longer accepted');
     // Public operations need no key.
     expect((await short.rest('GET', '/offers')).status).toBe(200);
   });
 
-  it('gives away no more than it has', async () => {
+  it('can’t grant more power than it has', async () => {
     const limited = { scopes: ['READ', 'KEYS'], expiresAt: '1d', networks: ['127.0.0.0/8'] };
-    const made = (await owner.graphql(CREATE, limited)).body.data.createApiKey;
-    const small = client(gateway.address, made.secret);
-    const heir = (await small.graphql(CREATE, {})).body.data.createApiKey;
-    expect(heir.apiKey).toMatchObject({
+    const created = (await owner.graphql(CREATE, limited)).body.data.createApiKey;
+    const small = client(gateway.address, created.secret);
+    const child = (await small.graphql(CREATE, {})).body.data.createApiKey;
+    expect(child.apiKey).toMatchObject({
       scopes: ['READ', 'KEYS'],
-      expiresAt: made.apiKey.expiresAt,
+      expiresAt: created.apiKey.expiresAt,
       networks: ['127.0.0.0/8'],
     });
     for (const more of [{ scopes: ['RENT'] }, { expiresAt: '2d' }, { networks: ['0.0.0.0/0'] }]) {
@@ -255,7 +257,7 @@ describe('a key with less power', () => {
     }
   });
 
-  it('is accepted from its networks alone, as trusted proxies name them', async () => {
+  it('is accepted only from its networks, as reported by trusted proxies', async () => {
     const other = await startGateway({ databaseUrl: gateway.databaseUrl, trustProxy: 1 });
     try {
       other.clock.set(gateway.clock.now());
@@ -267,7 +269,7 @@ describe('a key with less power', () => {
         expect((await from(address, other)).status, address).toBe(200);
       for (const address of ['198.51.100.1', '203.0.113.9, 198.51.100.1'])
         expect((await from(address, other)).body.error?.message).toBe('the API key is not accepted from this network');
-      // Nobody is trusted there: the header is the sender's own word.
+      // This gateway trusts no proxy, so the header is ignored.
       expect((await from('203.0.113.9', gateway)).status).toBe(401);
     } finally {
       await other.close();
@@ -280,7 +282,7 @@ describe('a key with less power', () => {
     [{ expiresAt: '367d' }, 'expiresAt'],
     [{ networks: ['10.0.0.0/33'] }, 'networks'],
     [{ networks: [] }, 'networks'],
-  ])('%j is refused by name', async (input, field) => {
+  ])('can’t be created with %j', async (input, field) => {
     const { errors } = (await owner.graphql(CREATE, input)).body;
     expect(errors[0]).toMatchObject({
       message: expect.stringMatching(new RegExp(`^${field}(\\[0\\])? must be`)),
@@ -295,7 +297,7 @@ it.each<[Scope, string]>([
   ['access', `openPort(id: "${INSTANCE}", port: 80) { timeline { edges { cursor } } }`],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthlyLimit balance }'],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthSpend @skip(if: true) }'],
-])('%s without read learns nothing beyond what it writes: %s', async (scope, field) => {
+])('%s without read returns nothing beyond what it writes: %s', async (scope, field) => {
   const fragment = field.includes('...T') ? 'fragment T on Instance { timeline { edges { cursor } } }' : '';
   for (const _ of [1, 2, 3, 4]) {
     const { body } = await keys[scope].renter.graphql(`mutation { ${field} } ${fragment}`);

@@ -34,8 +34,8 @@ async function compareInstance(renter: Renter, id: string): Promise<void> {
   expect(inGraphqlWords(rest.body, INSTANCE)).toEqual(result(await renter.graphql(query, { id })));
 }
 
-describe('REST and GraphQL give the same', () => {
-  it('price sheet', async () => {
+describe('REST and GraphQL agree on', () => {
+  it('the price sheet', async () => {
     const rest = await service.anyone.rest('GET', '/gpus/pricing');
     const graphql = await service.anyone.graphql(`{ result: pricing ${selection(PRICE_SHEET)} }`);
     expect(inGraphqlWords(rest.body, PRICE_SHEET)).toEqual(result(graphql));
@@ -61,7 +61,7 @@ describe('REST and GraphQL give the same', () => {
     expect(rest.body.count).toBe(graphql.length);
   });
 
-  it('balance, instances and each instance, through a life', async () => {
+  it('the balance and instances through an instance’s life', async () => {
     const renter = await service.renter();
     const ids: string[] = [];
     for (const type of ['od', 'interruptible', 'res']) {
@@ -104,23 +104,23 @@ describe('REST and GraphQL give the same', () => {
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
   });
 
-  it('actions, each done on a twin by the other surface', async () => {
+  it('actions, executed on twins', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const [mine, yours] = [await deployed(first), await deployed(second)];
     for (const action of ['stop', 'start', 'stop', 'destroy']) {
       service.clock.advance(60);
       const rest = await first.rest('POST', `/instances/${mine}/actions`, { action });
       const graphql = await second.graphql(ACTION, { id: yours, action: ACTIONS[action] });
-      const told = inGraphqlWords(rest.body, INSTANCE) as Record<string, unknown>;
+      const fromRest = inGraphqlWords(rest.body, INSTANCE) as Record<string, unknown>;
       const same = result(graphql) as Record<string, unknown>;
-      expect({ ...told, id: yours, hostname: same.hostname }).toEqual(same);
+      expect({ ...fromRest, id: yours, hostname: same.hostname }).toEqual(same);
       await compareInstance(first, mine);
       await compareInstance(second, yours);
     }
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
   });
 
-  it('destroy by DELETE', async () => {
+  it('a destroy by DELETE', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const [mine, yours] = [await deployed(first), await deployed(second)];
     const rest = await first.rest('DELETE', `/instances/${mine}`);
@@ -130,7 +130,7 @@ describe('REST and GraphQL give the same', () => {
   });
 });
 
-describe('REST and GraphQL refuse the same', () => {
+describe('REST and GraphQL both refuse', () => {
   it.each([
     { num_min: 0 },
     { num_min: 9 },
@@ -163,7 +163,7 @@ describe('REST and GraphQL refuse the same', () => {
     expect(restRefusal(rest, DEPLOY_INPUT)).toEqual(graphqlRefusal(graphql));
   });
 
-  it('a machine that is taken and a balance too low', async () => {
+  it('a taken machine and a low balance', async () => {
     const [holder, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const free = await service.machine();
@@ -187,7 +187,7 @@ describe('REST and GraphQL refuse the same', () => {
     ['destroyed', 'destroy'],
     ['missing', 'stop'],
     ['missing', 'destroy'],
-  ])('of a %s instance: %s', async (state, action) => {
+  ])('a %s instance’s %s', async (state, action) => {
     const renter = await service.renter();
     const id = state === 'missing' ? 'i-00000000' : await deployed(renter);
     if (state === 'stopped') await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
@@ -198,7 +198,7 @@ describe('REST and GraphQL refuse the same', () => {
     if (action === 'destroy') expect(restRefusal(await renter.rest('DELETE', `/instances/${id}`))).toEqual(graphql);
   });
 
-  it('what needs a key', async () => {
+  it('requests without a required key', async () => {
     const rest = await service.anyone.rest('GET', '/balance');
     const graphql = await service.anyone.graphql('{ result: balance { balance } }');
     expect(restRefusal(rest)).toEqual(graphqlRefusal(graphql));

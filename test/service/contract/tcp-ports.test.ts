@@ -14,7 +14,7 @@ describe('TCP ports of launches', () => {
   let service: Service;
   let renter: Renter;
   let range: { from: number; to: number };
-  /** Nothing was ever rented on them. */
+  /** Machines on which nothing was ever rented. */
   const machines: string[] = [];
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('TCP ports of launches', () => {
     await service.sql('delete from tcp_port');
   });
 
-  /** A free machine with an agent; few may join at once. */
+  /** Returns a free machine with an agent. They are reused, as only a few hosts may join per minute. */
   async function machine(): Promise<string> {
     return machines.pop() ?? newMachine();
   }
@@ -83,10 +83,10 @@ describe('TCP ports of launches', () => {
     const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
     while (machines.length < renters.length) machines.unshift(await newMachine());
     const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));
-    const given = answers.flatMap(({ tcpPorts = [] }) =>
+    const assigned = answers.flatMap(({ tcpPorts = [] }) =>
       tcpPorts.map(({ publicPort }: { publicPort: number }) => publicPort),
     );
-    expect(given.sort()).toEqual([range.from, range.from + 1, range.to]);
+    expect(assigned.sort()).toEqual([range.from, range.from + 1, range.to]);
     expect(answers.filter(({ message }) => message === USED_UP)).toHaveLength(3);
     expect(
       await service.sql(`select id from instance where account_id = any($1) and status = 'RUNNING'`, [
@@ -95,7 +95,7 @@ describe('TCP ports of launches', () => {
     ).toHaveLength(3);
   });
 
-  it('that were given back rest for an hour, and then the one that rests longest is given first', async () => {
+  it('are not reassigned for an hour after release', async () => {
     const first = await deploy([1, 2, 3]);
     await renter.rest('DELETE', `/instances/${first.id}`);
     expect(await deploy([1])).toMatchObject({ message: USED_UP });

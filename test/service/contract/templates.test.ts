@@ -10,9 +10,9 @@ import { WireAgent } from '../../support/wire-agent.js';
 const KEY = 'cd'.repeat(32);
 const NEXT = 'ef'.repeat(32);
 const VARIABLES = [
-  { name: 'MODEL', description: 'What it serves', required: true },
-  { name: 'TOKEN', description: 'Lets in', made: true, secret: true },
-  { name: 'PASSWORD', description: 'Lets in elsewhere', made: true, secret: true },
+  { name: 'MODEL', description: 'Model to serve', required: true },
+  { name: 'TOKEN', description: 'Access token', made: true, secret: true },
+  { name: 'PASSWORD', description: 'Access password', made: true, secret: true },
 ];
 const DEPLOY = 'mutation($input: DeployInput!) { deploy(input: $input) { id } }';
 const BEST = 'mutation($input: DeployBestInput!) { deployBest(input: $input) { id } }';
@@ -39,8 +39,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function machineWith({ deps, address }: Service, launches = true): Promise<WireAgent> {
-  const asked = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
-  const joined = await WireAgent.join(address, (await enrol(deps, asked)).code);
+  const enrolment = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
+  const joined = await WireAgent.join(address, (await enrol(deps, enrolment)).code);
   joined.launches = launches;
   await joined.report();
   await deps.fleet.heartbeats.flush();
@@ -55,7 +55,7 @@ async function deployed(env: Record<string, string> = { MODEL: 'a/b' }, more: ob
   return body.data.deploy.id;
 }
 
-async function gone(id: string): Promise<void> {
+async function destroyAndErase(id: string): Promise<void> {
   await renter.rest('DELETE', `/instances/${id}`);
   await agent.desired();
   const erased = { id, phase: 'ERASED' as const, start: 1, message: null, exitCode: null, restarts: 0 };
@@ -71,7 +71,7 @@ const secretsOf = async (id: string, asking = agent) => {
 };
 
 describe('a template of the gallery', () => {
-  it('shows what its form is made from, to everybody', async () => {
+  it('shows the fields of its form without a key', async () => {
     const { body } = await service.anyone.graphql(
       `{ templates { slug title category picture vramGb path ports { port name }
          variables { name description default required secret isGenerated made } } }`,
@@ -98,7 +98,7 @@ describe('a template of the gallery', () => {
     expect(vllm.variables[0]).toMatchObject({ name: 'MODEL', default: 'Qwen/Qwen2.5-1.5B-Instruct', required: true });
   });
 
-  it('of the catalogue deploys by its slug alone, as the contract has it', async () => {
+  it('of the catalogue deploys with only its slug, as in the contract', async () => {
     const { body } = await service.anyone.graphql('{ templates { slug } }');
     const machineId = await service.machine();
     for (const { slug } of body.data.templates) {
@@ -110,7 +110,7 @@ describe('a template of the gallery', () => {
     }
   });
 
-  it('without a value for what it requires is refused before anything is rented, on every way, and quotes say so', async () => {
+  it('without a required value is refused before renting, on all paths and in quotes', async () => {
     const { machineId } = agent;
     const balance = async () => (await renter.rest('GET', '/balance')).body;
     const before = await balance();
@@ -138,7 +138,7 @@ describe('a template of the gallery', () => {
     expect((await renter.rest('GET', '/instances')).body.data).toEqual([]);
   });
 
-  it('needs nothing more of a request that was carried out before it asked for more', async () => {
+  it('requires no new values of a request that was already executed', async () => {
     const headers = { 'idempotency-key': 'before' };
     const body = { machine_id: await service.machine(), template: 'ollama' };
     const first = await renter.rest('POST', '/instances', body, headers);
@@ -153,8 +153,8 @@ describe('a template of the gallery', () => {
   });
 });
 
-describe('a made token', () => {
-  it('reaches the container as a secret and the account as a link, with the values of variables in the command', async () => {
+describe('a generated token', () => {
+  it('reaches the container as a secret and the renter as a link', async () => {
     const id = await deployed({ MODEL: 'a/b $(MODE)' });
     const desired = (await agent.desired()).instances.find((each) => each.id === id)!;
     expect(desired).toMatchObject({
@@ -186,23 +186,23 @@ describe('a made token', () => {
       status: 200,
       body: { variables: { TOKEN: token.value, PASSWORD: password.value }, files: {}, registryLogin: null },
     });
-    await gone(id);
+    await destroyAndErase(id);
   });
 
-  it('is each instance’s own, and gone with it', async () => {
+  it('is unique to its instance, and deleted with it', async () => {
     const first = await deployed();
     const { tokens } = (await linksOf(first)).data.instanceLinks;
-    await gone(first);
+    await destroyAndErase(first);
     expect(await service.sql('select from made_token where instance_id = $1', [first])).toEqual([]);
     expect((await linksOf(first)).errors[0].extensions.code).toBe('action_failed');
     expect((await secretsOf(first)).status).toBe(404);
     const second = await deployed();
     const others = (await linksOf(second)).data.instanceLinks.tokens;
     expect(others.map(({ value }: { value: string }) => value)).not.toContain(tokens[0].value);
-    await gone(second);
+    await destroyAndErase(second);
   });
 
-  it('is shown to its account’s keys alone, and handed to its own machine alone', async () => {
+  it('is shown only to its account’s keys, and sent only to its own machine', async () => {
     const id = await deployed();
     const thief = await service.renter();
     const unknown = (await linksOf('i-00000000', thief)).errors;
@@ -210,10 +210,10 @@ describe('a made token', () => {
     expect((await linksOf(id, thief)).errors).toEqual(unknown);
     expect((await linksOf(id, service.anyone)).errors[0].extensions.code).toBe('unauthorized');
     expect((await secretsOf(id, await machineWith(service))).status).toBe(404);
-    await gone(id);
+    await destroyAndErase(id);
   });
 
-  it('is in no table, export, or answer but its own', async () => {
+  it('is in no table, export or other response', async () => {
     const id = await deployed();
     const values = (await linksOf(id)).data.instanceLinks.tokens.map(({ value }: { value: string }) => value);
     let written = JSON.stringify(await agent.desired());
@@ -234,10 +234,10 @@ describe('a made token', () => {
     for (const value of values)
       for (const form of [value, Buffer.from(value).toString('hex'), Buffer.from(value).toString('base64')])
         expect(written.includes(form)).toBe(false);
-    await gone(id);
+    await destroyAndErase(id);
   });
 
-  it('is not made where the renter gives a value, even none at all, nor shown of a secret', async () => {
+  it('is not generated if the renter gives a value, even an empty one or a secret', async () => {
     const create = 'mutation { createSecret(input: { name: "own", value: "of-the-renter" }) { name } }';
     expect((await renter.graphql(create)).body.errors).toBeUndefined();
     const secrets = [{ secret: 'own', variable: 'TOKEN' }];
@@ -249,37 +249,37 @@ describe('a made token', () => {
       ['Other', '/'],
     ]);
     expect((await secretsOf(id)).body.variables).toEqual({ TOKEN: 'of-the-renter' });
-    await gone(id);
+    await destroyAndErase(id);
   });
 
-  it('is shown beside a link that can not hold it, and no link is longer than what a web link takes', async () => {
+  it('is shown separately if its link would be too long', async () => {
     const WEB_LINK = 'mutation($id: ID!, $path: String) { webLink(id: $id, path: $path) { url } }';
     const [old] = await service.sql(`select path from template where slug = 'serve'`);
     const path = (text: string) => service.sql(`update template set path = $1 where slug = 'serve'`, [text]);
-    const opened = async (env: Record<string, string>) => {
+    const openLink = async (env: Record<string, string>) => {
       const id = await deployed({ MODEL: 'a', ...env });
       const { links, tokens } = (await linksOf(id)).data.instanceLinks;
       const { body } = await renter.graphql(WEB_LINK, { id, path: links[0].path });
       expect(body.errors).toBeUndefined();
-      await gone(id);
+      await destroyAndErase(id);
       return { at: links[0].path, inLink: tokens.map(({ inLink }: { inLink: boolean }) => inLink) };
     };
-    expect(await opened({ TOKEN: '%'.repeat(600) })).toEqual({
+    expect(await openLink({ TOKEN: '%'.repeat(600) })).toEqual({
       at: `/lab?token=${'%25'.repeat(600)}`,
       inLink: [false],
     });
-    expect(await opened({ TOKEN: '%'.repeat(700) })).toEqual({ at: '/lab', inLink: [false] });
+    expect(await openLink({ TOKEN: '%'.repeat(700) })).toEqual({ at: '/lab', inLink: [false] });
     await path('/lab?token=$(TOKEN)&model=$(NONE)');
-    expect(await opened({})).toEqual({ at: '/lab', inLink: [false, false] });
+    expect(await openLink({})).toEqual({ at: '/lab', inLink: [false, false] });
     await path('/$(PASSWORD)?token=$(TOKEN)');
-    expect(await opened({ PASSWORD: '/evil.example' })).toEqual({
+    expect(await openLink({ PASSWORD: '/evil.example' })).toEqual({
       at: expect.stringMatching(/^\/%2Fevil\.example\?token=[0-9a-f]{32}$/),
       inLink: [true],
     });
     await path(old!.path as string);
   });
 
-  it('is the same for a request that is sent again, and is sealed anew when the key is turned over', async () => {
+  it('is the same for a repeated request, and is resealed on key rotation', async () => {
     const input = { machineId: agent.machineId, template: 'serve', launch: { env: { MODEL: 'a' } } };
     const rent = async () =>
       (await renter.graphql(DEPLOY, { input: { ...input, idempotencyKey: 'again' } })).body.data.deploy.id;
@@ -290,15 +290,15 @@ describe('a made token', () => {
     const keysOf = (secretsKeys: string[]) => sealingKeysOf({ secretsKeys, databaseUrl: '', dataDir: '' });
     const count = (await service.sql('select count(*)::int as count from secret'))[0]!.count as number;
     expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([NEXT, KEY]) })).toBe(count + 2);
-    // This gateway has the old key only.
+    // This gateway has only the old key.
     expect((await linksOf(id)).errors[0].message).toMatch(/SECRETS_KEY lacks a key/);
     expect((await secretsOf(id)).status).toBe(409);
     expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([KEY, NEXT]) })).toBe(count + 2);
     expect(await linksOf(id)).toEqual(before);
-    await gone(id);
+    await destroyAndErase(id);
   });
 
-  it('is left out on a machine whose agent is too old for it', async () => {
+  it('is omitted on a machine whose agent is too old for it', async () => {
     const old = await machineWith(service, false);
     const launch = { env: { MODEL: 'a' } };
     const { body } = await renter.graphql(DEPLOY, { input: { machineId: old.machineId, template: 'serve', launch } });
@@ -311,7 +311,7 @@ describe('a made token', () => {
     await renter.rest('DELETE', `/instances/${id}`);
   });
 
-  it('is left out where the service keeps no secrets: its templates deploy as they did', async () => {
+  it('is omitted if the service stores no secrets', async () => {
     const { deps } = service;
     const none = { ...deps, sealingKeys: sealingKeysOf({ secretsKeys: null, databaseUrl: 'x', dataDir: '' }) };
     const { deploy } = await import('../../../src/domain/instances/instances.js');
@@ -322,6 +322,6 @@ describe('a made token', () => {
       launch,
     });
     expect((await linksOf(instance.id)).data.instanceLinks.tokens).toEqual([]);
-    await gone(instance.id);
+    await destroyAndErase(instance.id);
   });
 });

@@ -28,7 +28,7 @@ interface Entry {
 
 const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJv laptop';
 
-/** More than any page has. */
+/** More than any page contains. */
 const NOTES = 10_000;
 
 withoutTimers();
@@ -50,18 +50,18 @@ async function timeline(renter: Renter, id: string): Promise<Entry[]> {
   return edges.map(({ node }: { node: Entry }) => node);
 }
 
-/** In short: what happened, or which change was asked for. */
-const words = (entries: readonly Entry[]) =>
+/** Returns a short form: what happened, or which change was requested. */
+const summary = (entries: readonly Entry[]) =>
   entries.map(({ kind, asked }) => (kind === 'CHANGED' ? `${asked?.operation}${asked?.code ? ' refused' : ''}` : kind));
 
-/** `createdAt`: seconds since 1970. */
+/** Rents a machine. `createdAt` is in seconds since 1970. */
 async function rented(renter: Renter): Promise<{ id: string; createdAt: number }> {
   const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
   service.clock.advance(60);
   return { id: body.id, createdAt: Date.parse(body.created_at) / 1_000 };
 }
 
-/** The place of no note, before all of its second. */
+/** Returns a cursor of no existing entry, before all entries of its second. */
 const halfway = (createdAt: number) =>
   timelineCursor({ at: BigInt(createdAt + NOTES / 2), kind: 'CHANGED', about: '0' });
 
@@ -81,7 +81,7 @@ describe('the timeline of an instance', () => {
     service.clock.advance(30);
     await act(renter, id, 'destroy');
     const entries = await timeline(renter, id);
-    expect(words(entries)).toEqual(['DESTROYED', 'STARTED', 'stop refused', 'STOPPED', 'setSpendLimit', 'RENTED']);
+    expect(summary(entries)).toEqual(['DESTROYED', 'STARTED', 'stop refused', 'STOPPED', 'setSpendLimit', 'RENTED']);
     const [destroyed, started, , stopped, , first] = entries;
     expect(first).toMatchObject({ asked: { operation: 'deploy' }, amount: null, stopReason: null });
     expect(started).toMatchObject({ asked: { operation: 'start' }, ratePerHour: first!.ratePerHour });
@@ -97,7 +97,7 @@ describe('the timeline of an instance', () => {
     expect(stopped!.amount! + destroyed!.amount!).toBeCloseTo(body.data.instance.usage.gpuCost, 5);
   });
 
-  it('gives the reason of each stop, not only of the last', async () => {
+  it('shows the reason of each stop, not only of the last', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setDeadlines(id: "${id}", stopAt: "1h") { id } }`);
@@ -113,10 +113,10 @@ describe('the timeline of an instance', () => {
     ]);
   });
 
-  it('is paged both ways, with each entry once', async () => {
+  it('is paged in both directions, with each entry once', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
-    // Several within a second: their places differ all the same.
+    // Several within a second have distinct positions anyway.
     for (let count = 0; count < 7; count += 1)
       await renter.graphql(`mutation { setSpendLimit(id: "${id}", spendLimit: ${20 + count}) { id } }`);
     const all = (await page(renter, id, { first: 100 })).edges.map(({ cursor }: { cursor: string }) => cursor);
@@ -140,18 +140,18 @@ describe('the timeline of an instance', () => {
     }
   });
 
-  it('is of its account alone, and of its instance', async () => {
+  it('contains only entries of its account and instance', async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const [mine, other] = [await rented(ann), await rented(ann)];
     await ann.graphql(`mutation { setSpendLimit(id: "${other.id}", spendLimit: 20) { id } }`);
     await bob.graphql(`mutation { setSpendLimit(id: "${mine.id}", spendLimit: 20) { id } }`);
-    expect(words(await timeline(ann, mine.id))).toEqual(['RENTED']);
-    expect(words(await timeline(ann, other.id))).toEqual(['setSpendLimit', 'RENTED']);
+    expect(summary(await timeline(ann, mine.id))).toEqual(['RENTED']);
+    expect(summary(await timeline(ann, other.id))).toEqual(['setSpendLimit', 'RENTED']);
     const { body } = await bob.graphql(TIMELINE, { id: mine.id });
     expect(body.data.instance).toBeNull();
   });
 
-  it('has keys that open it, and not those of another instance', async () => {
+  it('has SSH keys that open the instance, and not those of another instance', async () => {
     const renter = await service.renter('50');
     const [one, two] = [await rented(renter), await rented(renter)];
     const add = (key: string, about = '') =>
@@ -159,11 +159,11 @@ describe('the timeline of an instance', () => {
     expect((await add(SSH_KEY)).body.errors).toBeUndefined();
     const { body } = await add(SSH_KEY.replace('laptop', 'x').replace('GJv', 'GJw'), `, instanceId: "${two.id}"`);
     expect(body.errors).toBeUndefined();
-    expect(words(await timeline(renter, one.id))).toEqual(['addSshKey', 'RENTED']);
-    expect(words(await timeline(renter, two.id))).toEqual(['addSshKey', 'addSshKey', 'RENTED']);
+    expect(summary(await timeline(renter, one.id))).toEqual(['addSshKey', 'RENTED']);
+    expect(summary(await timeline(renter, two.id))).toEqual(['addSshKey', 'addSshKey', 'RENTED']);
   });
 
-  it('has what its container and its machine did, and what was stored', async () => {
+  it('has events of its container and machine, and stored snapshots', async () => {
     const renter = await service.renter('1000');
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
@@ -201,12 +201,12 @@ describe('the timeline of an instance', () => {
       [host, gone, new Date(Date.parse(gone) + 5_000).toISOString()],
     );
     const entries = await timeline(renter, id);
-    expect(words(entries)).toEqual(['REACHABLE', 'UNREACHABLE', 'VOLUME_STORED', 'RUNNING', 'RENTED']);
-    // As it was given: whoever shows it makes it harmless.
+    expect(summary(entries)).toEqual(['REACHABLE', 'UNREACHABLE', 'VOLUME_STORED', 'RUNNING', 'RENTED']);
+    // The name is returned as given; clients escape it when they display it.
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page of a long one as of a short one', async () => {
+  it('reads as much for a page of a long timeline as of a short one', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(
@@ -215,13 +215,13 @@ describe('the timeline of an instance', () => {
        from instance, generate_series(1, $3::int) n where instance.id = $2`,
       [renter.accountId, long.id, NOTES],
     );
-    // The plan depends on what the database knows of the table, which it finds out by itself some time later.
+    // The plan depends on the database's statistics, which it collects automatically some time later.
     await service.sql('vacuum analyze activity');
     const touchedBy = (who: Renter, id: string, variables: object) =>
       rowsTouched(service.deps.db.pool, async () => expect(await page(who, id, variables)).not.toBeNull());
     const [{ cursor, node }] = (await page(renter, long.id, { first: 1, after: halfway(long.createdAt) })).edges;
     expect(Date.parse(node.at) / 1_000).toBe(long.createdAt + NOTES / 2 - 1);
-    // Of each entry: in the index, on the page, and by its number.
+    // For each entry: in the index, on the page, and by its id.
     const most = (await touchedBy(other, short.id, { first: 25 })) + 26 * 8;
     for (const place of [{ first: 25 }, { first: 25, after: cursor }, { last: 25 }, { last: 25, before: cursor }])
       expect(await touchedBy(renter, long.id, place), JSON.stringify(place)).toBeLessThanOrEqual(most);
@@ -231,21 +231,21 @@ describe('the timeline of an instance', () => {
   it('is limited to ten instances per request', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
-    const ask = (count: number) =>
+    const requestTimelines = (count: number) =>
       renter.graphql(
         `{ ${Array.from({ length: count }, (_, at) => `a${at}: instance(id: "${id}") { timeline(first: 1) { edges { node { kind } } } }`).join(' ')} }`,
       );
-    expect((await ask(10)).body.errors).toBeUndefined();
-    expect((await ask(11)).body.errors[0].extensions.code).toBe('invalid_request');
+    expect((await requestTimelines(10)).body.errors).toBeUndefined();
+    expect((await requestTimelines(11)).body.errors[0].extensions.code).toBe('invalid_request');
   });
 });
 
-describe('REST', () => {
+describe('the REST API', () => {
   const read = (renter: Renter, id: string, query = '') => renter.rest('GET', `/instances/${id}/timeline${query}`);
-  /** GraphQL's name of a member. */
+  /** Returns GraphQL's name of a member. */
   const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-  /** An answer of REST as GraphQL has it: its names, and the words of its enums. */
+  /** Converts a REST response to GraphQL's names and enum values. */
   function inGraphql(value: unknown, name = ''): unknown {
     if (Array.isArray(value)) return value.map((each) => inGraphql(each));
     if (typeof value !== 'object' || value === null)
@@ -253,7 +253,7 @@ describe('REST', () => {
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [camel(key), inGraphql(member, key)]));
   }
 
-  async function several(renter: Renter): Promise<string> {
+  async function rentAndAct(renter: Renter): Promise<string> {
     const { id } = await rented(renter);
     for (const action of ['stop', 'stop', 'start', 'destroy']) {
       await act(renter, id, action);
@@ -263,9 +263,9 @@ describe('REST', () => {
     return id;
   }
 
-  it('has the same entries as GraphQL, each with all that it says', async () => {
+  it('has the same entries as GraphQL, with all members', async () => {
     const renter = await service.renter('50');
-    const id = await several(renter);
+    const id = await rentAndAct(renter);
     const { status, body } = await read(renter, id);
     const { edges, pageInfo } = await page(renter, id);
     expect([status, body.object]).toEqual([200, 'timeline']);
@@ -284,25 +284,25 @@ describe('REST', () => {
     expect(body.data[3]).toMatchObject({ stop_reason: 'user', seconds: 60 });
   });
 
-  it('has the same pages, both ways', async () => {
+  it('has the same pages, in both directions', async () => {
     const renter = await service.renter('50');
-    const id = await several(renter);
+    const id = await rentAndAct(renter);
     const all = (await read(renter, id)).body.data;
     const second = all[1].cursor;
     const place = encodeURIComponent(second);
-    for (const [query, variables, wanted] of [
+    for (const [query, variables, expected] of [
       ['first=2', { first: 2 }, all.slice(0, 2)],
       [`first=2&after=${place}`, { first: 2, after: second }, all.slice(2, 4)],
       ['last=2', { last: 2 }, all.slice(-2)],
       [`last=1&before=${place}`, { last: 1, before: second }, all.slice(0, 1)],
     ] as const) {
       const { body } = await read(renter, id, `?${query}`);
-      expect([query, body.data]).toEqual([query, wanted]);
+      expect([query, body.data]).toEqual([query, expected]);
       expect(inGraphql(body.page_info)).toEqual((await page(renter, id, variables)).pageInfo);
     }
   });
 
-  it("refuses what GraphQL refuses, and knows nothing of another account's", async () => {
+  it('refuses what GraphQL refuses, and hides other accounts’ instances', async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const { id } = await rented(ann);
     for (const query of ['first=0', 'first=101', 'last=x', 'after=', 'after=nonsense', 'before=VDoxOjk5Ong=']) {

@@ -4,9 +4,9 @@ import { type Service, startService } from '../../support/service.js';
 
 const STEP_MS = 250;
 const MEASURED_MS = 60_000;
-/** A timer that queries by itself does so at most every 5 s; most have nothing to query for. */
-const MOST_OF_ONE = MEASURED_MS / 5_000;
-const MOST = 80;
+/** A timer queries at most every 5 s; most have nothing to query for. */
+const MAX_PER_STATEMENT = MEASURED_MS / 5_000;
+const MAX_TOTAL = 80;
 
 let service: Service;
 
@@ -30,7 +30,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-it('sends few statements while nobody uses the gateway', async () => {
+it('sends few statements while the gateway is idle', async () => {
   await pass(10_000);
   const sent = new Map<string, number>();
   const real = pg.Client.prototype.query as (...given: unknown[]) => unknown;
@@ -38,14 +38,14 @@ it('sends few statements while nobody uses the gateway', async () => {
     const [query] = given as unknown as [string | { name?: string; text?: string }];
     const { name, text } = typeof query === 'string' ? { name: undefined, text: query } : query;
     const label = name ?? text;
-    // Without a text, it begins no transaction; the other is the test's own.
+    // Queries without a text begin no transaction; the other exception is sent by the test.
     if (label !== undefined && label !== 'select 1') sent.set(label, (sent.get(label) ?? 0) + 1);
     return real.apply(this, given);
   } as never);
   await pass(MEASURED_MS);
-  expect([...sent].filter(([, count]) => count > MOST_OF_ONE)).toEqual([]);
+  expect([...sent].filter(([, count]) => count > MAX_PER_STATEMENT)).toEqual([]);
   const total = [...sent.values()].reduce((sum, count) => sum + count, 0);
-  // Some are sent: the test sees them.
+  // Some are sent, so the test does observe them.
   expect(total).toBeGreaterThan(20);
-  expect(total).toBeLessThanOrEqual(MOST);
+  expect(total).toBeLessThanOrEqual(MAX_TOTAL);
 });

@@ -14,11 +14,11 @@ import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';
 import { heardByAll, type Service, startService } from '../../support/service.js';
 
-/** Two gateways on one database; the first one's change notices can be delayed or cut off. */
+/** Two gateways on one database; the first one's change notices can be delayed or disconnected. */
 let wire: DatabaseWire;
 let first: Service;
 let second: Service;
-/** Past the wire, and no gateway: another program that writes. */
+/** Another program that writes, bypassing the wire. */
 let another: pg.Client;
 
 beforeAll(async () => {
@@ -39,14 +39,14 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   vi.restoreAllMocks();
-  await allHeard();
+  await allCaughtUp();
 });
 
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
 
-/** A test before may have cut connections, one of which was just being opened anew. */
-const allHeard = () => vi.waitFor(() => heardByAll([first, second]), PATIENCE);
+/** Waits repeatedly, since a previous test may have cut connections that are being reopened. */
+const allCaughtUp = () => vi.waitFor(() => heardByAll([first, second]), PATIENCE);
 
 async function offered(service: Service, id: string): Promise<boolean> {
   const { status, body } = await service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);
@@ -68,11 +68,11 @@ async function keyOf({ accountId }: Renter): Promise<string> {
   return rows[0].id;
 }
 
-/** Remembered by both. */
+/** Returns a renter whose key both gateways have cached. */
 async function knownRenter(creditUsd = '100'): Promise<{ renter: Renter; elsewhere: Renter }> {
   const renter = await first.renter(creditUsd);
   const elsewhere = second.withKey(renter.key);
-  await allHeard();
+  await allCaughtUp();
   for (const who of [renter, elsewhere]) for (let time = 0; time < 2; time += 1) expect(await statusOf(who)).toBe(200);
   return { renter, elsewhere };
 }
@@ -81,12 +81,12 @@ const revoke = (id: string) => another.query('update api_key set revoked_at = no
 const setState = (id: string, state: string) =>
   another.query('update machine set state = $2::machine_state where id = $1', [id, state]);
 
-/** Both clocks stand at the same second always. */
+/** Advances both clocks, which always have the same time. */
 function advance(seconds: number): void {
   for (const { clock } of [first, second]) clock.advance(seconds);
 }
 
-/** The next query of this name is answered, or fails, only when it is let go. */
+/** Delays the result of the next query of this name, or its failure, until it is released. */
 function holdQuery(pool: pg.Pool, name: string, fault?: Error): { reached: Promise<void>; release(): void } {
   let release = () => {};
   const free = new Promise<void>((resolve) => {
@@ -107,27 +107,27 @@ function holdQuery(pool: pg.Pool, name: string, fault?: Error): { reached: Promi
   return { reached, release };
 }
 
-/** Whatever was reading the inventory anew has come to its end. */
-async function quiet({ deps: { db, inventory } }: Service): Promise<void> {
+/** Waits until rereading the inventory has ended. */
+async function settled({ deps: { db, inventory } }: Service): Promise<void> {
   for (let seen = -1; seen !== inventory.version; ) {
     seen = inventory.version;
     for (let turn = 0; turn < 100; turn += 1) await db.pool.query('select 1');
   }
 }
 
-describe('a gateway knows what it wrote itself before any notice comes', () => {
-  /** Runs it while the first gateway hears nothing of the database. */
-  async function unheard(work: () => Promise<void>): Promise<void> {
+describe('a gateway knows its own writes before any notice arrives', () => {
+  /** Runs `work` while the first gateway receives no notices from the database. */
+  async function withoutNotices(work: () => Promise<void>): Promise<void> {
     wire.holdNotices();
     try {
       await work();
     } finally {
       wire.releaseNotices();
     }
-    await allHeard();
+    await allCaughtUp();
   }
 
-  it('rented, stopped, started, preempted and destroyed', async () => {
+  it('a deploy, stop, start, preemption and destroy', async () => {
     const id = await first.machine({ gpu: GPU, numGpus: 3, reliability: 1 });
     const renter = await first.renter('1000');
     const other = await first.renter('1000');
@@ -136,7 +136,7 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
       expect(await offered(first, id)).toBe(isFree);
       expect(await available(first)).toBe(isFree ? free : free - 3);
     };
-    await unheard(async () => {
+    await withoutNotices(async () => {
       const rented = await renter.rest('POST', '/instances', { machine_id: id, type: 'interruptible', disk_gb: 1 });
       await expectFree(false);
       const path = `/instances/${rented.body.id}`;
@@ -152,14 +152,14 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
       await expectFree(true);
     });
     await expectFree(true);
-    await allHeard();
+    await allCaughtUp();
     expect(await offered(second, id)).toBe(true);
   });
 
-  it('chosen by deployBest, and given back by an operator and by running dry', async () => {
+  it('a deployBest, a stop by suspension and one by exhaustion', async () => {
     const id = await first.machine({ gpu: GPU, region: 'sa-br-sao', numGpus: 1, reliability: 1 });
     const renter = await first.renter('5');
-    await unheard(async () => {
+    await withoutNotices(async () => {
       const input = { gpus: [GPU], regions: ['sa-br-sao'], diskGb: 1 };
       const query = 'mutation($input: DeployBestInput!) { deployBest(input: $input) { id machine { id } } }';
       const { body } = await renter.graphql(query, { input });
@@ -173,15 +173,15 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
       });
       expect(await offered(first, id)).toBe(false);
       advance(86_400);
-      // Reading makes happen what fell due.
+      // Reading settles what has fallen due.
       expect((await renter.rest('GET', '/instances')).body.data[0].status).toBe('stopped');
       expect(await offered(first, id)).toBe(true);
     });
   });
 
-  it('a key revoked and an account suspended', async () => {
+  it('a revoked key and a suspended account', async () => {
     const [revoked, suspended] = [await knownRenter(), await knownRenter()];
-    await unheard(async () => {
+    await withoutNotices(async () => {
       const id = await keyOf(revoked.renter);
       await revoked.renter.graphql('mutation($id: ID!) { revokeApiKey(id: $id) { id } }', { id });
       expect(await statusOf(revoked.renter)).toBe(401);
@@ -195,13 +195,13 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
   });
 });
 
-describe('a remembered key', () => {
-  it('that is revoked is refused at once by the gateway that did it, and by the other after its notice', async () => {
+describe('a cached key', () => {
+  it('that is revoked is refused by the gateway immediately, by others on notice', async () => {
     const { renter, elsewhere } = await knownRenter();
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
     expect(await statusOf(elsewhere)).toBe(401);
-    await allHeard();
+    await allCaughtUp();
     expect(await statusOf(renter)).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
   });
@@ -210,12 +210,12 @@ describe('a remembered key', () => {
     for (const change of ['update api_key set revoked_at = now() where id = $1', 'delete from api_key where id = $1']) {
       const { renter, elsewhere } = await knownRenter();
       await another.query(change, [await keyOf(renter)]);
-      await allHeard();
+      await allCaughtUp();
       expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([401, 401]);
     }
   });
 
-  it('of a suspended account is refused, and accepted when it is resumed; other keys are as they were', async () => {
+  it('is refused while its account is suspended, and other keys are unaffected', async () => {
     const { renter, elsewhere } = await knownRenter();
     const bystander = await knownRenter();
     for (const [change, status] of [
@@ -225,13 +225,13 @@ describe('a remembered key', () => {
     ] as const) {
       await change(second.deps, renter.accountId);
       expect(await statusOf(elsewhere)).toBe(status);
-      await allHeard();
+      await allCaughtUp();
       expect(await statusOf(renter)).toBe(status);
       expect([await statusOf(bystander.renter), await statusOf(bystander.elsewhere)]).toEqual([200, 200]);
     }
   });
 
-  it('whose revocation is noticed while it is looked up is not remembered', async () => {
+  it('whose revocation is noticed during its lookup is not cached', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
@@ -247,22 +247,22 @@ describe('a remembered key', () => {
     await apiKeyCache.get(hash, async () => {
       await revoke(id);
       await db.notices.caughtUp();
-      // What was read before the revocation.
+      // The state before the revocation.
       return owner;
     });
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('shows the rate of its tier as spend grows by time and by a stop, and as the operator books', async () => {
+  it('has its tier’s rate limit as spend grows with time, stops and adjustments', async () => {
     const limits = async (who: Renter) => Number((await who.rest('GET', '/instances')).headers.get('ratelimit-limit'));
     const { renter, elsewhere } = await knownRenter('20000');
-    // 8 × 5.95 USD an hour, and 0.07 for the disk.
+    // 8 × 5.95 USD per hour, and 0.07 for the disk.
     const machine_id = await first.machine({ gpu: 'gb200', numGpus: 8 });
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 500 });
-    await allHeard();
+    await allCaughtUp();
     const both = async () => [await limits(renter), await limits(elsewhere)];
     expect(await both()).toEqual([1_000, 1_000]);
-    // Just below 100 USD, then above: nobody writes anything.
+    // Just below 100 USD, then above, without any write.
     advance(7_550);
     expect(await both()).toEqual([1_000, 1_000]);
     advance(2);
@@ -271,18 +271,18 @@ describe('a remembered key', () => {
     expect(await both()).toEqual([5_000, 5_000]);
     const stopped = await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'stop' });
     expect(stopped.status).toBe(200);
-    await allHeard();
-    // No longer at that pace: the disk alone.
+    await allCaughtUp();
+    // No longer at that pace: only the disk costs.
     advance(3_600 * 24 * 300);
     expect(await both()).toEqual([5_000, 5_000]);
     await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'start' });
-    await allHeard();
+    await allCaughtUp();
     advance(3_600 * 200);
     expect(await both()).toEqual([10_000, 10_000]);
-    // Credit is no spend.
+    // Credit is not spend.
     await creditAccount(first.deps, renter.accountId, { amountMicro: 1_000_000n });
     await adjustAccount(second.deps, renter.accountId, { amountMicro: -1_000_000n });
-    await allHeard();
+    await allCaughtUp();
     expect(await both()).toEqual([10_000, 10_000]);
     for (const { deps } of [first, second]) {
       const { caller } = await authenticate(deps, renter.key, '');
@@ -290,23 +290,23 @@ describe('a remembered key', () => {
     }
   });
 
-  it('shows the rate of its tier when another program ends an instance at a cost that changed no burn', async () => {
+  it('has its tier’s rate limit when another program changes only spend', async () => {
     const { renter, elsewhere } = await knownRenter('20000');
     const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
     const begin = 'update account set live_instances = 1, deployed_instances = 1 where id = $1';
     const end = 'update account set live_instances = 0, spend_units = $2 where id = $1';
     await another.query(begin, [renter.accountId]);
-    await allHeard();
+    await allCaughtUp();
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
     await another.query(end, [renter.accountId, unitsOfMicro(600_000_000n)]);
-    await allHeard();
+    await allCaughtUp();
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['2000', '2000']);
   });
 });
 
-describe('notices that are missed', () => {
-  it('their connection ended by the server, again and again, while another program writes', {
+describe('missed notices', () => {
+  it('are made up for if the server repeatedly ends the connection during writes', {
     timeout: 60_000,
   }, async () => {
     const id = await freeMachine();
@@ -323,21 +323,21 @@ describe('notices that are missed', () => {
       await setState(id, state);
       await revoke(keyId);
       for (const { deps } of [first, second]) {
-        const hears = async () =>
+        const isCaughtUp = async () =>
           deps.db.notices.caughtUp().then(
             () => true,
             () => false,
           );
-        await expect.poll(hears, PATIENCE).toBe(true);
+        await expect.poll(isCaughtUp, PATIENCE).toBe(true);
       }
       expect([await offered(first, id), await offered(second, id)]).toEqual([state === 'LISTED', state === 'LISTED']);
       expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([401, 401]);
     }
   });
 
-  it('what a gateway could not send while its connection was broken it sends on the next', async () => {
+  it('of writes during a broken connection are sent on the next connection', async () => {
     const id = await freeMachine();
-    await allHeard();
+    await allCaughtUp();
     const renter = await first.renter();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     wire.cutNotices();
@@ -352,15 +352,15 @@ describe('notices that are missed', () => {
     expect(await offered(first, id)).toBe(false);
   });
 
-  it('what a gateway rents while its connection is broken is announced all the same', async () => {
+  it('of rentals during a broken connection are sent anyway', async () => {
     const id = await freeMachine();
-    await allHeard();
+    await allCaughtUp();
     const renter = await first.renter();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     wire.cutNotices();
     try {
       await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
-      // The other has noticed by now that it was cut off.
+      // By now the other gateway has noticed the disconnection.
       await sleep(1_500);
       expect(await offered(second, id)).toBe(true);
       expect((await renter.rest('POST', '/instances', { machine_id: id })).status).toBe(201);
@@ -371,32 +371,32 @@ describe('notices that are missed', () => {
     }
   });
 
-  it('what a gateway wrote that died before its notice is found by the others', async () => {
+  it('of a crashed gateway are made up for by the others', async () => {
     const id = await freeMachine();
     const { renter, elsewhere } = await knownRenter();
-    await allHeard();
+    await allCaughtUp();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
-    // Its connection for notices, and its rentals, of which it never tells.
+    // Its connection for notices, and its rentals, which it never announces.
     const peer = new pg.Client({
       connectionString: second.databaseUrl,
       application_name: 'gpu-rental-gateway notices',
     });
     await peer.connect();
-    const dying = openDatabase(second.databaseUrl, 'after');
+    const crashing = openDatabase(second.databaseUrl, 'after');
     try {
       await expect.poll(() => seenByAll(peer), PATIENCE).toBe(true);
-      await deploy(createDeps(dying, second.clock, second.deps.settings), renter.accountId, {
+      await deploy(createDeps(crashing, second.clock, second.deps.settings), renter.accountId, {
         machineId: id,
       });
     } finally {
       await peer.end();
-      await dying.close();
+      await crashing.close();
     }
     for (const service of [first, second]) await expect.poll(() => offered(service, id), PATIENCE).toBe(false);
     expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([200, 200]);
   });
 
-  /** Both gateways have looked who is there since this one came. */
+  /** Whether both gateways have listed their peers since this one connected. */
   async function seenByAll(peer: pg.Client): Promise<boolean> {
     const { rows } = await another.query(
       `select count(*)::int as seen from pg_stat_activity gateway, pg_stat_activity peer
@@ -408,7 +408,7 @@ describe('notices that are missed', () => {
     return rows[0].seen === 2;
   }
 
-  it('for as long as none come nothing kept or remembered is used, and afterwards it is right', async () => {
+  it('mean that nothing cached is used until they arrive again', async () => {
     const id = await freeMachine();
     const { renter } = await knownRenter();
     const bystander = await knownRenter();
@@ -420,7 +420,7 @@ describe('notices that are missed', () => {
     await setState(id, 'OFFLINE');
     await revoke(await keyOf(renter));
     await another.query(`update region set name = 'Elsewhere' where code = 'us-tx'`);
-    // Keys are looked up again; what can't be known to be right is refused.
+    // Keys are looked up again; responses that might be outdated are refused.
     expect(await statusOf(renter)).toBe(401);
     expect(await statusOf(bystander.renter)).toBe(200);
     for (const path of ['/offers', `/offers?gpu=${GPU}&limit=100`, '/gpus/pricing']) {
@@ -430,10 +430,10 @@ describe('notices that are missed', () => {
       expect(headers.get('retry-after')).toBe('2');
     }
     expect((await first.anyone.graphql(query)).status).toBe(503);
-    // Rentals go on.
+    // Rentals continue.
     const machine_id = await second.machine({ gpu: GPU });
     expect((await bystander.renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
-    // Nor does what was remembered meanwhile outlast a change that nobody hears of.
+    // Entries cached in the meantime don't outlast an unnoticed change either.
     await revoke(await keyOf(bystander.renter));
     wire.mendNotices();
     await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(true);
@@ -444,14 +444,14 @@ describe('notices that are missed', () => {
     expect(body.data.regions.find(({ code }: { code: string }) => code === 'us-tx').name).toBe('Elsewhere');
   });
 
-  it('a key that is looked up while none come, and found after they do again, is not remembered', async () => {
+  it('mean that a key looked up without them is not cached', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const id = await keyOf(renter);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
     await apiKeyCache.get(hashApiKey(renter.key)!, async () => {
-      // Revoked after it was read, and before notices come again.
+      // Revoked after it was read, before notices arrive again.
       await revoke(id);
       wire.mendNotices();
       await expect.poll(() => db.notices.isListening, PATIENCE).toBe(true);
@@ -460,11 +460,11 @@ describe('notices that are missed', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('what is read while no notices come is read again when they do', async () => {
+  it('cause rereading once they arrive again', async () => {
     const [one, two, changed] = [await freeMachine(), await freeMachine(), await freeMachine()];
     const { db } = first.deps;
     expect(await offered(first, changed)).toBe(true);
-    // One reading is under way, and another waits for it, when the connection is lost.
+    // When the connection is lost, one reading is in progress and another waits for it.
     const held = holdQuery(db.pool, 'offered-some');
     db.notices.publish([{ table: 'machine', ids: [one] }]);
     await held.reached;
@@ -472,14 +472,14 @@ describe('notices that are missed', () => {
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
     held.release();
-    await quiet(first);
+    await settled(first);
     await setState(changed, 'OFFLINE');
     wire.mendNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(true);
     expect(await offered(first, changed)).toBe(false);
   });
 
-  it('a reading that fails is done again', async () => {
+  it('don’t result from a failed reading, which is repeated', async () => {
     const id = await freeMachine();
     expect(await offered(first, id)).toBe(true);
     const { db } = first.deps;
@@ -487,47 +487,44 @@ describe('notices that are missed', () => {
     await setState(id, 'DRAINED');
     await held.reached;
     held.release();
-    await quiet(first);
+    await settled(first);
     expect(await offered(first, id)).toBe(false);
   });
 });
 
-describe('a database that is away for a moment', () => {
-  it.each(['cut', 'refuse'] as const)(
-    'connections %s: answers are right or 503, and right when it is back',
-    async (how) => {
-      const id = await freeMachine();
-      const { renter } = await knownRenter();
-      const bystander = await knownRenter();
-      expect(await offered(first, id)).toBe(true);
-      const seen: string[] = [];
-      let asking = true;
-      const askers = ['/offers?limit=1', `/offers?gpu=${GPU}&limit=100`, '/gpus/pricing'].map(async (path) => {
-        while (asking) {
-          const { status, body } = await first.anyone.rest('GET', path);
-          seen.push(status === 200 ? 'ok' : `${status} ${body.error.code}`);
-        }
-      });
-      if (how === 'cut') wire.cut();
-      else {
-        const refused = wire.refuse();
-        wire.cut();
-        await refused;
+describe('a temporary outage of the database', () => {
+  it.each(['cut', 'refused'] as const)('with connections %s returns correct responses or 503', async (how) => {
+    const id = await freeMachine();
+    const { renter } = await knownRenter();
+    const bystander = await knownRenter();
+    expect(await offered(first, id)).toBe(true);
+    const seen: string[] = [];
+    let isRequesting = true;
+    const clients = ['/offers?limit=1', `/offers?gpu=${GPU}&limit=100`, '/gpus/pricing'].map(async (path) => {
+      while (isRequesting) {
+        const { status, body } = await first.anyone.rest('GET', path);
+        seen.push(status === 200 ? 'ok' : `${status} ${body.error.code}`);
       }
-      await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
-      await setState(id, 'RETIRED');
-      await revoke(await keyOf(renter));
-      // Nothing is remembered, and nothing can be looked up.
-      expect([await statusOf(renter), await statusOf(bystander.renter)]).toEqual([503, 503]);
-      await expect.poll(() => seen.at(-1), PATIENCE).toBe('503 unavailable');
-      await wire.mend();
-      await expect.poll(() => statusOf(bystander.renter), PATIENCE).toBe(200);
-      await expect.poll(() => seen.at(-1), PATIENCE).toBe('ok');
-      asking = false;
-      await Promise.all(askers);
-      expect(new Set(seen)).toEqual(new Set(['ok', '503 unavailable']));
-      expect(await offered(first, id)).toBe(false);
-      expect(await statusOf(renter)).toBe(401);
-    },
-  );
+    });
+    if (how === 'cut') wire.cut();
+    else {
+      const refused = wire.refuse();
+      wire.cut();
+      await refused;
+    }
+    await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
+    await setState(id, 'RETIRED');
+    await revoke(await keyOf(renter));
+    // Nothing is cached, and nothing can be looked up.
+    expect([await statusOf(renter), await statusOf(bystander.renter)]).toEqual([503, 503]);
+    await expect.poll(() => seen.at(-1), PATIENCE).toBe('503 unavailable');
+    await wire.mend();
+    await expect.poll(() => statusOf(bystander.renter), PATIENCE).toBe(200);
+    await expect.poll(() => seen.at(-1), PATIENCE).toBe('ok');
+    isRequesting = false;
+    await Promise.all(clients);
+    expect(new Set(seen)).toEqual(new Set(['ok', '503 unavailable']));
+    expect(await offered(first, id)).toBe(false);
+    expect(await statusOf(renter)).toBe(401);
+  });
 });

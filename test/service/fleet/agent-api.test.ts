@@ -23,19 +23,19 @@ afterAll(async () => {
   await second?.close();
 });
 
-interface Told {
+interface AgentResponse {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of any shape
   body: any;
 }
 
-async function ask(
+async function send(
   gateway: Service,
   method: string,
   path: string,
   { token, body, headers }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
-): Promise<Told> {
+): Promise<AgentResponse> {
   const answer = await fetch(`${gateway.address}/agent/v1${path}`, {
     method,
     headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers },
@@ -45,9 +45,9 @@ async function ask(
   return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
-async function joined(online = true): Promise<{ machineId: string; token: string }> {
+async function joinAgent(online = true): Promise<{ machineId: string; token: string }> {
   const { code } = await enrol(first.deps, { machineId: null, gpu: null, region: 'us-tx', online, demo: false });
-  const { status, body } = await ask(first, 'POST', '/join', { body: { protocol: 1, code, hardware: hardware() } });
+  const { status, body } = await send(first, 'POST', '/join', { body: { protocol: 1, code, hardware: hardware() } });
   expect(status).toBe(201);
   return body;
 }
@@ -58,29 +58,29 @@ function reporter(token: string, gateway: Service) {
   return (instances: unknown[] = [], changes: object = {}) => {
     sequence += 1;
     const body = { protocol: 1, session, sequence, generation: 0, instances, unknown: [], engine: 'ok', ...changes };
-    return ask(gateway, 'POST', '/report', { token, body });
+    return send(gateway, 'POST', '/report', { token, body });
   };
 }
 
-describe('over HTTP', () => {
-  test('an agent joins, reports, and hears of a deploy through another gateway', async () => {
-    const { machineId, token } = await joined();
+describe('the agent API', () => {
+  test('joins an agent and notifies it of a deploy through another gateway', async () => {
+    const { machineId, token } = await joinAgent();
     expect((await reporter(token, first)()).body).toEqual({ generation: 0, now: expect.any(Number) });
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second]);
-    const waiting = ask(first, 'GET', '/desired?after=0&wait=25', { token });
+    const waiting = send(first, 'GET', '/desired?after=0&wait=25', { token });
     const renter = await second.renter();
     const deployed = await renter.rest('POST', '/instances', { machine_id: machineId });
     expect(deployed.status).toBe(201);
     const { status, body } = await waiting;
     expect(status).toBe(200);
     expect(body).toMatchObject({ generation: 1, instances: [{ id: deployed.body.id, phase: 'running', start: 1 }] });
-    expect((await ask(second, 'GET', '/desired?after=1&wait=0', { token })).status).toBe(204);
-    expect((await ask(second, 'GET', '/desired?after=7', { token })).status).toBe(200);
+    expect((await send(second, 'GET', '/desired?after=1&wait=0', { token })).status).toBe(204);
+    expect((await send(second, 'GET', '/desired?after=7', { token })).status).toBe(200);
   });
 
-  test('a report that could not be written is not taken for written when the agent says the same again', async () => {
-    const { machineId, token } = await joined();
+  test('writes a repeated report whose first write failed', async () => {
+    const { machineId, token } = await joinAgent();
     const { pool } = first.deps.db;
     const report = reporter(token, first);
     await pool.query(
@@ -96,42 +96,42 @@ describe('over HTTP', () => {
     expect(rows).toEqual([{ sequence: 2, engine: 'away' }]);
   });
 
-  test('a newer request for news ends the older', async () => {
-    const { token } = await joined();
-    const older = ask(first, 'GET', '/desired?after=0&wait=25', { token });
+  test('ends an older poll when a newer one arrives', async () => {
+    const { token } = await joinAgent();
+    const older = send(first, 'GET', '/desired?after=0&wait=25', { token });
     await expect.poll(() => first.deps.fleet.desired.waiting).toBeGreaterThan(0);
-    const newer = ask(first, 'GET', '/desired?after=0&wait=1', { token });
+    const newer = send(first, 'GET', '/desired?after=0&wait=1', { token });
     expect((await older).status).toBe(204);
     expect((await newer).status).toBe(204);
   });
 
-  test('a revoked token is refused by every gateway', async () => {
-    const { machineId, token } = await joined();
-    for (const gateway of [first, second]) expect((await ask(gateway, 'GET', '/desired', { token })).status).toBe(204);
+  test('refuses a revoked token on every gateway', async () => {
+    const { machineId, token } = await joinAgent();
+    for (const gateway of [first, second]) expect((await send(gateway, 'GET', '/desired', { token })).status).toBe(204);
     await revokeHost(second.deps, machineId);
     await heardByAll([first, second]);
     for (const gateway of [first, second]) {
-      const { status, headers, body } = await ask(gateway, 'GET', '/desired?after=5', { token });
+      const { status, headers, body } = await send(gateway, 'GET', '/desired?after=5', { token });
       expect([status, headers.get('www-authenticate'), body.error.code]).toEqual([401, 'Bearer', 'unauthorized']);
       expect((await reporter(token, gateway)()).status).toBe(401);
     }
   });
 
-  test('a gateway that closes waits neither for an agent that asks late nor for one that lets a stream hang', async () => {
+  test('closes without waiting for late polls or hanging tunnels of agents', async () => {
     const closing = await startService({ databaseUrl: first.databaseUrl });
-    const { machineId, token } = await joined();
+    const { machineId, token } = await joinAgent();
     const report = reporter(token, first);
     await report();
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second, closing]);
     const renter = await first.renter();
     const { body: instance } = await renter.rest('POST', '/instances', { machine_id: machineId });
-    await ask(first, 'GET', '/desired', { token });
+    await send(first, 'GET', '/desired', { token });
     await report([seen(instance.id, 'RUNNING')]);
     const target = { kind: 'exec', command: 'true', argv: null, env: {}, terminal: null } as const;
     const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
     const opening = closing.tunnels.open({ opener, instanceId: instance.id, target });
-    const { streams } = (await ask(closing, 'GET', '/desired?after=1&wait=25&streams=1', { token })).body;
+    const { streams } = (await send(closing, 'GET', '/desired?after=1&wait=25&streams=1', { token })).body;
     const address = closing.address.replace('http', 'ws');
     const agent = new WebSocket(`${address}/agent/v1/streams/${streams[0].id}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -145,14 +145,14 @@ describe('over HTTP', () => {
     await once(stream, 'close');
     const began = performance.now();
     closing.deps.fleet.endWaits();
-    expect((await ask(closing, 'GET', '/desired?after=1&wait=25', { token })).status).toBe(204);
+    expect((await send(closing, 'GET', '/desired?after=1&wait=25', { token })).status).toBe(204);
     await closing.close();
     expect(performance.now() - began).toBeLessThan(whileBusy(5_000));
     agent.terminate();
   });
 
-  test('the renter sees each step, and hears of it', async () => {
-    const { machineId, token } = await joined();
+  test('shows the renter each step, and notifies subscribers', async () => {
+    const { machineId, token } = await joinAgent();
     const report = reporter(token, first);
     await report();
     await first.deps.fleet.heartbeats.flush();
@@ -175,30 +175,30 @@ describe('over HTTP', () => {
       body: JSON.stringify({ query: 'subscription { instanceChanged { status runtime { phase pulledBytes } } }' }),
     });
     const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
-    const heard = async (words: string) => {
-      while (!text.includes(words)) text += (await reader.read()).value ?? '';
+    let stream = '';
+    const received = async (text: string) => {
+      while (!stream.includes(text)) stream += (await reader.read()).value ?? '';
     };
-    await ask(first, 'GET', '/desired', { token });
+    await send(first, 'GET', '/desired', { token });
     await expect.poll(() => second.deps.subscriptions.size).toBe(1);
     await report([seen(instance.id, 'PULLING', { pulledBytes: 4_000_000_000, totalBytes: 8_000_000_000 })]);
-    await heard('"pulledBytes":4000000000');
+    await received('"pulledBytes":4000000000');
     await report([seen(instance.id, 'RUNNING')]);
-    await heard('"phase":"RUNNING"');
+    await received('"phase":"RUNNING"');
     await renter.rest('DELETE', `/instances/${instance.id}`);
-    await heard('"DESTROYED"');
+    await received('"DESTROYED"');
     await report([seen(instance.id, 'ERASED')]);
-    await heard('"phase":"ERASED"');
+    await received('"phase":"ERASED"');
     await reader.cancel();
     expect(await runtime()).toMatchObject({ phase: 'ERASED' });
     const record = await (await first.renter()).rest('POST', '/instances', { machine_id: await first.machine() });
     expect(record.status).toBe(201);
   });
 
-  test('heartbeats wake nobody and throw no ready answer away', async () => {
-    const { token } = await joined();
+  test('sends no notices and rereads nothing for heartbeats', async () => {
+    const { token } = await joinAgent();
     const report = reporter(token, first);
-    // The machines of other tests are away by now: one that leaves the offers is told of, rightly. What was heard of them is written.
+    // Other tests' machines are unreachable by now, which rightly causes notices; their heartbeats are written first.
     for (const { deps } of [first, second]) await deps.fleet.heartbeats.flush();
     for (const { clock } of [first, second]) clock.advance(100);
     await markUnreachable(first.deps.db, first.clock.now());
@@ -222,40 +222,40 @@ describe('over HTTP', () => {
   });
 });
 
-describe('bad input', () => {
+describe('invalid input', () => {
   const good = { protocol: 1, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' };
   const entry = seen('i-00000000', 'RUNNING');
   const bad: [string, unknown, number][] = [
-    ['no JSON', '{', 400],
-    ['no UTF-8 text that can be kept', JSON.stringify({ ...good, session: 'a\0' }), 400],
+    ['malformed JSON', '{', 400],
+    ['text with a zero byte', JSON.stringify({ ...good, session: 'a\0' }), 400],
     ['half a surrogate pair', `{"session":"\\ud800"}`, 400],
-    ['nothing', '', 400],
+    ['an empty body', '', 400],
     ['a list', [], 422],
     ['another protocol', { ...good, protocol: 3 }, 422],
-    ['no session', { ...good, session: '' }, 422],
+    ['an empty session', { ...good, session: '' }, 422],
     ['a long session', { ...good, session: 'x'.repeat(65) }, 422],
     ['sequence zero', { ...good, sequence: 0 }, 422],
-    ['sequence in text', { ...good, sequence: '1' }, 422],
+    ['a sequence as text', { ...good, sequence: '1' }, 422],
     ['a huge sequence', { ...good, sequence: 2 ** 60 }, 422],
     ['a negative generation', { ...good, generation: -1 }, 422],
-    ['an instance that is none', { ...good, instances: [null] }, 422],
-    ['an id of no form', { ...good, instances: [{ ...entry, id: "i-' or 1=1" }] }, 422],
-    ['an instance it was never given', { ...good, instances: [entry] }, 422],
-    ['no such phase', { ...good, instances: [{ ...entry, phase: 'DANCING' }] }, 422],
+    ['a null instance', { ...good, instances: [null] }, 422],
+    ['a malformed id', { ...good, instances: [{ ...entry, id: "i-' or 1=1" }] }, 422],
+    ['an unknown instance', { ...good, instances: [entry] }, 422],
+    ['an unknown phase', { ...good, instances: [{ ...entry, phase: 'DANCING' }] }, 422],
     ['a start out of bounds', { ...good, instances: [{ ...entry, start: 2 ** 40 }] }, 422],
-    ['bytes below zero', { ...good, instances: [{ ...entry, pulledBytes: -1 }] }, 422],
+    ['negative bytes', { ...good, instances: [{ ...entry, pulledBytes: -1 }] }, 422],
     ['half a byte', { ...good, instances: [{ ...entry, totalBytes: 0.5 }] }, 422],
     ['a long message', { ...good, instances: [{ ...entry, message: 'x'.repeat(1_001) }] }, 422],
-    ['an exit code of no process', { ...good, instances: [{ ...entry, exitCode: 256 }] }, 422],
-    ['unknown of no form', { ...good, unknown: ['*'] }, 422],
-    ['too many unknown', { ...good, unknown: Array.from({ length: 1_201 }, () => 'i-00000000') }, 422],
-    ['an engine of no state', { ...good, engine: 'sleepy' }, 422],
+    ['an exit code above 255', { ...good, instances: [{ ...entry, exitCode: 256 }] }, 422],
+    ['a malformed unknown id', { ...good, unknown: ['*'] }, 422],
+    ['too many unknown ids', { ...good, unknown: Array.from({ length: 1_201 }, () => 'i-00000000') }, 422],
+    ['an unknown engine state', { ...good, engine: 'sleepy' }, 422],
     ['too many bytes', `{"session":"${'x'.repeat(2_000_001)}"}`, 413],
   ];
 
-  test.each(bad)('%s is refused and changes nothing', async (_name, body, status) => {
-    const { machineId, token } = await joined();
-    const answer = await ask(first, 'POST', '/report', { token, body });
+  test.each(bad)('with %s is refused and changes nothing', async (_name, body, status) => {
+    const { machineId, token } = await joinAgent();
+    const answer = await send(first, 'POST', '/report', { token, body });
     expect([answer.status, typeof answer.body.error.message]).toEqual([status, 'string']);
     expect(JSON.stringify(answer.body)).not.toMatch(/postgres|stack|select/i);
     await first.deps.fleet.heartbeats.flush();
@@ -273,45 +273,45 @@ describe('bad input', () => {
     ['GET', '/join', 405],
     ['GET', '/nowhere', 404],
     ['GET', '/constructor', 404],
-  ])('%s %s is answered %i', async (method, path, status) => {
-    const { token } = await joined();
-    const answer = await ask(first, method, path, { token });
+  ])('of %s %s is answered with %i', async (method, path, status) => {
+    const { token } = await joinAgent();
+    const answer = await send(first, method, path, { token });
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('a join of nonsense is refused, without a key nothing is revealed', async () => {
+  test('of a join is refused, and nothing is revealed without a token', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
       { protocol: 1, code: 'x', hardware: { ...hardware(), vcpus: 0 } },
     ])
-      expect((await ask(first, 'POST', '/join', { body })).status).toBe(422);
+      expect((await send(first, 'POST', '/join', { body })).status).toBe(422);
     const wrong = { protocol: 1, code: 'x', hardware: hardware() };
-    // More than may be under way at once: each gives its place back.
+    // More than may be in progress concurrently: each releases its place.
     for (let time = 0; time < 9; time += 1)
-      expect((await ask(first, 'POST', '/join', { body: wrong })).status).toBe(401);
-    await joined();
+      expect((await send(first, 'POST', '/join', { body: wrong })).status).toBe(401);
+    await joinAgent();
     for (const token of [undefined, 'gpu_live_x', `gpu_host_${'0'.repeat(40)}`])
-      expect((await ask(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
+      expect((await send(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
   });
 
-  test('one machine that asks too often gets 429', async () => {
-    const { token } = await joined();
-    // A bucket fills with time, and a busy machine takes long for so many.
-    const standing = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  test('at too high a rate gets 429', async () => {
+    const { token } = await joinAgent();
+    // A bucket refills with time, and a busy machine takes long for this many requests.
+    const frozenClock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     const answers = await Promise.all(
-      Array.from({ length: 300 }, () => ask(first, 'GET', '/desired?wait=0', { token })),
+      Array.from({ length: 300 }, () => send(first, 'GET', '/desired?wait=0', { token })),
     );
-    standing.mockRestore();
+    frozenClock.mockRestore();
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused.length).toBe(180);
     expect(refused[0]!.headers.get('retry-after')).toBe('1');
   });
 });
 
-test('the OpenAPI document is valid and describes what is served', async () => {
-  const { body } = await ask(first, 'GET', '/openapi.json');
+test('the OpenAPI document is valid and describes the served routes', async () => {
+  const { body } = await send(first, 'GET', '/openapi.json');
   expect(Object.keys(body.paths)).toEqual(['/join', '/desired', '/secrets', '/volumes', '/report']);
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema(body, 'agent');

@@ -14,7 +14,7 @@ const SET = `mutation($id: ID!, $minutes: Int) { setStopWhenIdle(id: $id, stopWh
 const WEBHOOK =
   'mutation { createWebhook(url: "http://127.0.0.1:9/", events: ["instance.idle_soon"]) { webhook { id } } }';
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses have any shape
 type Any = any;
 type Busy = boolean | undefined;
 
@@ -32,12 +32,12 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([service.close(), other.close()]));
 
-async function ask(query: string, variables: Record<string, unknown> = {}): Promise<Any> {
+async function send(query: string, variables: Record<string, unknown> = {}): Promise<Any> {
   const { body } = await renter.graphql(query, variables);
   return body.errors === undefined ? Object.values<Any>(body.data)[0] : body.errors[0];
 }
 
-/** A machine whose agent reports what the test says. */
+/** A machine whose agent reports what the test chooses. */
 class Host {
   readonly #agent: WireAgent;
   id = '';
@@ -49,7 +49,7 @@ class Host {
 
   static async join({ launches = true, region = 'us-tx' } = {}): Promise<Host> {
     const input = { machineId: null, gpu: null, region, online: true, demo: false };
-    // Few may join from one place in a minute.
+    // Only a few hosts may join from one network per minute.
     for (const { clock } of [service, other]) clock.advance(61);
     const { code } = await enrol(service.deps, input);
     const agent = await WireAgent.join(service.address, code);
@@ -64,7 +64,7 @@ class Host {
   }
 
   async rent(stopWhenIdle: number | undefined): Promise<void> {
-    const deployed = await ask(DEPLOY, { input: { machineId: this.machineId, stopWhenIdle } });
+    const deployed = await send(DEPLOY, { input: { machineId: this.machineId, stopWhenIdle } });
     expect(deployed).toMatchObject({ status: 'RUNNING', stopWhenIdle: stopWhenIdle ?? null });
     this.id = deployed.id;
     await this.document();
@@ -82,7 +82,7 @@ class Host {
     await service.deps.db.notices.caughtUp();
   }
 
-  /** Time passes in which the agent reports the same at least every 28 s, and gateways look. */
+  /** Advances the clock by `seconds`; every 28 s the agent reports the same and idle instances are stopped. */
   async pass(seconds: number, busy: Busy): Promise<void> {
     for (let left = seconds; left > 0; left -= 28) {
       advance(Math.min(left, 28));
@@ -92,7 +92,7 @@ class Host {
   }
 
   shown(): Promise<Any> {
-    return ask(`{ instance(id: "${this.id}") { ${SHOWN} } }`);
+    return send(`{ instance(id: "${this.id}") { ${SHOWN} } }`);
   }
 
   async warnings(): Promise<Any[]> {
@@ -109,7 +109,7 @@ function advance(seconds: number): void {
 const iso = (seconds = 0n) => new Date(Number(service.clock.now() + seconds) * 1_000).toISOString().replace('.000', '');
 
 describe('stopWhenIdle', () => {
-  it('stops an instance after its minutes, warned of two minutes before, once', async () => {
+  it('stops an instance after its idle minutes, with one warning two minutes earlier', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.report(false);
@@ -128,7 +128,7 @@ describe('stopWhenIdle', () => {
     await host.pass(100, false);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
     await host.pass(20, false);
-    // Ends with the second in which it was decided, as by hand: nothing is dated back, and what ran is paid.
+    // Ends with the second of the decision, as a manual stop does: nothing is backdated, and running time is paid.
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE', stoppedAt: iso() });
     expect(await host.warnings()).toHaveLength(1);
     const [usage] = await service.sql(
@@ -144,13 +144,13 @@ describe('stopWhenIdle', () => {
     const restarted = await renter.rest('POST', `/instances/${host.id}/actions`, { action: 'start' });
     expect(restarted.status).toBe(200);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING', stopReason: null, stopWhenIdle: 5 });
-    // What was said of the start before is nothing of this one.
+    // Reports on the previous start don't count for this one.
     await host.report(undefined);
     await host.pass(400, false);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('begins anew after load, and after what the agent does not know', async () => {
+  it('restarts its idle time after load, or unknown load', async () => {
     const host = await Host.join();
     await host.rent(5);
     for (const interruption of [true, undefined]) {
@@ -164,7 +164,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('begins anew after a connection, which another gateway may have', async () => {
+  it('restarts its idle time after a connection, even through another gateway', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.pass(280, false);
@@ -174,7 +174,7 @@ describe('stopWhenIdle', () => {
         timeout: 20_000,
       })
       .not.toEqual([{ active_at: null }]);
-    // The warning of before is void. While it is open that is written every minute, here by the test.
+    // The earlier warning is void. An open connection is recorded every minute, here by the test.
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await host.pass(60, false);
       await other.deps.fleet.connections.write();
@@ -192,12 +192,12 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('begins anew when the machine was out of reach, also where no gateway was there to see it', async () => {
+  it('restarts its idle time after an outage, even one that no gateway observed', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.pass(280, false);
     advance(600);
-    // Before the first heartbeat: nobody knows.
+    // Before the first heartbeat, the load is unknown.
     await stopIdle(service.deps);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
     await host.pass(280, false);
@@ -206,34 +206,34 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('is set, moved and taken away later, counted from the change; the agent hears of it', async () => {
+  it('can be set, changed and removed later, counting from the change', async () => {
     const host = await Host.join();
     await host.rent(undefined);
     await host.pass(310, undefined);
-    expect(await ask(SET, { id: host.id, minutes: 8 })).toMatchObject({ stopWhenIdle: 8 });
+    expect(await send(SET, { id: host.id, minutes: 8 })).toMatchObject({ stopWhenIdle: 8 });
     expect(await host.document()).toMatchObject({ watchLoad: true });
     await host.pass(450, false);
-    expect(await ask(SET, { id: host.id, minutes: 5 })).toMatchObject({ stopWhenIdle: 5 });
+    expect(await send(SET, { id: host.id, minutes: 5 })).toMatchObject({ stopWhenIdle: 5 });
     await host.pass(280, false);
-    expect(await ask(SET, { id: host.id, minutes: null })).toMatchObject({ stopWhenIdle: null });
+    expect(await send(SET, { id: host.id, minutes: null })).toMatchObject({ stopWhenIdle: null });
     expect(await host.document()).not.toHaveProperty('watchLoad');
     await host.pass(330, undefined);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
     await renter.rest('DELETE', `/instances/${host.id}`);
-    expect(await ask(SET, { id: host.id, minutes: 5 })).toMatchObject({ extensions: { code: 'action_failed' } });
-    expect(await ask(SET, { id: 'i-00000000', minutes: 5 })).toMatchObject({ extensions: { code: 'not_found' } });
+    expect(await send(SET, { id: host.id, minutes: 5 })).toMatchObject({ extensions: { code: 'action_failed' } });
+    expect(await send(SET, { id: 'i-00000000', minutes: 5 })).toMatchObject({ extensions: { code: 'not_found' } });
   });
 
-  it('is refused where nobody could see the load, and by its bounds, in its own name', async () => {
+  it('is refused without an agent that sees the load, and out of bounds', async () => {
     const refused = { extensions: { code: 'invalid_request', field: 'stopWhenIdle' } };
     const bare = await service.machine();
     const input = { machineId: bare, stopWhenIdle: 30 };
-    expect(await ask(DEPLOY, { input })).toMatchObject(refused);
-    expect(await ask(QUOTE, { input })).toMatchObject({ canDeploy: false, refusal: { code: 'invalid_request' } });
+    expect(await send(DEPLOY, { input })).toMatchObject(refused);
+    expect(await send(QUOTE, { input })).toMatchObject({ canDeploy: false, refusal: { code: 'invalid_request' } });
     const old = await Host.join({ launches: false });
-    expect(await ask(DEPLOY, { input: { machineId: old.machineId, stopWhenIdle: 30 } })).toMatchObject(refused);
+    expect(await send(DEPLOY, { input: { machineId: old.machineId, stopWhenIdle: 30 } })).toMatchObject(refused);
     const { body } = await renter.rest('POST', '/instances', { machine_id: bare });
-    expect(await ask(SET, { id: body.id, minutes: 30 })).toMatchObject(refused);
+    expect(await send(SET, { id: body.id, minutes: 30 })).toMatchObject(refused);
     for (const stopWhenIdle of [4, 1_441]) {
       const { status, body } = await renter.rest('POST', '/instances', {
         machine_id: bare,
@@ -243,12 +243,12 @@ describe('stopWhenIdle', () => {
     }
   });
 
-  it('takes the best machine that has an agent which sees it', async () => {
-    // No other test has left a host there that is as good.
+  it('lets deployBest choose only machines whose agent sees the load', async () => {
+    // No other test has left an equally good host in this region.
     const region = 'us-ca';
     const host = await Host.join({ region });
     await service.machine({ region, reliability: 1 });
-    const { machine } = await ask(DEPLOY_BEST, { input: { stopWhenIdle: 30, regions: [region] } });
+    const { machine } = await send(DEPLOY_BEST, { input: { stopWhenIdle: 30, regions: [region] } });
     expect(machine.id).toBe(host.machineId);
   });
 });

@@ -12,7 +12,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 const MACHINES = 3;
 
 describe('two gateways', () => {
-  test('that book the same outage at once give each credit once', { timeout: 60_000 }, async () => {
+  test('that book the same outage concurrently book each credit once', { timeout: 60_000 }, async () => {
     const databaseUrl = await createTestDatabase();
     const gateways = [await startService({ databaseUrl }), await startService({ databaseUrl })];
     try {
@@ -35,7 +35,7 @@ describe('two gateways', () => {
       await Promise.all(gateways.map(({ deps }) => markUnreachable(deps.db, deps.clock.now())));
       await heardByAll(gateways);
 
-      // While a third holds the account, both find the same outages and wait to book them.
+      // While a third session holds the account, both find the same outages and wait to book them.
       const holder = await connect(databaseUrl);
       await holder.query('begin');
       await holder.query('select 1 from account where id = $1 for update', [renter.accountId]);

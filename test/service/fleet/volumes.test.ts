@@ -10,7 +10,7 @@ import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses have any shape
 type Any = any;
 
 let service: Service;
@@ -24,13 +24,13 @@ afterAll(() => service?.close());
 
 const iso = (seconds = 0) => new Date(Number(service.clock.now()) * 1_000 + seconds * 1_000).toISOString();
 
-/** A volume of the account; its id. */
+/** Creates a volume and returns its id. */
 async function volume(gb = 10, of = renter): Promise<string> {
   const { body } = await of.graphql(`mutation { createVolume(input: { name: "work", sizeGb: ${gb} }) { id } }`);
   return body.data.createVolume.id;
 }
 
-/** A snapshot as the store notes it; its id. */
+/** Records a snapshot as the store does, and returns its id. */
 async function snapshot(of: string, lease: number | null, at = iso()): Promise<string> {
   const id = randomBytes(32).toString('hex');
   await service.sql('insert into volume_snapshot (volume_id, id, at, lease) values ($1, $2, $3, $4)', [
@@ -59,21 +59,21 @@ async function attachment(id: string, instance: string): Promise<Any> {
   return found;
 }
 
-/** A machine whose agent reports what the test says. */
+/** A machine whose agent reports what the test chooses. */
 class Host {
   static readonly #joined: string[] = [];
 
   private constructor(readonly agent: WireAgent) {}
 
   static async join({ volumes = true, region = 'us-tx' } = {}): Promise<Host> {
-    // Few may join from one place in a minute.
+    // Only a few hosts may join from one network per minute.
     service.clock.advance(61);
     const { code } = await enrol(service.deps, { machineId: null, gpu: null, region, online: true, demo: false });
     const agent = await WireAgent.join(service.address, code);
     agent.volumes = volumes;
     const host = new Host(agent);
     Host.#joined.push(host.id);
-    // The others are heard, too.
+    // The other hosts send heartbeats too.
     for (const id of Host.#joined) service.deps.fleet.heartbeats.record(id, service.clock.now());
     await host.report();
     return host;
@@ -95,7 +95,7 @@ class Host {
     return { status: answer.status, body: (await answer.json()) as Any };
   }
 
-  /** Deploys here, and runs. */
+  /** Deploys an instance on this host and reports it running. */
   async run(...volumes: { id: string; path: string }[]): Promise<string> {
     const { status, body } = await this.deploy(volumes);
     expect([status, body.error]).toEqual([201, undefined]);
@@ -109,14 +109,14 @@ class Host {
     return of.rest('POST', '/instances', { machine_id: this.id, volumes, ...more });
   }
 
-  /** Stands still, and says this of its volumes. */
+  /** Reports that the instance has stopped, and this about its volumes. */
   async stopped(id: string, volumes: ObservedVolume[], start = 1): Promise<void> {
     await this.report(seen(id, 'SAVING', { start, volumes }));
   }
 }
 
 const at = (id: string, path = '/data') => ({ id, path });
-const said = (id: string, lease: number, of: Partial<ObservedVolume> = {}): ObservedVolume => {
+const observed = (id: string, lease: number, of: Partial<ObservedVolume> = {}): ObservedVolume => {
   return { id, lease, snapshot: null, sizeBytes: null, saved: true, message: null, ...of };
 };
 const act = (id: string, action: string, of = renter) => of.rest('POST', `/instances/${id}/actions`, { action });
@@ -128,7 +128,7 @@ async function silence(seconds: number): Promise<void> {
 }
 
 describe('an instance with volumes', () => {
-  it('holds their leases; its agent is told of them, and handed what reaches them', async () => {
+  it('holds their leases, and its agent receives them with access', async () => {
     const host = await Host.join();
     const [one, two] = [await volume(10), await volume(20)];
     const newest = await snapshot(one, null);
@@ -163,7 +163,7 @@ describe('an instance with volumes', () => {
       expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
   });
 
-  it('begins a copy of a volume with the moment that was chosen, once all of it is there', async () => {
+  it('starts on a copied volume at the chosen snapshot, once the copy is complete', async () => {
     const host = await Host.join();
     const id = await volume();
     const [older, head, other] = [
@@ -182,7 +182,7 @@ describe('an instance with volumes', () => {
     expect(await begins()).toBe(newer);
   });
 
-  it('takes their GB of the host with its own disk, until it is destroyed', async () => {
+  it('uses disk of the host for its disk and volumes until destroyed', async () => {
     const host = await Host.join();
     const [small, large] = [await volume(400), await volume(600)];
     const refused = await host.deploy([at(small), at(large, '/large')]);
@@ -201,7 +201,7 @@ describe('an instance with volumes', () => {
       .toContain(host.id);
   });
 
-  it('is refused by the bounds of the list', async () => {
+  it('is refused if the list is out of bounds', async () => {
     const host = await Host.join();
     const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
     const [one = '', two = ''] = ids;
@@ -238,12 +238,12 @@ describe('an instance with volumes', () => {
     expect(status).toBe(201);
   });
 
-  it("is refused another account's volume like one that does not exist, and hosts without volumes", async () => {
+  it('can’t have another account’s or a missing volume, or a host without volumes', async () => {
     const host = await Host.join();
     const stranger = await service.renter('100');
-    const theirs = await volume(10, stranger);
+    const foreign = await volume(10, stranger);
     const messages = [];
-    for (const id of [theirs, 'v-00000000']) {
+    for (const id of [foreign, 'v-00000000']) {
       const { status, body } = await host.deploy([at(id)]);
       messages.push(body.error.message.replace(id, 'ID'));
       expect([status, body.error.code]).toEqual([409, 'deploy_failed']);
@@ -260,20 +260,20 @@ describe('an instance with volumes', () => {
   });
 });
 
-describe('one instance at a time', () => {
-  it('has a volume, of two that are deployed at once', async () => {
+describe('the holder of a lease', () => {
+  it('is one of two concurrent deploys', async () => {
     const hosts = [await Host.join(), await Host.join()];
     const id = await volume();
     const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
-    const won = answers.find(({ status }) => status === 201)!.body.id;
+    const winner = answers.find(({ status }) => status === 201)!.body.id;
     expect(answers.find(({ status }) => status === 409)!.body.error.message).toBe(
-      `volume ${id} is in use by instance ${won}`,
+      `volume ${id} is in use by instance ${winner}`,
     );
-    expect(await row(id)).toMatchObject({ lease: 1, holder: won });
+    expect(await row(id)).toMatchObject({ lease: 1, holder: winner });
   });
 
-  it('has it until the gateway has the last snapshot, whatever the host says', async () => {
+  it('holds it until the gateway has the last snapshot, despite forged reports', async () => {
     const [host, other] = [await Host.join(), await Host.join()];
     const id = await volume();
     const before = await snapshot(id, null);
@@ -281,8 +281,8 @@ describe('one instance at a time', () => {
     service.clock.advance(100);
     const during = await snapshot(id, 1);
     service.clock.advance(100);
-    // While it runs nothing is over.
-    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { snapshot: during })] }));
+    // While it runs, the lease continues.
+    await host.report(seen(instance, 'RUNNING', { volumes: [observed(id, 1, { snapshot: during })] }));
     expect(await row(id)).toMatchObject({ holder: instance });
     expect((await act(instance, 'stop')).status).toBe(200);
     const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again in a while, or release it`;
@@ -296,43 +296,43 @@ describe('one instance at a time', () => {
     const ofNoLease = await snapshot(id, null, iso(1));
     const newer = await snapshot(id, 1, iso(2));
     for (const forged of [
-      said(id, 1, { snapshot: ofNoLease }),
-      said(id, 1),
-      said(id, 1, { snapshot: before }),
-      said(id, 1, { snapshot: during }),
-      said(id, 1, { snapshot: 'ab'.repeat(32) }),
-      said(id, 2, { snapshot: newer }),
-      said(id, 1, { snapshot: newer, saved: false }),
+      observed(id, 1, { snapshot: ofNoLease }),
+      observed(id, 1),
+      observed(id, 1, { snapshot: before }),
+      observed(id, 1, { snapshot: during }),
+      observed(id, 1, { snapshot: 'ab'.repeat(32) }),
+      observed(id, 2, { snapshot: newer }),
+      observed(id, 1, { snapshot: newer, saved: false }),
     ])
       await host.stopped(instance, [forged]);
     await other.report();
     expect(await row(id)).toMatchObject({ lease: 1, holder: instance });
-    await host.stopped(instance, [said(id, 1, { snapshot: newer, sizeBytes: 1_234 })]);
+    await host.stopped(instance, [observed(id, 1, { snapshot: newer, sizeBytes: 1_234 })]);
     expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null, opened: false });
     expect(await service.sql('select size_bytes::int as size from volume_snapshot where id = $1', [newer])).toEqual([
       { size: 1_234 },
     ]);
     expect((await host.access(instance)).status).toBe(404);
-    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
-    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ id, lease: null }] });
+    const desired = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(desired).toMatchObject({ phase: 'stopped', volumes: [{ id, lease: null }] });
 
-    // Elsewhere it goes on; what the host before says late changes nothing.
+    // It continues on another host; late reports of the previous host change nothing.
     const next = await other.run(at(id));
     expect((await other.access(next)).body.volumes[0]).toMatchObject({ lease: 2, restore: { snapshot: newer } });
     await act(next, 'stop');
     const late = await snapshot(id, 2, iso(3));
-    for (const lease of [1, 2]) await host.stopped(instance, [said(id, lease, { snapshot: late })]);
+    for (const lease of [1, 2]) await host.stopped(instance, [observed(id, lease, { snapshot: late })]);
     expect(await row(id)).toMatchObject({ lease: 2, holder: next });
   });
 
-  it('is not shown more bytes of a snapshot than agents can report, whatever its host says', async () => {
+  it('sees no larger snapshot sizes than agents can report', async () => {
     const [host, other] = [await Host.join(), await Host.join()];
     const ids = [await volume(), await volume()];
     const instance = await host.run(...ids.map((id, index) => at(id, `/data-${index}`)));
     const saved = await Promise.all(ids.map((id) => snapshot(id, 1, iso(1))));
     await act(instance, 'stop');
     const size = Number.MAX_SAFE_INTEGER;
-    const huge = ids.map((id, index) => said(id, 1, { snapshot: saved[index]!, sizeBytes: size }));
+    const huge = ids.map((id, index) => observed(id, 1, { snapshot: saved[index]!, sizeBytes: size }));
     await host.stopped(instance, huge);
     const next = await other.run(...ids.map((id, index) => at(id, `/data-${index}`)));
     const { volumes } = (await other.access(next)).body;
@@ -342,11 +342,11 @@ describe('one instance at a time', () => {
     expect(volumes).toHaveLength(2);
   });
 
-  it('is paid for while it is restored, however much its renter has put there', async () => {
+  it('is not credited for the time of a restore', async () => {
     const host = await Host.join();
     const [full, empty] = [await volume(), await volume()];
     await snapshot(full, null);
-    const given = [];
+    const creditCounts = [];
     for (const id of [full, empty]) {
       const { body } = await host.deploy([at(id)]);
       await host.agent.desired();
@@ -356,26 +356,26 @@ describe('one instance at a time', () => {
       service.clock.advance(400);
       await host.report(seen(body.id, 'RUNNING'));
       await settleOpenStarts(service.deps);
-      given.push((await service.sql('select from service_gap where instance_id = $1', [body.id])).length);
+      creditCounts.push((await service.sql('select from service_gap where instance_id = $1', [body.id])).length);
       await renter.rest('DELETE', `/instances/${body.id}`);
       await host.report(seen(body.id, 'ERASED'));
     }
-    expect(given).toEqual([0, 1]);
+    expect(creditCounts).toEqual([0, 1]);
   });
 
-  it('is told why the last snapshot failed', async () => {
+  it('shows why the last snapshot failed', async () => {
     const host = await Host.join();
     const id = await volume();
     const instance = await host.run(at(id));
     await host.report(
-      seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false, message: 'store is full' })] }),
+      seen(instance, 'RUNNING', { volumes: [observed(id, 1, { saved: false, message: 'store is full' })] }),
     );
     expect(await attachment(id, instance)).toMatchObject({ message: 'store is full', lost_since: null });
-    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false })] }));
+    await host.report(seen(instance, 'RUNNING', { volumes: [observed(id, 1, { saved: false })] }));
     expect(await attachment(id, instance)).toMatchObject({ message: null });
   });
 
-  it('frees it at once where nothing was mounted: never sent, without access, or never seen running', async () => {
+  it('releases it immediately if nothing was mounted', async () => {
     const host = await Host.join();
     const id = await volume();
     const never = (await host.deploy([at(id)])).body.id;
@@ -389,40 +389,40 @@ describe('one instance at a time', () => {
     await host.agent.desired();
     expect((await host.access(failed)).status).toBe(200);
     await act(failed, 'stop');
-    // With access it may save something; the agent says that there is nothing.
+    // With access it may save something, but the agent reports that there is nothing.
     expect((await act(never, 'start')).status).toBe(409);
-    await host.stopped(failed, [said(id, 3)]);
+    await host.stopped(failed, [observed(id, 3)]);
     expect(await row(id)).toMatchObject({ holder: null });
     expect(await attachment(id, failed)).toMatchObject({ lost_since: null });
     expect((await act(never, 'start')).status).toBe(200);
   });
 
-  it('keeps it while it is destroyed, until it is saved or erased', async () => {
+  it('holds it during a destroy until the volume is saved or erased', async () => {
     const host = await Host.join();
     const [id, lost] = [await volume(), await volume()];
     const instance = await host.run(at(id), at(lost, '/lost'));
     await renter.rest('DELETE', `/instances/${instance}`);
-    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
-    expect(told).toMatchObject({ phase: 'absent', volumes: [{ lease: 1 }, { lease: 1 }] });
+    const desired = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(desired).toMatchObject({ phase: 'absent', volumes: [{ lease: 1 }, { lease: 1 }] });
     expect((await host.deploy([at(id)])).body.error.message).toContain('is still being saved');
-    // An agent that was started again has to ask again.
+    // A restarted agent must request access again.
     expect((await host.access(instance)).status).toBe(200);
     const last = await snapshot(id, 1, iso(1));
-    await host.stopped(instance, [said(id, 1, { snapshot: last }), said(lost, 1, { saved: false })]);
+    await host.stopped(instance, [observed(id, 1, { snapshot: last }), observed(lost, 1, { saved: false })]);
     expect(await row(id)).toMatchObject({ holder: null });
     await host.report(seen(instance, 'ERASED'));
-    // The other went with the disk, unsaved.
+    // The other was lost with the disk, unsaved.
     expect((await host.deploy([at(lost)])).status).toBe(201);
     expect(await attachment(lost, instance)).toMatchObject({ lost_since: expect.anything() });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('keeps nothing of a host for ever: not for a deleted volume, nor a week after it was destroyed', async () => {
+  it('loses access to a deleted volume, and a week after its destroy', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
     await act(instance, 'stop');
-    // As at the end of the grace period, whoever holds it.
+    // As at the end of the grace period, regardless of the lease.
     await service.sql(`update volume set deleted_at = $2, delete_reason = 'BALANCE_EXHAUSTED' where id = $1`, [
       deleted,
       iso(),
@@ -431,16 +431,16 @@ describe('one instance at a time', () => {
     expect(body.volumes.map(({ id }: Any) => id)).toEqual([unsaved]);
     await renter.rest('DELETE', `/instances/${instance}`);
     await silence(7 * 86_400 - 10);
-    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    await host.report(seen(instance, 'SAVING', { volumes: [observed(unsaved, 1, { saved: false })] }));
     expect((await host.access(instance)).status).toBe(200);
     await silence(1_300);
-    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    await host.report(seen(instance, 'SAVING', { volumes: [observed(unsaved, 1, { saved: false })] }));
     expect((await host.access(instance)).status).toBe(404);
     expect((await host.deploy([at(unsaved)])).status).toBe(201);
     expect(await attachment(unsaved, instance)).toMatchObject({ lost_since: expect.anything() });
   });
 
-  it('loses it with its host: silent for 20 minutes while it does not run, or revoked', async () => {
+  it('loses it when stopped and its host is silent for 20 minutes or revoked', async () => {
     const [silent, other] = [await Host.join(), await Host.join()];
     const id = await volume();
     const first = await silent.run(at(id));
@@ -449,7 +449,7 @@ describe('one instance at a time', () => {
     await snapshot(id, 1, kept);
     await silence(1_100);
     await other.report();
-    // It runs, as far as anybody knows.
+    // It is still considered running.
     expect((await other.deploy([at(id)])).body.error.message).toBe(`volume ${id} is in use by instance ${first}`);
     await act(first, 'stop');
     expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
@@ -468,18 +468,18 @@ describe('one instance at a time', () => {
     const third = await silent.deploy([at(id)]);
     expect(third.status).toBe(201);
     expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
-    // A forgotten host of a running instance begins anew under the same lease.
+    // A running instance keeps its lease when the operator forgets its containers.
     await silence(31);
     await forgetContainers(service.deps, silent.id);
     expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
   });
 
-  it('loses it by the word of its owner, when it does not run', async () => {
+  it('loses it when the owner releases it while stopped', async () => {
     const host = await Host.join();
     const id = await volume();
     const release = async (of = renter) => {
-      const asked = `mutation { releaseVolume(id: "${id}") { volumeId instanceId lostSince } }`;
-      const { data, errors } = (await of.graphql(asked)).body;
+      const mutation = `mutation { releaseVolume(id: "${id}") { volumeId instanceId lostSince } }`;
+      const { data, errors } = (await of.graphql(mutation)).body;
       return errors === undefined ? data.releaseVolume : errors[0];
     };
     expect(await release()).toMatchObject({
@@ -493,14 +493,14 @@ describe('one instance at a time', () => {
     expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });
     expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
-    // Too late.
-    await host.stopped(instance, [said(id, 1, { snapshot: await snapshot(id, 1, iso(1)) })]);
+    // The report is too late.
+    await host.stopped(instance, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(1)) })]);
     expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
     expect((await act(instance, 'start')).status).toBe(200);
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('yields it to nobody when it is preempted, before it is saved', async () => {
+  it('holds it after a preemption until the volume is saved', async () => {
     const host = await Host.join();
     const id = await volume();
     const { body } = await host.deploy([at(id)], renter, { type: 'interruptible' });
@@ -511,11 +511,11 @@ describe('one instance at a time', () => {
     expect((await host.deploy([], stranger)).status).toBe(201);
     const other = await Host.join();
     expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
-    await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    await host.stopped(body.id, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
     expect((await other.deploy([at(id)])).status).toBe(201);
   });
 
-  it('is a record on a machine without an agent: its lease ends with the stop', async () => {
+  it('holds it until the stop on a machine without an agent', async () => {
     const machine = await service.machine();
     const id = await volume();
     const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });
@@ -531,7 +531,7 @@ describe('one instance at a time', () => {
   });
 });
 
-describe('an instance that goes on elsewhere', () => {
+describe('a move', () => {
   const MOVE = `mutation($id: ID!, $max: Float, $key: String) {
     moveInstance(id: $id, maxPricePerHour: $max, idempotencyKey: $key) { id status gpu numGpus mode diskGb spendLimit machine { id } launch { name env }
       volumes { id path holdsLease saved } } }`;
@@ -543,18 +543,18 @@ describe('an instance that goes on elsewhere', () => {
   const shown = async (id: string) =>
     (await renter.graphql(`{ instance(id: "${id}") { ${SHOWN} } }`)).body.data.instance;
 
-  /** One that has run on the host, stopped, and saved unless it is told otherwise. */
+  /** Returns an instance that has run on the host, stopped, and saved unless `saves` is false. */
   async function stoppedOn(host: Host, id: string, more: object = {}, saves = true): Promise<string> {
     const { body } = await host.deploy([at(id)], renter, { name: 'work', env: { A: 'b' }, ...more });
     await host.agent.desired();
     await host.access(body.id);
     await host.report(seen(body.id, 'RUNNING'));
     await act(body.id, 'stop');
-    if (saves) await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    if (saves) await host.stopped(body.id, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
     return body.id;
   }
 
-  it('has the same launch and volumes on another host, once for a key, and is refused before all is saved', async () => {
+  it('relaunches with the same launch and volumes, once per key and once saved', async () => {
     const region = 'us-ca';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -578,7 +578,7 @@ describe('an instance that goes on elsewhere', () => {
         },
       ],
     });
-    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    await host.stopped(old, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
     expect((await shown(old)).volumes[0]).toMatchObject({ holdsLease: false, saved: true });
     expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
     const key = randomBytes(8).toString('hex');
@@ -604,7 +604,7 @@ describe('an instance that goes on elsewhere', () => {
     expect(other.id).toBeTruthy();
   });
 
-  it('leaves a host that is silent for 20 minutes, which then runs nothing that is paid', async () => {
+  it('leaves a host that is silent for 20 minutes, which is no longer paid', async () => {
     const region = 'us-va';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -618,7 +618,7 @@ describe('an instance that goes on elsewhere', () => {
     await other.report();
     const poor = await service.renter('3');
     expect(await move(old, {}, poor)).toMatchObject({ code: 'not_found' });
-    // Refused for its price: nothing has changed.
+    // Refused because of its price, without any change.
     expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
     expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('running');
     expect(await row(id)).toMatchObject({ lease: 1, holder: old });
@@ -630,30 +630,30 @@ describe('an instance that goes on elsewhere', () => {
       saved: false,
       lostSince: expect.any(String),
     });
-    // It comes back: it is to stop, and what it says of the volume is late.
+    // When the host returns, it must stop the instance, and its report on the volume is late.
     await host.report();
-    const told = (await host.agent.desired()).instances.find((each) => each.id === old)!;
-    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ lease: null }] });
-    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    const desired = (await host.agent.desired()).instances.find((each) => each.id === old)!;
+    expect(desired).toMatchObject({ phase: 'stopped', volumes: [{ lease: null }] });
+    await host.stopped(old, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
     expect(await row(id)).toMatchObject({ lease: 2, holder: moved.id });
   });
 
-  it('refuses a suspended account, and a volume that is deleted', async () => {
+  it('is refused for a suspended account or a deleted volume', async () => {
     const [host] = [await Host.join(), await Host.join()];
     const id = await volume();
     const old = await stoppedOn(host, id);
     expect((await renter.graphql(`mutation { deleteVolume(id: "${id}") { id } }`)).body.errors).toBeUndefined();
     expect(await move(old)).toMatchObject({ code: 'action_failed', message: `there is no volume ${id}` });
     expect((await act(old, 'start')).body.error.message).toBe(`there is no volume ${id}`);
-    const gone = await service.renter('100');
-    const theirs = await volume(10, gone);
-    await suspendAccount(service.deps, gone.accountId);
-    expect(await move(old, {}, gone)).toMatchObject({ code: 'unauthorized' });
-    expect((await host.deploy([at(theirs)], gone)).body.error.code).toBe('unauthorized');
-    expect(await row(theirs)).toMatchObject({ lease: 0 });
+    const suspended = await service.renter('100');
+    const foreign = await volume(10, suspended);
+    await suspendAccount(service.deps, suspended.accountId);
+    expect(await move(old, {}, suspended)).toMatchObject({ code: 'unauthorized' });
+    expect((await host.deploy([at(foreign)], suspended)).body.error.code).toBe('unauthorized');
+    expect(await row(foreign)).toMatchObject({ lease: 0 });
   });
 
-  it('is refused without a volume, while it runs, after a week, and where no other host fits', async () => {
+  it('is refused without a volume, after a week, or without another host', async () => {
     const region = 'us-il';
     const host = await Host.join({ region });
     const bare = (await host.deploy(undefined)).body.id;

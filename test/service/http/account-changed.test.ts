@@ -46,28 +46,28 @@ const rent = async (renter: Renter, machine_id: string, type = 'od'): Promise<st
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe('accountChanged', () => {
-  it('sends what the streams of balance and instances send, in one', async () => {
+  it('combines the events of the streams of balance and instances', async () => {
     const renter = await here.renter('40');
     const single = [await follow(here, INSTANCES, renter), await follow(here, BALANCE, renter)] as const;
     const all = await follow(there, ACCOUNT, renter);
     const begin = await single[1].next();
     expect(await all.next()).toEqual({ account: { id: renter.accountId, ...begin }, instances: [], topUps: [] });
 
-    /** Takes what one step made all streams tell, and holds it against each other. */
+    /** Reads the events that one step caused in all streams, and compares them. */
     const expectSame = async (changes: number) => {
-      const told = [];
-      for (let count = 0; count < changes; count += 1) told.push(await single[0].next());
+      const instances = [];
+      for (let count = 0; count < changes; count += 1) instances.push(await single[0].next());
       const balance = await single[1].next();
-      const heard: { instances: Record<string, unknown>[]; account: unknown } = { instances: [], account: null };
-      // Several changes at once may come in one event or in several.
-      while (heard.instances.length < changes || heard.account === null) {
+      const combined: { instances: Record<string, unknown>[]; account: unknown } = { instances: [], account: null };
+      // Concurrent changes may arrive in one event or several.
+      while (combined.instances.length < changes || combined.account === null) {
         const event = await all.next();
         expect(event.topUps).toEqual([]);
-        heard.instances.push(...event.instances);
-        heard.account = event.account;
+        combined.instances.push(...event.instances);
+        combined.account = event.account;
       }
-      expect(heard.instances.map(({ usage: _, ...instance }) => instance)).toEqual(told);
-      expect(heard.account).toEqual({ id: renter.accountId, ...balance });
+      expect(combined.instances.map(({ usage: _, ...instance }) => instance)).toEqual(instances);
+      expect(combined.account).toEqual({ id: renter.accountId, ...balance });
     };
 
     const first = await rent(renter, await here.machine());
@@ -83,7 +83,7 @@ describe('accountChanged', () => {
     await expectSame(1);
     await renter.rest('DELETE', `/instances/${yielding}`);
     await expectSame(1);
-    // Credit runs out: the sweep settles it, nobody asks.
+    // Credit runs out: the sweep settles it without a request.
     advance(20 * 3_600);
     await expectSame(1);
     advance(8 * 86_400);
@@ -91,7 +91,7 @@ describe('accountChanged', () => {
     expect(single.map((stream) => stream.text().split('event: next').length)).toEqual([8, 10]);
   });
 
-  it('shows what another account does to it, and nothing of that account', async () => {
+  it('shows effects of another account, and nothing else of it', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [await follow(there, ACCOUNT, ann), await follow(there, ACCOUNT, bob)];
@@ -115,16 +115,16 @@ describe('accountChanged', () => {
     expect(await stream.next()).toBe('complete');
   });
 
-  it('loses nothing when the database fails in the middle of a reading', async () => {
+  it('loses nothing if the database fails in the middle of a reading', async () => {
     const renter = await here.renter();
     const db = openDatabase(here.databaseUrl);
     const deps = createDeps(db, here.clock, testSettings());
-    const gone = new AbortController();
+    const end = new AbortController();
     try {
       const keyId = (await renter.graphql('{ apiKeys { id } }')).body.data.apiKeys[0].id;
-      const events = await accountChanges(deps, { accountId: renter.accountId, keyId }, gone.signal);
+      const events = await accountChanges(deps, { accountId: renter.accountId, keyId }, end.signal);
       await events.next();
-      // The instances are read; then what is read last fails once, as when a connection is lost.
+      // After the instances are read, the last read fails once, as if the connection were lost.
       const { account } = deps.accountLoader;
       let failures = 0;
       let calls = 0;
@@ -142,14 +142,14 @@ describe('accountChanged', () => {
       expect(value!.instances.map((instance: { id: string }) => instance.id)).toEqual([id]);
       expect(value!.account.burnPerHour).toBeGreaterThan(0n);
     } finally {
-      gone.abort();
+      end.abort();
       await db.close();
     }
   });
 });
 
-describe('an instance in an answer', () => {
-  it('brings balance and burn after what was done to it', async () => {
+describe('an instance in a response', () => {
+  it('contains balance and burn after an action', async () => {
     const renter = await here.renter('50');
     const fields = '{ id status balance { balance burnPerHour exhaustsAt asOf } }';
     const machineId = await here.machine();
@@ -167,7 +167,7 @@ describe('an instance in an answer', () => {
     expect(stopped.balance.burnPerHour).toBeLessThan(0.01);
   });
 
-  it('has one second for all its figures', async () => {
+  it('has the same second for all its figures', async () => {
     const renter = await here.renter('50');
     const id = await rent(renter, await here.machine(), 'res');
     advance(3_601);

@@ -26,7 +26,7 @@ async function closedGateway(): Promise<Parts> {
   const stream = await subscribe(gateway.address, 'subscription { balanceChanged { balance } }', { key });
   await stream.next();
   await rest('GET', '/instances');
-  // A query that comes a third time is compiled.
+  // A query is compiled when it arrives for the third time.
   for (let time = 0; time < 4; time += 1) await graphql('{ offers(limit: 3) { machineId } account { id } }');
   await fetch(gateway.metricsAddress!);
   await gateway.close();
@@ -47,7 +47,7 @@ it.each([
   const parts = await close();
   const left = () => parts.filter(([, part]) => part.deref() !== undefined).map(([name]) => name);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    // A reference that was looked at lasts until this turn of the event loop ends.
+    // A dereferenced WeakRef keeps its target alive until this turn of the event loop ends.
     await sleep(20);
     collectGarbage();
     if (left().length === 0) break;

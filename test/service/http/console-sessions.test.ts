@@ -39,7 +39,7 @@ const call = (service: Service, method: string, path: string, headers: Headers =
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-/** As a page of the service sends it. */
+/** Returns the headers of a request from the service's page. */
 const own = (service: Service, cookie?: string): Headers => ({ origin: service.address, ...(cookie && { cookie }) });
 
 function cookieOf(response: Response): string {
@@ -64,12 +64,12 @@ async function follow(service: Service, headers: Headers): Promise<EventStream> 
   return stream;
 }
 
-async function isOver(service: Service, cookie: string): Promise<boolean> {
+async function hasEnded(service: Service, cookie: string): Promise<boolean> {
   return (await graphql(service, own(service, cookie))).status === 401;
 }
 
 describe('a console session', () => {
-  it('stands for its key on /graphql of both gateways, and says whose it is', async () => {
+  it('represents its key on /graphql of both gateways, and shows its account', async () => {
     const renter = await here.renter('7');
     const response = await call(here, 'POST', '/console/session', own(here), { key: renter.key });
     const [header] = response.headers.getSetCookie();
@@ -99,14 +99,14 @@ describe('a console session', () => {
     expect(await (await follow(there, own(there, cookie))).next()).toEqual({ account: { id: renter.accountId } });
   });
 
-  it('is stored hashed, always with a token of its own making, and one browser has one', async () => {
+  it('is stored hashed with a new token, and replaces the browser’s previous one', async () => {
     const { key } = await here.renter();
     const planted = `console=${randomBytes(32).toString('base64url')}`;
     const first = await signIn(here, key, own(here, planted));
     expect(first).not.toBe(planted);
-    expect(await isOver(here, planted)).toBe(true);
+    expect(await hasEnded(here, planted)).toBe(true);
     const second = await signIn(here, key, own(here, first));
-    expect([await isOver(here, first), await isOver(here, second)]).toEqual([true, false]);
+    expect([await hasEnded(here, first), await hasEnded(here, second)]).toEqual([true, false]);
     const [token] = second.split('=').slice(1);
     const rows = await here.sql('select token_hash, console_session::text as text from console_session');
     expect(
@@ -119,10 +119,10 @@ describe('a console session', () => {
     ).toBe(true);
     for (const { text } of rows) expect(text).not.toContain(token);
     // Two of the same name: one of them was planted.
-    expect(await isOver(here, `${planted}; ${second}`)).toBe(true);
+    expect(await hasEnded(here, `${planted}; ${second}`)).toBe(true);
   });
 
-  it('ends the oldest of 20 of a key', async () => {
+  it('ends the oldest session when a key exceeds 20', async () => {
     const { key } = await here.renter();
     const cookies = [await signIn(there, key, { ...own(there), 'x-forwarded-for': '192.0.2.1' })];
     for (let count = 0; count < 20; count += 1) {
@@ -130,11 +130,11 @@ describe('a console session', () => {
       there.clock.advance(1);
       cookies.push(await signIn(there, key, { ...own(there), 'x-forwarded-for': `192.0.2.${count}` }));
     }
-    const oldest = () => Promise.all(cookies.slice(0, 2).map((cookie) => isOver(there, cookie)));
+    const oldest = () => Promise.all(cookies.slice(0, 2).map((cookie) => hasEnded(there, cookie)));
     await expect.poll(oldest, WITHIN).toEqual([true, false]);
   });
 
-  it('counts on /graphql alone', async () => {
+  it('is accepted only on /graphql', async () => {
     const { key } = await here.renter();
     const cookie = await signIn(here, key);
     for (const [method, path] of [
@@ -146,13 +146,13 @@ describe('a console session', () => {
     }
     const query = new URLSearchParams({ query: BALANCE });
     expect((await call(here, 'GET', `/graphql?${query}`, own(here, cookie))).status).toBe(401);
-    // A key that is given decides alone.
+    // If a key is given, only the key counts.
     expect((await graphql(here, { ...own(here, cookie), authorization: 'Bearer gpu_live_0' })).status).toBe(401);
   });
 });
 
-describe('pages of another origin', () => {
-  it('can neither ride on the cookie nor sign anybody in or out', async () => {
+describe('a page of another origin', () => {
+  it('can neither use the cookie nor sign in or out', async () => {
     const { key } = await here.renter();
     const cookie = await signIn(here, key);
     const port = new URL(here.address).port;
@@ -177,15 +177,15 @@ describe('pages of another origin', () => {
       }
       expect((await call(here, 'POST', '/console/account', headers, {})).status).toBe(401);
     }
-    expect(await isOver(here, cookie)).toBe(false);
-    const asked = await call(here, 'GET', '/console/session', { cookie, 'sec-fetch-site': 'same-site' });
-    expect(await asked.json()).toMatchObject({ signedIn: false });
-    // No page of another origin is ever allowed to read an answer to a request with cookies.
+    expect(await hasEnded(here, cookie)).toBe(false);
+    const session = await call(here, 'GET', '/console/session', { cookie, 'sec-fetch-site': 'same-site' });
+    expect(await session.json()).toMatchObject({ signedIn: false });
+    // No page of another origin may ever read the response to a request with cookies.
     const answer = await call(here, 'POST', '/graphql', own(here, cookie), { query: BALANCE });
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('depends on what a trusted proxy says of TLS', async () => {
+  it('is detected using the protocol reported by a trusted proxy', async () => {
     const { key } = await here.renter();
     const { host } = new URL(there.address);
     const behindTls = { 'x-forwarded-proto': 'https', origin: `https://${host}` };
@@ -196,7 +196,7 @@ describe('pages of another origin', () => {
     const cookie = cookieOf(response);
     expect((await graphql(there, { ...behindTls, cookie })).status).toBe(200);
     expect((await graphql(there, { ...behindTls, origin: `http://${host}`, cookie })).status).toBe(401);
-    // Who is no trusted proxy is not believed.
+    // An untrusted proxy's header is ignored.
     const from = own(here);
     expect(
       (
@@ -215,16 +215,18 @@ describe('the end of a session', () => {
     return { renter, cookie, open };
   }
 
-  /** Session and streams are over at both gateways within 2 s. */
+  /** Expects session and streams to end on both gateways within 2 s. */
   async function expectEnd({ cookie, open }: { cookie: string; open: EventStream[] }): Promise<void> {
-    await expect.poll(() => Promise.all([isOver(here, cookie), isOver(there, cookie)]), WITHIN).toEqual([true, true]);
+    await expect
+      .poll(() => Promise.all([hasEnded(here, cookie), hasEnded(there, cookie)]), WITHIN)
+      .toEqual([true, true]);
     for (const stream of open) {
       await expect.poll(() => stream.text(), WITHIN).toContain('event: complete');
       expect(await stream.next()).toMatchObject({ code: 'unauthorized' });
     }
   }
 
-  it('comes with signing out, which leaves other sessions of the key alone', async () => {
+  it('comes with signing out, which doesn’t affect other sessions of the key', async () => {
     const session = await signedIn();
     const other = await signIn(there, session.renter.key, { ...own(there), 'x-forwarded-for': '192.0.2.77' });
     const otherStream = await follow(there, own(there, other));
@@ -234,39 +236,39 @@ describe('the end of a session', () => {
       204,
       'console=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
     ]);
-    expect(await isOver(here, session.cookie)).toBe(true);
+    expect(await hasEnded(here, session.cookie)).toBe(true);
     await expectEnd(session);
-    expect(await isOver(there, other)).toBe(false);
+    expect(await hasEnded(there, other)).toBe(false);
     expect(otherStream.text()).not.toContain('errors');
     expect((await call(here, 'DELETE', '/console/session', own(here))).status).toBe(204);
   });
 
-  it('comes with its key', async () => {
+  it('comes with the revocation of its key', async () => {
     const session = await signedIn();
     const keys = await session.renter.graphql('{ apiKeys { id } }');
     await revokeApiKey(there.deps, session.renter.accountId, keys.body.data.apiKeys[0].id);
     await expectEnd(session);
   });
 
-  it('comes with the suspension of the account, for good', async () => {
+  it('comes with the suspension of the account, permanently', async () => {
     const session = await signedIn();
     await suspendAccount(there.deps, session.renter.accountId);
     await expectEnd(session);
     await resumeAccount(there.deps, session.renter.accountId);
     await expect.poll(async () => (await session.renter.graphql(BALANCE)).status, WITHIN).toBe(200);
-    expect(await isOver(here, session.cookie)).toBe(true);
+    expect(await hasEnded(here, session.cookie)).toBe(true);
   });
 
-  it('comes after 12 hours and no earlier', async () => {
+  it('comes after exactly 12 hours', async () => {
     const session = await signedIn();
     const pass = (seconds: number) => {
       for (const { clock } of [here, there]) clock.advance(seconds);
     };
     pass(12 * 3_600 - 1);
     await sleep(1_200);
-    expect([await isOver(here, session.cookie), await isOver(there, session.cookie)]).toEqual([false, false]);
+    expect([await hasEnded(here, session.cookie), await hasEnded(there, session.cookie)]).toEqual([false, false]);
     pass(1);
-    expect(await isOver(there, session.cookie)).toBe(true);
+    expect(await hasEnded(there, session.cookie)).toBe(true);
     await expectEnd(session);
     const { key } = session.renter;
     expect(await here.sql('select count(*)::int as count from console_session where expires_at <= now()')).toEqual([
@@ -277,7 +279,7 @@ describe('the end of a session', () => {
 });
 
 describe('limits', () => {
-  it('is how often one address signs in, and what it sends', async () => {
+  it('apply to sign-ins per address, and to the request body', async () => {
     const from = (address: string) => ({ ...own(there), 'x-forwarded-for': address });
     const attempt = async (address: string, body: unknown = { key: `gpu_live_${'0'.repeat(40)}` }) =>
       call(there, 'POST', '/console/session', from(address), body);
@@ -295,7 +297,7 @@ describe('limits', () => {
     expect((await attempt('198.51.100.1', { key: 'x'.repeat(200_000) })).status).toBe(413);
   });
 
-  it('is how many accounts are made: by one address and in all, and none unless the operator allows it', async () => {
+  it('apply to sign-ups per address and in total, which the operator must allow', async () => {
     const create = (service: Service) => call(service, 'POST', '/console/account', own(service), {});
     const made = await create(here);
     const { account, key } = await made.json();
@@ -315,7 +317,7 @@ describe('limits', () => {
          select 'acc-' || lpad(to_hex(n), 16, 'f'), 'Signed up', $1, $1, $1 from generate_series(1, 196) n`,
         [new Date(Number(here.clock.now()) * 1_000)],
       );
-      // On connections that are open, so that all count at the same time, and each would see room for one.
+      // Connections are open already, so that all count concurrently, and each would see room for one.
       await Promise.all([1, 2, 3, 4].map(() => another.deps.db.pool.query('select pg_sleep(0.2)')));
       const last = await Promise.all([create(another), create(another), create(another)]);
       expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
 
-const NO_DAYS = ['2027-02-31T00:00:00Z', '2026-11-23T24:00:00Z'];
+const INVALID_INSTANTS = ['2027-02-31T00:00:00Z', '2026-11-23T24:00:00Z'];
 
 let gateway: TestGateway;
 let renter: Renter;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01', '2027-1-1', ''])(
-  'the day %j is refused, as a date and as the day of an instant',
+  'refuses the day %j as a date and as the day of an instant',
   async (day) => {
     const history = await renter.graphql(
       'query($day: Date) { gpuModel(slug: "p4") { priceHistory(from: $day) { snapshot } } }',
@@ -28,7 +28,7 @@ test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01'
   },
 );
 
-test('the first and the last day there is are taken', async () => {
+test('accepts the first and the last supported day', async () => {
   const { body } = await renter.graphql(
     '{ gpuModel(slug: "p4") { priceHistory(from: "1970-01-01", to: "9999-12-31") { snapshot } } statement(from: "1970-01-01T00:00:00Z", to: "9999-12-31T23:59:59Z") { closingBalance } }',
   );
@@ -36,7 +36,7 @@ test('the first and the last day there is are taken', async () => {
   expect(body.data.statement.closingBalance).toBe(100);
 });
 
-test.each(NO_DAYS)('%s is refused wherever an instant is read', async (at) => {
+test.each(INVALID_INSTANTS)('refuses %s wherever an instant is read', async (at) => {
   const machine_id = 'm-none';
   const rest = [
     await renter.rest('POST', '/instances', { machine_id, stop_at: at }),

@@ -9,7 +9,7 @@ import { ask, type RawAnswer } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** So often a text goes Yoga's way; then it is compiled, and a query goes without Yoga. */
+/** Number of times a text is executed by Yoga before it is compiled, and executed without Yoga if it is a query. */
 const LEARNED = 3;
 const RUNS = isLong ? 25 : 9;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-interface Asked {
+interface TestRequest {
   query: string;
   variables?: object;
   who?: Renter | null;
@@ -42,7 +42,13 @@ interface Asked {
   of?: Service;
 }
 
-function post({ query, variables, who = null, accept = 'application/json', of = service }: Asked): Promise<RawAnswer> {
+function post({
+  query,
+  variables,
+  who = null,
+  accept = 'application/json',
+  of = service,
+}: TestRequest): Promise<RawAnswer> {
   const authorization: Record<string, string> = who === null ? {} : { authorization: `Bearer ${who.key}` };
   const headers = { 'content-type': 'application/json', accept, ...authorization };
   return ask(of.address, '/graphql', { body: JSON.stringify({ query, variables }), headers });
@@ -50,26 +56,26 @@ function post({ query, variables, who = null, accept = 'application/json', of = 
 
 let texts = 0;
 
-/** In a text that nobody has sent before: by Yoga and the interpreter. */
-function postAnew(asked: Asked): Promise<RawAnswer> {
+/** Sends a text that is new to the gateway, so that Yoga and the interpreter execute it. */
+function postNew(request: TestRequest): Promise<RawAnswer> {
   texts += 1;
-  return post({ ...asked, query: `${asked.query}\n# ${texts}` });
+  return post({ ...request, query: `${request.query}\n# ${texts}` });
 }
 
-/** Sends it until it is compiled. */
-async function learn(asked: Asked): Promise<void> {
-  for (let time = 0; time < LEARNED; time += 1) await post(asked);
+/** Sends a request until it is compiled. */
+async function learn(request: TestRequest): Promise<void> {
+  for (let time = 0; time < LEARNED; time += 1) await post(request);
 }
 
 const CHANGING = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
 
-function told({ status, headers, text }: RawAnswer) {
+function comparable({ status, headers, text }: RawAnswer) {
   const kept = Object.entries(headers).filter(([name]) => !CHANGING.includes(name));
   return { status, headers: Object.fromEntries(kept), text };
 }
 
-/** How often an operation ran without Yoga since the last call, and how often not. */
-function countWays() {
+/** Counts the operations executed with and without Yoga since the last call. */
+function countExecutions() {
   const find = vi.spyOn(CompiledOperations.prototype, 'findQuery');
   return () => {
     const direct = find.mock.results.filter(({ value }) => value !== null).length;
@@ -88,7 +94,7 @@ const NETS = ['down', 'up', '__typename'];
 const rarely = (...names: string[]) =>
   fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constantFrom(...names) });
 const alias = rarely('a: ', 'gpu: ', 'machineId: ', 'netMbps: ', 'constructor: ');
-/** At the end, under names of their own: compiled code, kept or not, puts a name that is chosen and also not elsewhere. */
+/** At the end, with unique names: compiled code places a conditional name differently if it also occurs unconditionally. */
 const choice = rarely(
   'c: cpu @include(if: $yes)',
   '... @skip(if: $yes) { c: region }',
@@ -138,7 +144,7 @@ const change = fc.tuple(
 let days = 0;
 const rented: string[] = [];
 
-/** Something that offers show. */
+/** Makes a change that is visible in offers. */
 async function apply([kind, place]: [string, number]): Promise<void> {
   const machine = machines[place]!;
   const set = (columns: string) => service.sql(`update machine set ${columns} where id = $1`, [machine]);
@@ -160,37 +166,37 @@ async function apply([kind, place]: [string, number]): Promise<void> {
 }
 
 describe('a list of offers', () => {
-  it('is the same, byte for byte, from kept texts and by Yoga and the interpreter, while offers change', async () => {
+  it('is byte for byte the same from the cache as from Yoga, while offers change', async () => {
     const prepare = vi.spyOn(KeptLists.prototype, 'prepare');
-    const ways = countWays();
+    const executions = countExecutions();
     const seen = { direct: 0, offers: 0 };
     const step = fc.tuple(change, variables, fc.boolean());
     await fc.assert(
       fc.asyncProperty(fc.tuple(query, query), fc.array(step, { minLength: 2, maxLength: 4 }), async (pair, steps) => {
         for (const text of pair) await learn({ query: text, variables: { yes: true }, who: renter });
-        ways();
+        executions();
         for (const [changed, values, isKnown] of steps) {
           await apply(changed);
           // Two selections of the same offers, twice each.
           for (const text of [...pair, ...pair]) {
-            const asked = { query: text, variables: values, who: isKnown ? renter : null };
-            const [quick, slow] = [await post(asked), await postAnew(asked)];
-            expect(told(quick)).toEqual(told(slow));
+            const request = { query: text, variables: values, who: isKnown ? renter : null };
+            const [quick, slow] = [await post(request), await postNew(request)];
+            expect(comparable(quick)).toEqual(comparable(slow));
             seen.offers += quick.text.length > 40 ? 1 : 0;
           }
         }
-        seen.direct += ways().direct;
+        seen.direct += executions().direct;
       }),
       { numRuns: RUNS, seed: 7 },
     );
-    // Otherwise it would compare Yoga with Yoga.
+    // Otherwise the test would compare Yoga with Yoga.
     expect(seen.direct).toBeGreaterThan(RUNS * 2);
     expect(seen.offers).toBeGreaterThan(RUNS);
     const kept = prepare.mock.results.filter(({ value }) => value !== null).length;
     expect([kept > 5, prepare.mock.results.length > kept]).toEqual([true, true]);
   }, 240_000);
 
-  it('is kept within a bound, and answered beyond it', async () => {
+  it('is cached within a bound, and answered beyond it', async () => {
     const schema = buildSchema();
     const document = parse('query($limit: Int) { offers(limit: $limit) { machineId gpu pricePerHour { onDemand } } }');
     const [operation] = document.definitions as [Parameters<KeptLists['prepare']>[1]];
@@ -219,30 +225,30 @@ describe('a list of offers', () => {
 
   it.each([
     ['a relation', '{ offers { machineId gpuModel { name } } }'],
-    ['a field that a variable chooses', 'query($yes: Boolean!) { offers { machineId gpu @include(if: $yes) } }'],
+    ['a conditional field', 'query($yes: Boolean!) { offers { machineId gpu @include(if: $yes) } }'],
     [
-      'a field of a fragment that a variable chooses',
+      'a conditional field of a fragment',
       'query($yes: Boolean!) { offers { ...A } } fragment A on Offer { ... @skip(if: $yes) { gpu } machineId }',
     ],
     ['two fields', '{ offers { machineId } regions { code } }'],
-    ['a type name beside it', '{ __typename offers { machineId } }'],
-    ['a list that is chosen', 'query($yes: Boolean!) { offers @include(if: $yes) { machineId } }'],
+    ['an additional type name', '{ __typename offers { machineId } }'],
+    ['a conditional list', 'query($yes: Boolean!) { offers @include(if: $yes) { machineId } }'],
     ['a list of an account', '{ instances { id } }'],
     ['models', '{ gpuModels { name } }'],
     ['introspection', '{ __schema { types { name } } }'],
-  ])('is not kept with %s', (_name, text) => {
+  ])('is not cached with %s', (_name, text) => {
     const document = parse(text);
     const operation = document.definitions.find((node) => 'operation' in node)!;
     expect(new KeptLists(buildSchema()).prepare(document, operation as never)).toBeNull();
   });
 });
 
-describe('without Yoga', () => {
+describe('execution without Yoga', () => {
   const BALANCE = '{ a: balance { currency balance } b: balance { currency } }';
 
-  it('go queries that came before, and nothing else', async () => {
-    const ways = countWays();
-    const all: [string, Asked, number][] = [
+  it('is only for repeated queries', async () => {
+    const executions = countExecutions();
+    const all: [string, TestRequest, number][] = [
       ['a query', { query: '{ regions { code } }', who: renter }, 1],
       ['a mutation', { query: 'mutation { action(id: "i-00000000", action: STOP) { id } }', who: renter }, 0],
       ['events', { query: '{ regions { name } }', who: renter, accept: 'text/event-stream' }, 0],
@@ -252,18 +258,18 @@ describe('without Yoga', () => {
         0,
       ],
       ['no document', { query: '{ regions {', who: renter }, 0],
-      ['an invalid one', { query: '{ regions { codes } }', who: renter }, 0],
+      ['an invalid document', { query: '{ regions { codes } }', who: renter }, 0],
       [
-        'one that is too deep',
+        'a document that is too deep',
         { query: `{ __schema { types { ${'ofType { '.repeat(20)}name${' }'.repeat(20)} } } }`, who: renter },
         0,
       ],
     ];
-    for (const [name, asked, direct] of all) {
-      await learn(asked);
-      ways();
-      expect(told(await post(asked))).toEqual(told(await post(asked)));
-      expect([name, ways().direct]).toEqual([name, 2 * direct]);
+    for (const [name, request, direct] of all) {
+      await learn(request);
+      executions();
+      expect(comparable(await post(request))).toEqual(comparable(await post(request)));
+      expect([name, executions().direct]).toEqual([name, 2 * direct]);
     }
     // Parameters that Yoga refuses.
     await learn({ query: '{ regions { code } }', who: renter });
@@ -280,47 +286,52 @@ describe('without Yoga', () => {
           headers: { 'content-type': 'application/json' },
         });
       texts += 1;
-      expect(told(await send('{ regions { code } }'))).toEqual(told(await send(`{ regions { code } } # ${texts}`)));
+      expect(comparable(await send('{ regions { code } }'))).toEqual(
+        comparable(await send(`{ regions { code } } # ${texts}`)),
+      );
     }
   });
 
-  it('a request counts for the rate limit as with it, and is refused as with it', async () => {
+  it('counts toward the rate limit, and is refused by it, as with Yoga', async () => {
     const who = await service.renter();
-    const ways = countWays();
-    const asked = { query: BALANCE, who, of: limited };
+    const executions = countExecutions();
+    const request = { query: BALANCE, who, of: limited };
     for (let sent = 1; sent <= 10; sent += 1) {
-      const { status, headers } = await post(asked);
+      const { status, headers } = await post(request);
       expect([status, headers['ratelimit-limit'], headers['ratelimit-remaining']]).toEqual([
         200,
         '20',
         String(20 - 2 * sent),
       ]);
     }
-    expect(ways()).toEqual({ direct: 10 - LEARNED, others: LEARNED });
-    // But for the seconds to wait, which go by.
-    const worded = (answer: RawAnswer) => JSON.stringify(told(answer)).replace(/\d+/g, 'n');
-    const refused = await post(asked);
-    expect([refused.status, worded(refused)]).toEqual([429, worded(await postAnew(asked))]);
-    expect(ways()).toEqual({ direct: 1, others: 1 });
-    // What is public is not counted, and not refused.
+    expect(executions()).toEqual({ direct: 10 - LEARNED, others: LEARNED });
+    // Except the seconds to wait, which pass.
+    const withoutNumbers = (answer: RawAnswer) => JSON.stringify(comparable(answer)).replace(/\d+/g, 'n');
+    const refused = await post(request);
+    expect([refused.status, withoutNumbers(refused)]).toEqual([429, withoutNumbers(await postNew(request))]);
+    expect(executions()).toEqual({ direct: 1, others: 1 });
+    // Public queries are neither counted nor refused.
     const free = { query: '{ offers { gpu } }', who, of: limited };
     await learn(free);
     expect((await post(free)).status).toBe(200);
   });
 
-  it('a key that is revoked is refused, and one without a key too', async () => {
+  it('refuses a revoked key and a missing one', async () => {
     const who = await service.renter();
-    const asked = { query: BALANCE, who };
-    await learn(asked);
-    expect((await post(asked)).status).toBe(200);
+    const request = { query: BALANCE, who };
+    await learn(request);
+    expect((await post(request)).status).toBe(200);
     await service.sql(`update api_key set revoked_at = now() where account_id = $1`, [who.accountId]);
     for (const caller of [who, null]) {
-      const answer = await post({ ...asked, who: caller });
-      expect([answer.status, told(answer)]).toEqual([401, told(await postAnew({ ...asked, who: caller }))]);
+      const answer = await post({ ...request, who: caller });
+      expect([answer.status, comparable(answer)]).toEqual([
+        401,
+        comparable(await postNew({ ...request, who: caller })),
+      ]);
     }
   });
 
-  it('one account never gets what another was answered', async () => {
+  it('never returns one account’s response to another', async () => {
     const others = [await service.renter('11'), await service.renter('22')];
     const query = 'query($n: Int) { balance { balance } offers(limit: $n) { machineId } }';
     await learn({ query, who: others[0]! });
@@ -330,25 +341,25 @@ describe('without Yoga', () => {
     }
   });
 
-  it('an answer is as large as with it', async () => {
+  it('has the same limit on response size as with Yoga', async () => {
     const query =
       'query($n: Int!) { instanceHistory(first: $n) { edges { node { usageIntervals(first: $n) { edges { cursor node { resource startedAt endedAt ratePerHour } } } } } } }';
     const small = { query, who: renter };
     await learn({ ...small, variables: { n: 1 } });
     for (const n of [1, 100]) {
-      const asked = { ...small, variables: { n } };
-      const answer = await post(asked);
+      const request = { ...small, variables: { n } };
+      const answer = await post(request);
       expect([n, answer.text.includes('50000 values')]).toEqual([n, n === 100]);
-      expect(told(answer)).toEqual(told(await postAnew(asked)));
+      expect(comparable(answer)).toEqual(comparable(await postNew(request)));
     }
   });
 
-  it('where introspection is off, no message guesses a name', async () => {
-    const asked = { query: 'query($sort: OfferSort) { offerSearch(sort: $sort) { totalCount } }', of: limited };
-    await learn(asked);
-    const wrong = { ...asked, variables: { sort: 'PRICES' } };
+  it('suggests no name if introspection is off', async () => {
+    const request = { query: 'query($sort: OfferSort) { offerSearch(sort: $sort) { totalCount } }', of: limited };
+    await learn(request);
+    const wrong = { ...request, variables: { sort: 'PRICES' } };
     const answer = await post(wrong);
     expect(answer.text).not.toContain('Did you mean');
-    expect(told(answer)).toEqual(told(await postAnew(wrong)));
+    expect(comparable(answer)).toEqual(comparable(await postNew(wrong)));
   });
 });

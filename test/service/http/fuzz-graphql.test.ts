@@ -35,7 +35,7 @@ interface Case {
   variables: Record<string, unknown>;
 }
 
-it('answers whatever is given to any argument, as a variable or in the document', {
+it('answers any value of any argument, as a variable or in the document', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const fields = [schema.getQueryType()!, schema.getMutationType()!].flatMap((root) =>
@@ -47,7 +47,7 @@ it('answers whatever is given to any argument, as a variable or in the document'
   expect(fields.length).toBeGreaterThan(12);
   const runs = randomHistories(RUNS_PER_FIELD, 8);
   for (const { operation, field } of fields) {
-    // Each makes a key, of which an account may hold 50.
+    // Each call creates a key, of which an account may have 50.
     if (field.name === 'createApiKey' || (field.args.length === 0 && operation === 'query')) continue;
     await fuzz(fuzzed, caseOf(operation, field), runs, CHECK);
   }
@@ -58,7 +58,7 @@ it('answers whatever is given to any argument, as a variable or in the document'
   await fuzz(fuzzed, nestedCase(history, intervals), runs, CHECK);
 });
 
-it('answers documents that were damaged on the way', { timeout: TIMEOUT_MS }, async () => {
+it('answers damaged documents', { timeout: TIMEOUT_MS }, async () => {
   const whole = [
     getIntrospectionQuery(),
     '{ pricing { data { slug ...M } } offers(gpu: "h100-sxm", limit: 3) { machineId } } fragment M on GpuPrice { gpuModel { name } }',
@@ -85,7 +85,7 @@ it('answers documents that were damaged on the way', { timeout: TIMEOUT_MS }, as
   await fuzz(fuzzed, damaged, randomHistories(RUNS_OF_DOCUMENTS, 8), CHECK);
 });
 
-/** Names of the root fields that have a result. */
+/** Returns the names of the root fields that have a result. */
 const done = ({ data }: Answer['body']): string[] =>
   Object.entries(data ?? {}).flatMap(([name, result]) => (result === null ? [] : [name]));
 
@@ -155,7 +155,7 @@ function argumentValue(type: GraphQLInputType): fc.Arbitrary<unknown> {
   );
 }
 
-/** All leaves, and what lies a level or two below. */
+/** Returns a selection of all leaves, and of fields one or two levels below. */
 function selectionOf(type: GraphQLOutputType, depth: number): string {
   const named = getNamedType(type);
   if (!isObjectType(named)) return '';
@@ -166,7 +166,7 @@ function selectionOf(type: GraphQLOutputType, depth: number): string {
   return `{ __typename ${chosen.join(' ')} }`;
 }
 
-/** JSON as GraphQL spells it; enum values among it stay texts, which is one more thing to refuse. */
+/** Returns JSON in GraphQL syntax. Enum values inside remain strings, which must be refused too. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(' ')}]`;
   if (typeof value === 'object' && value !== null) {

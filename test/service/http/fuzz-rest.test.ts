@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => fuzzed.service.close());
 
-/** Members of a deploy that the contract does not have, as they may well be given. */
+/** Valid values of members that the contract doesn't have. */
 const LIKELY: Readonly<Record<string, unknown>> = {
   name: 'train-1',
   env: { MODEL: 'a b' },
@@ -31,7 +31,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   stop_at: '8h',
   destroy_at: null,
   spend_limit: null,
-  // No machine here has an agent that could see it.
+  // No machine here has an agent that could see the load.
   stop_when_idle: null,
   volumes: [],
   size_gb: 10,
@@ -43,7 +43,7 @@ interface Request {
   headers: Record<string, string>;
 }
 
-/** What may well pass, two times of three, else anything. */
+/** Returns a value that is likely valid two times out of three, otherwise any value. */
 function bodyValue(name: string, property: Record<string, unknown>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 2, arbitrary: likelyValue(name, property) }, { weight: 1, arbitrary: anyJson(fuzzed) });
 }
@@ -73,7 +73,7 @@ function queryOf(operation: Operation): fc.Arbitrary<string> {
       .map(encode)
       .filter(isShort),
   );
-  // A route without parameters refuses every query string: few of its requests have one.
+  // A route without parameters refuses every query string, so few of its requests have one.
   const pairs =
     parameters.length > 0
       ? fc.array(pair, { maxLength: 4 })
@@ -108,15 +108,15 @@ const headersOf = (): fc.Arbitrary<Record<string, string>> => {
   );
 };
 
-it('answers whatever is sent to any route as its document says', { timeout: TIMEOUT_MS }, async () => {
+it('answers any request to any route as documented', { timeout: TIMEOUT_MS }, async () => {
   const operations = operationsOf(dereferenced(fuzzed.service.api.document));
   expect(operations).toHaveLength(20);
-  // What destroys comes last, so that there is something to act on.
+  // Deletions come last, so that there is something to act on.
   operations.sort((one, other) => Number(one.method === 'delete') - Number(other.method === 'delete'));
   const runs = randomHistories(RUNS_PER_ROUTE, 7);
   for (const { path, method, operation } of operations) await fuzzRoute(path, method.toUpperCase(), operation, runs);
-  for (const wanted of ['deployInstance 201', 'deployInstance 409', 'deployInstance 422', 'actOnInstance 200']) {
-    expect(fuzzed.service.api.seen).toContain(wanted);
+  for (const expected of ['deployInstance 201', 'deployInstance 409', 'deployInstance 422', 'actOnInstance 200']) {
+    expect(fuzzed.service.api.seen).toContain(expected);
   }
 });
 
@@ -125,7 +125,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     .tuple(pathOf(path), queryOf(operation), bodyOf(operation), headersOf())
     .map(([address, query, body, headers]) => ({ path: address + query, body, headers }));
   const isDeploy = operation.operationId === 'deployInstance';
-  // Deploys are refused in many ways, each of which must come up.
+  // Deploys are refused for many reasons, each of which must occur.
   const numRuns = runs.numRuns * (isDeploy ? 4 : 1);
   return fuzz(
     fuzzed,
@@ -134,7 +134,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     {
       send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
       judge: (answer, { path: address }) => {
-        // The document knows of these, but they are not for a caller to bring about.
+        // The document includes these, but a caller must not be able to cause them.
         expect(answer.status).toBeLessThan(500);
         fuzzed.service.api.check(method, address, answer);
       },
@@ -150,12 +150,12 @@ function encode(text: string): string {
   return LONE_SURROGATE.test(text) ? '%ED%A0%80' : encodeURIComponent(text);
 }
 
-/** Those that a URL does not take as a way up or down. */
+/** Whether a URL doesn't treat the text as a path to the same or parent folder. */
 function isSegment(text: string): boolean {
   return text !== '' && !/^(\.|%2e){1,2}$/i.test(text);
 }
 
-/** An address above 16 kB is refused before there is a route. */
+/** Whether the text is short: an address above 16 kB is refused before routing. */
 function isShort(text: string): boolean {
   return text.length < 1_500;
 }

@@ -40,7 +40,7 @@ describe('GraphiQL over HTTP', () => {
 
   const get = (path: string, headers: Record<string, string>) => fetch(server.origin + path, { headers });
 
-  it('answers a browser that opens the endpoint with the page, under a policy without foreign origins', async () => {
+  it('serves browsers the page with a policy that excludes foreign origins', async () => {
     const response = await get('/graphql', { accept: BROWSER_ACCEPT });
 
     expect(response.status).toBe(200);
@@ -55,15 +55,15 @@ describe('GraphiQL over HTTP', () => {
 
   it.each([
     ['a query in the address', `/graphql?query=${encodeURIComponent('{ __typename }')}`, BROWSER_ACCEPT],
-    ['a client that wants JSON', '/graphql', 'application/json'],
-    ['a client that takes anything', '/graphql', '*/*'],
+    ['a client that requests JSON', '/graphql', 'application/json'],
+    ['a client that accepts anything', '/graphql', '*/*'],
   ])('leaves %s to GraphQL', async (_case, path, accept) => {
     const response = await get(path, { accept });
 
     expect(response.headers.get('content-type')).toMatch(/json/);
   });
 
-  it('serves the files of the page compressed, and to be kept for ever', async () => {
+  it('serves the page’s files compressed and as immutable', async () => {
     const page = await (await get('/graphql', { accept: BROWSER_ACCEPT })).text();
     const path = `/${/src="(graphiql\/[^"]+\.js)"/.exec(page)?.[1]}`;
 
@@ -81,7 +81,7 @@ describe('GraphiQL over HTTP', () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it('says how to build the page when it is not built', async () => {
+  it('explains how to build the page if it is not built', async () => {
     const unbuilt = await serveGraphiql(join(GRAPHIQL_ASSETS, 'nowhere'));
     try {
       const response = await fetch(`${unbuilt.origin}/graphql`, { headers: { accept: BROWSER_ACCEPT } });
@@ -92,7 +92,7 @@ describe('GraphiQL over HTTP', () => {
     }
   });
 
-  it('is not built again while nothing changed', async () => {
+  it('is not rebuilt while nothing has changed', async () => {
     const before = await stat(join(GRAPHIQL_ASSETS, 'graphiql.js'));
     await promisify(execFile)(process.execPath, [BUILD_SCRIPT]);
     const after = await stat(join(GRAPHIQL_ASSETS, 'graphiql.js'));

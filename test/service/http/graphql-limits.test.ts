@@ -37,14 +37,14 @@ function expectAdmitted(answer: Answer): void {
   expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
 }
 
-describe('within the limits', () => {
-  const asked = GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('\nsubscription '));
-  it.each(asked.map(({ query, variables }) => [query.split('\n')[0], query, variables] as const))(
+describe('admits within the limits', () => {
+  const examples = GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('\nsubscription '));
+  it.each(examples.map(({ query, variables }) => [query.split('\n')[0], query, variables] as const))(
     'an example of GraphiQL: %s',
     async (_name, query, variables) => {
       const { body } = await renter.graphql(query, variables);
       for (const error of body.errors ?? []) {
-        // The examples name a machine and an instance that nobody has.
+        // The examples name a machine and an instance that don't exist.
         expect(error.extensions.code).toMatch(/^(deploy_failed|not_found)$/);
       }
     },
@@ -56,13 +56,13 @@ describe('within the limits', () => {
 
   it.each<[string, string]>([
     [
-      'what all instances were launched with, whose lists say how long they may be',
+      'the launches of all instances, whose lists declare their maximum length',
       `{ instances { id name launch { name env entrypoint command registryLogin restart onExit tcpPorts
          secrets { secret variable file } ports { port name } } } }`,
     ],
     ['200 aliases', `{ ${many(200, (index) => `a${index}: balance { balance }`)} }`],
     [
-      'all of the price sheet',
+      'the complete price sheet',
       '{ pricing { data { slug name tier vramGb url pricePerGpuHour { onDemand } gpuModel { name } } } }',
     ],
     [
@@ -70,7 +70,7 @@ describe('within the limits', () => {
       '{ offers(limit: 100) { machineId gpu cpu netMbps { up } pricePerHour { onDemand } gpuModel { name } } }',
     ],
     [
-      'long pages within long pages',
+      'nested long pages',
       '{ instanceHistory(first: 100) { edges { node { id usageIntervals(first: 50) { edges { node { resource startedAt endedAt } } } } } } }',
     ],
   ])('%s', async (_name, query) => {
@@ -79,7 +79,7 @@ describe('within the limits', () => {
   });
 });
 
-describe('out of the limits, a request is refused and nothing of it runs', () => {
+describe('a request beyond the limits', () => {
   const DEPTH = 'fields may be nested 16 deep at most';
   const BRACKETS = 'brackets may be nested 64 deep at most';
   const ROOTS = 'an operation may have 250 root fields at most';
@@ -121,13 +121,13 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
       ROOTS,
     ],
     [
-      'root fields, in fragments of fragments of fragments',
+      'root fields, in nested fragments',
       `{ ...F0 } ${many(100, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)}
        fragment F100 on Query { __typename }`,
       ROOTS,
     ],
     [
-      'root fields, of an operation that is not requested',
+      'root fields, of an operation that is not named',
       `query asked { __typename } query other { ${many(251, (index) => `a${index}: __typename`)} }`,
       ROOTS,
     ],
@@ -150,13 +150,13 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
       VALUES,
     ],
     [
-      'values, of pages within pages',
+      'values, of nested pages',
       `{ instanceHistory(last: 100) { edges { node { ...I } } } }
        fragment I on Instance { usageIntervals(first: 100) { edges { cursor node { resource ratePerHour startedAt endedAt } } } }`,
       VALUES,
     ],
     [
-      'values, in fragments of fragments of fragments',
+      'values, in nested fragments',
       `{ pricing { data { ...F0 } } } fragment F100 on GpuPrice { slug }
        ${many(100, (index) => `fragment F${index} on GpuPrice { ...F${index + 1} ...F${index + 1} }`)}`,
       VALUES,
@@ -166,30 +166,30 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
       `{ ${many(60, (index) => `a${index}: __schema { types { fields { args { name } name } name } }`)} }`,
       VALUES,
     ],
-  ])('%s', async (_name, query, message, variables) => {
+  ])('is refused quickly: %s', async (_name, query, message, variables) => {
     const before = process.cpuUsage();
     expectRefused(await service.anyone.graphql(query, variables as Record<string, unknown>), message);
     expect(cpuMsSince(before)).toBeLessThan(500);
   });
 
-  it('counts a page that the schema would refuse no higher than its longest', async () => {
+  it('counts an invalid page size as the maximum size', async () => {
     const { body } = await service.anyone.graphql('{ offers(limit: 2000000000) { gpu cpu } }');
     expect(body.errors[0]).toMatchObject({ message: 'limit must be a whole number from 1 to 100' });
   });
 
-  it('refuses null for an argument that may not be null, also when a variable seemed to have a default', async () => {
+  it('is refused for null in a required argument, even if a variable has a default', async () => {
     const query = 'query ($slug: ID = "h100-sxm") { gpuModel(slug: $slug) { name } }';
     expect((await service.anyone.graphql(query)).body.data.gpuModel).toEqual({ name: 'NVIDIA H100 SXM5' });
     const { status, body } = await service.anyone.graphql(query, { slug: null });
     expect([status, body.errors[0].extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
   });
 
-  it('names every refusal by a code, that of variables too', async () => {
+  it('is refused with a code, even for wrong variables', async () => {
     const { status, body } = await service.anyone.graphql('query ($n: Int!) { offers(limit: $n) { gpu } }', { n: 'x' });
     expect([status, body.errors[0].extensions]).toEqual([400, { code: 'invalid_request' }]);
   });
 
-  it('leaves fragments that spread themselves to validation', async () => {
+  it('is left to validation if fragments spread themselves', async () => {
     const { body } = await service.anyone.graphql(
       '{ ...A } fragment A on Query { ...B pricing { ...C } } fragment B on Query { ...A } fragment C on PriceSheet { ...C }',
     );
@@ -198,7 +198,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
     );
   });
 
-  it('says 422 where the type of the answer leaves room for it', async () => {
+  it('has the status 422 if the response type allows it', async () => {
     const request = (accept: string) =>
       fetch(`${service.address}/graphql`, {
         method: 'POST',
@@ -211,7 +211,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
     expect([answer.status, errors[0]!.extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
   });
 
-  it('takes nothing from the rate limit and has no effect', async () => {
+  it('has no effect and doesn’t count toward the rate limit', async () => {
     const limited = await startService({ rateLimitPerMinute: 120 });
     const caller = await limited.renter();
     const machines = await Promise.all(Array.from({ length: 2 }, () => limited.machine()));
@@ -228,7 +228,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
     await limited.close();
   });
 
-  it('keeps its memory, whatever documents are sent', async () => {
+  it('uses bounded memory, however many documents are sent', async () => {
     const send = (index: number) => service.anyone.graphql(`{ pricing { ${'count '.repeat(1_950)} } } #${index}`);
     for (let index = 0; index < 10; index += 1) await send(index);
     collectGarbage();
@@ -240,7 +240,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
   });
 });
 
-/** What this process, the gateway in it, has reckoned since: a busy machine takes longer for the same. */
+/** CPU time of this process, including the gateway, which unlike elapsed time doesn't depend on other load. */
 function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
@@ -251,7 +251,7 @@ function collectGarbage(): void {
   runInNewContext('gc')();
 }
 
-describe('errors of a request are short', () => {
+describe('error messages are short', () => {
   const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
   const post = async (body: object, key?: string) => {
     const before = process.cpuUsage();
@@ -274,7 +274,7 @@ describe('errors of a request are short', () => {
   it.each<[string, () => object]>([
     ['unknown names in a variable', () => ({ query: DEPLOY, variables: { input: unknownNames } })],
     [
-      'the same in a variable of a public query',
+      'unknown names in a variable of a public query',
       () => ({
         query: 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }',
         variables: { filter: unknownNames },
@@ -294,7 +294,7 @@ describe('errors of a request are short', () => {
         variables: { n: 'x'.repeat(90_000) },
       }),
     ],
-  ])('%s', async (_name, body) => {
+  ])('for %s', async (_name, body) => {
     for (const key of [undefined, renter.key]) {
       const { text, errors, cpuMs } = await post(body(), key);
       expect(errors.length).toBeGreaterThan(0);
@@ -305,24 +305,24 @@ describe('errors of a request are short', () => {
     }
   });
 
-  it('and how much is left out is told', async () => {
+  it('and report how many were omitted', async () => {
     const { errors } = await post({ query: `{ ${many(50, (index) => `x${index}`)} }` });
     expect(errors).toHaveLength(10);
     expect(errors.at(-1)!.message).toBe('and 41 more errors');
   });
 
-  it('each of many fields that ran is told of its own refusal', async () => {
+  it('but include each refused field of an executed mutation', async () => {
     const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
     expect(body.errors.length).toBeGreaterThan(0);
-    const asked = await renter.graphql(
+    const answer = await renter.graphql(
       `mutation { ${many(40, (index) => `a${index}: action(id: "i-00000000", action: STOP) { id }`)} }`,
     );
-    expect(asked.body.errors).toHaveLength(40);
+    expect(answer.body.errors).toHaveLength(40);
   });
 });
 
-describe('values are counted as they come out', () => {
-  /** Makes stopped instances of the caller. */
+describe('returned values are counted', () => {
+  /** Creates stopped instances of the caller. */
   async function instances({ accountId }: Renter, count: number): Promise<void> {
     const machine = await service.machine({ diskGb: 10_000 });
     await service.sql(
@@ -336,7 +336,7 @@ describe('values are counted as they come out', () => {
   const VALUES = 'the answer may hold 50000 values at most; ask for smaller pages, or for less at once';
   const below = (aliases: number) => `{ instances { ${many(aliases, (index) => `a${index}: gpu`)} } }`;
 
-  it('aliases below the instances of an account that has many, and of one that has few', async () => {
+  it('for aliases in instances, depending on the account’s number of instances', async () => {
     const [rich, poor] = [await service.renter(), await service.renter()];
     await Promise.all([instances(rich, 300), instances(poor, 20)]);
     for (const _use of [1, 2, 3, 4]) {
@@ -349,14 +349,14 @@ describe('values are counted as they come out', () => {
       });
       expect((await poor.graphql(below(400))).body.data.instances).toHaveLength(20);
     }
-    // What is selected twice comes out once.
+    // A field selected twice is returned once.
     const { body } =
       await rich.graphql(`{ instances { ...A ...B } } fragment A on Instance { ${many(150, (index) => `a${index}: gpu`)} }
       fragment B on Instance { ${many(150, (index) => `a${index}: gpu`)} }`);
     expect(body.data.instances).toHaveLength(300);
   });
 
-  it('lists below lists, and aliases of lists', async () => {
+  it('for nested lists, and aliases of lists', async () => {
     const rich = await service.renter();
     await instances(rich, 300);
     const { body } = await rich.graphql(
@@ -411,23 +411,23 @@ describe('INTROSPECTION=off', () => {
     ],
   ];
 
-  it.each(MISTAKES)('guesses nothing: %s', async (_name, query, variables) => {
-    const guess = /Did you mean/;
+  it.each(MISTAKES)('suggests nothing: %s', async (_name, query, variables) => {
+    const suggestion = /Did you mean/;
     const open = await renter.graphql(query, variables as Record<string, unknown>);
-    expect(JSON.stringify(open.body)).toMatch(guess);
-    // Twice: the second answer comes from a cache.
+    expect(JSON.stringify(open.body)).toMatch(suggestion);
+    // Twice, since the second response comes from a cache.
     for (const _turn of [1, 2]) {
       const { body } = await closed.anyone.graphql(query, variables as Record<string, unknown>);
       expect(body.errors).toHaveLength(open.body.errors.length);
-      expect(JSON.stringify(body)).not.toMatch(guess);
+      expect(JSON.stringify(body)).not.toMatch(suggestion);
       for (const { message } of body.errors) expect(message).toMatch(/[.;"]$/);
     }
   });
 });
 
-it('introspection that is on tells the schema as it is printed', async () => {
+it('introspection, if on, returns the printed schema', async () => {
   const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
-  const told = printSchema(buildClientSchema(body.data));
-  expect(told).toBe(printSchema(buildSchema(told)));
-  expect(told).toContain('deploy(');
+  const introspected = printSchema(buildClientSchema(body.data));
+  expect(introspected).toBe(printSchema(buildSchema(introspected)));
+  expect(introspected).toContain('deploy(');
 });

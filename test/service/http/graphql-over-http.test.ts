@@ -2,7 +2,7 @@ import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 
-/** The audit suite of the GraphQL-over-HTTP specification, recommendations too. */
+/** The audit suite of the GraphQL-over-HTTP specification, including recommendations. */
 const AUDITS = serverAudits({ url: () => `${gateway.address}/graphql` });
 
 let gateway: TestGateway;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('GraphQL over HTTP', () => {
-  it('is audited whole', () => {
+  it('is audited completely', () => {
     expect(AUDITS).toHaveLength(61);
   });
 
@@ -33,21 +33,24 @@ async function post(accept: string, body: object) {
 }
 
 it.each([
-  // What the specification recommends to clients.
+  // Recommended to clients by the specification.
   [`${RESPONSE_TYPE}; charset=utf-8, ${JSON_TYPE}; charset=utf-8`, RESPONSE_TYPE],
   [`${JSON_TYPE}; charset=utf-8`, JSON_TYPE],
   [`${RESPONSE_TYPE};charset="utf-8";q=0.5, ${JSON_TYPE};Q=0.4`, RESPONSE_TYPE],
   [`${JSON_TYPE}; profile="a, b; q=0"`, JSON_TYPE],
   [`text/html; level=1, */*; x=y; q=0.1`, JSON_TYPE],
   [`application/*; v="un\\"ended`, JSON_TYPE],
-])('parameters of a media type in Accept exclude nothing: %s', async (accept, type) => {
+])('ignores parameters of a media type in Accept: %s', async (accept, type) => {
   const answer = await post(accept, { query: '{ pricing { currency } }' });
   expect([answer.status, answer.type]).toEqual([200, `${type}; charset=utf-8`]);
 });
 
-it.each(['text/html', `${JSON_TYPE};q=0`, `${JSON_TYPE}; charset=utf-8; q=0`])('406 for Accept: %s', async (accept) => {
-  expect((await post(accept, { query: '{ pricing { currency } }' })).status).toBe(406);
-});
+it.each(['text/html', `${JSON_TYPE};q=0`, `${JSON_TYPE}; charset=utf-8; q=0`])(
+  'returns 406 for Accept: %s',
+  async (accept) => {
+    expect((await post(accept, { query: '{ pricing { currency } }' })).status).toBe(406);
+  },
+);
 
 describe('a persisted query', () => {
   const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
@@ -55,7 +58,7 @@ describe('a persisted query', () => {
     errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
   };
 
-  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the answer at which Apollo sends the document, as %s', async (type) => {
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document, as %s', async (type) => {
     const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
     expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
     const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;
@@ -63,29 +66,26 @@ describe('a persisted query', () => {
     expect([byGet.status, await byGet.json()]).toEqual([200, REFUSED]);
   });
 
-  it('runs where the document comes with it', async () => {
+  it('is executed if it includes the document', async () => {
     const { status, text } = await post(JSON_TYPE, { query: '{ pricing { currency } }', extensions });
     expect([status, JSON.parse(text)]).toEqual([200, { data: { pricing: { currency: 'USD' } } }]);
   });
 });
 
 it.each([
-  ['no syntax', 'subscription {', 400],
+  ['a syntax error', 'subscription {', 400],
   ['an unknown field', 'subscription { nothingChanged }', 400],
-  ['a query that is none', '{ nothing }', 400],
-  ['a variable that is missing', 'subscription($id: ID!) { topUpChanged(id: $id) { id } }', 400],
-  ['no key', 'subscription { instanceChanged { id } }', 401],
+  ['an invalid query', '{ nothing }', 400],
+  ['a missing variable', 'subscription($id: ID!) { topUpChanged(id: $id) { id } }', 400],
+  ['a missing key', 'subscription { instanceChanged { id } }', 401],
   ['a value out of bounds', 'subscription { offersChanged(limit: 0) { machineId } }', 422],
-  ['no document', '', 400],
-])(
-  'an event stream by GET that is refused has its status, so that EventSource ends: %s',
-  async (_name, query, status) => {
-    const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
-    const answer = await fetch(address, {
-      headers: { accept: 'text/event-stream' },
-      signal: AbortSignal.timeout(10_000),
-    });
-    await answer.body?.cancel();
-    expect(answer.status).toBe(status);
-  },
-);
+  ['a missing document', '', 400],
+])('refuses an event stream by GET with a status that ends EventSource: %s', async (_name, query, status) => {
+  const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
+  const answer = await fetch(address, {
+    headers: { accept: 'text/event-stream' },
+    signal: AbortSignal.timeout(10_000),
+  });
+  await answer.body?.cancel();
+  expect(answer.status).toBe(status);
+});

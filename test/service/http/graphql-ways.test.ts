@@ -15,7 +15,7 @@ import { ask, Line, type RawAnswer } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** A document that comes for the third time runs compiled; before, it is interpreted. */
+/** Enough for a document to run compiled, which begins with its third execution. */
 const TIMES = 5;
 const TYPES = ['application/json', 'application/graphql-response+json'];
 
@@ -45,24 +45,24 @@ interface Operation {
 
 let texts = 0;
 
-/** The same question in a text that nobody has sent before. */
-function anew({ query, ...rest }: Operation): Operation {
+/** Returns the same operation with a text that was never sent before. */
+function withNewText({ query, ...rest }: Operation): Operation {
   texts += 1;
   return { query: `${query}\n# ${texts}`, ...rest };
 }
 
-const headersOf = (who: Renter | null, accept: string) => ({
+const headersOf = (caller: Renter | null, accept: string) => ({
   'content-type': 'application/json',
   accept,
-  ...(who !== null && { authorization: `Bearer ${who.key}` }),
+  ...(caller !== null && { authorization: `Bearer ${caller.key}` }),
 });
 
-const post = (body: string, who: Renter | null, accept = TYPES[0]!) =>
-  ask(service.address, '/graphql', { body, headers: headersOf(who, accept) });
+const post = (body: string, caller: Renter | null, accept = TYPES[0]!) =>
+  ask(service.address, '/graphql', { body, headers: headersOf(caller, accept) });
 
-/** A body of unknown length is read by Express and answered by Yoga as a whole. */
-async function postInChunks(body: string, who: Renter | null, accept = TYPES[0]!): Promise<RawAnswer> {
-  const lines = Object.entries(headersOf(who, accept)).map(([name, value]) => `${name}: ${value}\r\n`);
+/** Sends a body of unknown length, which Express reads and Yoga answers as a whole. */
+async function postInChunks(body: string, caller: Renter | null, accept = TYPES[0]!): Promise<RawAnswer> {
+  const lines = Object.entries(headersOf(caller, accept)).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `POST /graphql HTTP/1.1\r\nhost: gateway\r\ntransfer-encoding: chunked\r\nconnection: close\r\n${lines.join('')}\r\n`;
   const line = await Line.open(service.address);
   await line.write(`${head}${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`);
@@ -73,7 +73,7 @@ async function postInChunks(body: string, who: Renter | null, accept = TYPES[0]!
   }
 }
 
-const TELLING = [
+const COMPARED_HEADERS = [
   'content-type',
   'www-authenticate',
   'retry-after',
@@ -82,22 +82,22 @@ const TELLING = [
   'access-control-allow-origin',
 ];
 
-function told({ status, headers, text }: RawAnswer) {
-  return { status, headers: TELLING.map((name) => `${name}: ${headers[name]}`), text };
+function comparable({ status, headers, text }: RawAnswer) {
+  return { status, headers: COMPARED_HEADERS.map((name) => `${name}: ${headers[name]}`), text };
 }
 
-/** Interpreted, compiled, kept, and by the longer way: one answer. */
+/** Expects one response whether the operation is interpreted, compiled, cached or sent in chunks. */
 async function expectOneAnswer(operation: Operation): Promise<RawAnswer> {
   let own: RawAnswer | undefined;
   for (const [index, accept] of TYPES.entries()) {
-    // The long run has every caller with every type.
+    // The long run combines every caller with every type.
     const callers = isLong ? [renter, null] : [index === 0 ? renter : null];
-    for (const who of callers) {
-      const body = JSON.stringify(anew(operation));
+    for (const caller of callers) {
+      const body = JSON.stringify(withNewText(operation));
       const answers: RawAnswer[] = [];
-      for (let time = 0; time < TIMES; time += 1) answers.push(await post(body, who, accept));
-      for (const answer of answers) expect(told(answer)).toEqual(told(answers[0]!));
-      expect(told(await postInChunks(body, who, accept))).toEqual(told(answers[0]!));
+      for (let time = 0; time < TIMES; time += 1) answers.push(await post(body, caller, accept));
+      for (const answer of answers) expect(comparable(answer)).toEqual(comparable(answers[0]!));
+      expect(comparable(await postInChunks(body, caller, accept))).toEqual(comparable(answers[0]!));
       own ??= answers[0]!;
     }
   }
@@ -106,7 +106,7 @@ async function expectOneAnswer(operation: Operation): Promise<RawAnswer> {
 
 const core = buildSchema(readFileSync(join(import.meta.dirname, '../contract/core-surface.graphql'), 'utf8'));
 
-/** Every field below, by name and once more by an alias. */
+/** Returns a selection of all nested fields, each by its name and by an alias. */
 function allFields(type: GraphQLObjectType): string {
   const fields = Object.values(type.getFields()).map(({ name, type: fieldType }) => {
     const named = getNamedType(fieldType);
@@ -117,9 +117,9 @@ function allFields(type: GraphQLObjectType): string {
 }
 
 function operationOn(kind: string, field: GraphQLField<unknown, unknown>, values: Record<string, unknown>): Operation {
-  const given = field.args.filter(({ name }) => name in values);
-  const definitions = given.map(({ name, type }) => `$${name}: ${type}`).join(', ');
-  const args = given.map(({ name }) => `${name}: $${name}`).join(', ');
+  const applicable = field.args.filter(({ name }) => name in values);
+  const definitions = applicable.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  const args = applicable.map(({ name }) => `${name}: $${name}`).join(', ');
   const below = allFields(getNamedType(field.type) as GraphQLObjectType);
   return {
     query: `${kind}${definitions && `(${definitions})`} { ${field.name}${args && `(${args})`} ${below} }`,
@@ -127,14 +127,14 @@ function operationOn(kind: string, field: GraphQLField<unknown, unknown>, values
   };
 }
 
-describe('the core of the surface', () => {
+describe('core operations have the same response on every path', () => {
   it.each(Object.keys(core.getQueryType()!.getFields()))('query %s', async (name) => {
     const field = core.getQueryType()!.getFields()[name]!;
     const values = { id: running, gpu: 'rtx-4090', limit: 3, region: null };
-    const given = Object.fromEntries(
+    const applicable = Object.fromEntries(
       Object.entries(values).filter(([key]) => field.args.some((arg) => arg.name === key)),
     );
-    const { text } = await expectOneAnswer(operationOn('query', field, given));
+    const { text } = await expectOneAnswer(operationOn('query', field, applicable));
     expect(JSON.parse(text)).toEqual({ data: { [name]: expect.anything() } });
   });
 
@@ -143,7 +143,7 @@ describe('the core of the surface', () => {
     ['deploy', { input: { machineId: '', diskGb: null } }],
     ['action', { id: 'i-00000000', action: 'STOP' }],
     ['action', { id: 'nobody', action: 'DESTROY', idempotencyKey: 'k' }],
-  ])('mutation %s %j, refused', async (name, values) => {
+  ])('refused mutation %s %j', async (name, values) => {
     const field = core.getMutationType()!.getFields()[name]!;
     const { text } = await expectOneAnswer(operationOn('mutation', field, values));
     expect(JSON.parse(text)).toEqual({ data: { [name]: null }, errors: [expect.anything()] });
@@ -153,7 +153,7 @@ describe('the core of the surface', () => {
     GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('createApiKey')).map(
       (example) => [example.query.split('\n')[0], example] as const,
     ),
-  )('an example of GraphiQL: %s', async (_name, { query, variables }) => {
+  )('GraphiQL example: %s', async (_name, { query, variables }) => {
     await expectOneAnswer({ query, ...(variables !== undefined && { variables }) });
   });
 });
@@ -172,7 +172,7 @@ const DEPLOY_PARTS =
 const CHOICE =
   'query($yes: Boolean!, $no: Boolean!) { regions @include(if: $yes) { code @skip(if: $no) name @include(if: $no) } templates @skip(if: $yes) { slug } ...Models @include(if: $yes) ... @include(if: $no) { balance { balance } } } fragment Models on Query { gpuModel(slug: "l4") { slug ...Name @skip(if: $yes) } } fragment Name on GpuModel { name }';
 
-const AWKWARD: [string, Operation][] = [
+const EDGE_CASES: [string, Operation][] = [
   [
     'type names everywhere',
     {
@@ -181,7 +181,7 @@ const AWKWARD: [string, Operation][] = [
     },
   ],
   [
-    'fragments within fragments',
+    'nested fragments',
     {
       query:
         'query { ...A ... on Query { balance { ...B } } ... { templates { slug } } } fragment A on Query { regions { ...C } } fragment B on Balance { balance currency } fragment C on Region { code ...D } fragment D on Region { name __typename }',
@@ -195,75 +195,72 @@ const AWKWARD: [string, Operation][] = [
     },
   ],
   [
-    'aliases that cross',
+    'swapped aliases',
     {
       query:
         '{ name: gpuModel(slug: "l4") { slug: name name: slug } slug: gpuModel(slug: "h100-sxm") { name: tier tier: name } }',
     },
   ],
   [
-    'names of objects',
+    'names of object members',
     { query: '{ constructor: regions { toString: code hasOwnProperty: name } prototype: __typename }' },
   ],
-  ['a name that is no alias for compiled code', { query: '{ __proto__: regions { code } }' }],
-  ['choices: yes', { query: CHOICE, variables: { yes: true, no: false } }],
-  ['choices: no', { query: CHOICE, variables: { yes: false, no: true } }],
-  ['choices: both', { query: CHOICE, variables: { yes: true, no: true } }],
-  ['choices that are missing', { query: CHOICE, variables: { yes: true } }],
-  ['choices that are no booleans', { query: CHOICE, variables: { yes: 'true', no: 0 } }],
-  ['choices that are null', { query: CHOICE, variables: { yes: null, no: false } }],
+  ['a name that compiled code can’t use as an alias', { query: '{ __proto__: regions { code } }' }],
+  ['conditions: true', { query: CHOICE, variables: { yes: true, no: false } }],
+  ['conditions: false', { query: CHOICE, variables: { yes: false, no: true } }],
+  ['conditions: both', { query: CHOICE, variables: { yes: true, no: true } }],
+  ['missing conditions', { query: CHOICE, variables: { yes: true } }],
+  ['conditions that are not booleans', { query: CHOICE, variables: { yes: 'true', no: 0 } }],
+  ['conditions that are null', { query: CHOICE, variables: { yes: null, no: false } }],
   [
-    'a choice with a default',
+    'a condition with a default',
     { query: 'query($mine: Boolean = false) { regions { code } balance @include(if: $mine) { balance } }' },
   ],
   [
-    'a choice with a default, given',
+    'a condition with a default and a value',
     {
       query: 'query($mine: Boolean = false) { regions { code } balance @include(if: $mine) { balance } }',
       variables: { mine: true },
     },
   ],
   [
-    'skip and include at once',
+    'skip and include together',
     {
       query:
         'query($a: Boolean!, $b: Boolean!) { regions @skip(if: $a) @include(if: $b) { code } templates @include(if: $b) @skip(if: $a) { slug } }',
       variables: { a: false, b: false },
     },
   ],
+  ['no remaining field', { query: 'query($a: Boolean!) { regions @skip(if: $a) { code } }', variables: { a: true } }],
   [
-    'nothing left to answer',
-    { query: 'query($a: Boolean!) { regions @skip(if: $a) { code } }', variables: { a: true } },
-  ],
-  [
-    'an object with nothing left',
+    'an object without a remaining field',
     { query: 'query($a: Boolean!) { regions { code @skip(if: $a) } }', variables: { a: true } },
   ],
   ['no variables', { query: OFFERS }],
   ['variables that are null', { query: OFFERS, variables: { gpu: null, numMin: null, priceMax: null, limit: null } }],
   ['variables', { query: OFFERS, variables: { gpu: 'l4', numMin: 2, priceMax: 3, limit: 4, unknown: 5 } }],
   ['a whole number as a float', { query: OFFERS, variables: { numMin: 1.0, limit: 2 } }],
-  ['no whole number', { query: OFFERS, variables: { limit: 1.5 } }],
-  ['a text as a number', { query: OFFERS, variables: { limit: '3' } }],
-  ['a number as a text', { query: OFFERS, variables: { gpu: 4090 } }],
-  ['too large a number', { query: OFFERS, variables: { limit: 2 ** 31 } }],
+  ['a fraction for an integer', { query: OFFERS, variables: { limit: 1.5 } }],
+  ['a string as a number', { query: OFFERS, variables: { limit: '3' } }],
+  ['a number as a string', { query: OFFERS, variables: { gpu: 4090 } }],
+  ['a number that is too large', { query: OFFERS, variables: { limit: 2 ** 31 } }],
   ['a list as a number', { query: OFFERS, variables: { limit: [3] } }],
-  ['several that do not fit', { query: OFFERS, variables: { limit: 'a', numMin: {}, gpu: [] } }],
-  ['out of bounds', { query: OFFERS, variables: { limit: 101 } }],
-  ['out of other bounds', { query: OFFERS, variables: { priceMax: -1, limit: 3 } }],
+  ['several invalid values', { query: OFFERS, variables: { limit: 'a', numMin: {}, gpu: [] } }],
+  ['a value out of bounds', { query: OFFERS, variables: { limit: 101 } }],
+  ['another value out of bounds', { query: OFFERS, variables: { priceMax: -1, limit: 3 } }],
   [
     'defaults',
     { query: 'query($limit: Int = 3, $gpu: String = "l4") { offers(limit: $limit, gpu: $gpu) { machineId } }' },
   ],
   [
-    'defaults, null',
+    'defaults with null',
     {
       query: 'query($limit: Int = 3, $gpu: String = "l4") { offers(limit: $limit, gpu: $gpu) { machineId } }',
       variables: { limit: null, gpu: null },
     },
   ],
   [
-    'a default of an input',
+    'an input with a default',
     {
       query:
         'query($filter: OfferFilterInput = { gpus: ["l4"], numMin: 2 }) { offerSearch(filter: $filter, first: 3) { totalCount } }',
@@ -288,14 +285,14 @@ const AWKWARD: [string, Operation][] = [
   ['an unknown value of an enum', { query: SEARCH, variables: { sort: 'CHEAPEST' } }],
   ['an enum as a number', { query: SEARCH, variables: { sort: 1 } }],
   ['an enum in another case', { query: SEARCH, variables: { sort: 'price' } }],
-  ['no object as an input', { query: SEARCH, variables: { filter: 'l4' } }],
-  ['an error in a field that must be', { query: SEARCH, variables: { first: 1000 } }],
+  ['an input that is not an object', { query: SEARCH, variables: { filter: 'l4' } }],
+  ['an error in a non-null field', { query: SEARCH, variables: { first: 1000 } }],
   ['parts of an input', { query: PARTS, variables: { gpus: ['l4'], gpu: 'us-tx', tier: 'DATACENTER' } }],
   [
-    'parts of an input, one for a list, null',
+    'parts of an input: one for a list, and null',
     { query: PARTS, variables: { gpus: 'l4', gpu: 'us-tx', tier: 'CONSUMER', least: null } },
   ],
-  ['parts of an input that are missing', { query: PARTS, variables: { gpus: ['l4'] } }],
+  ['missing parts of an input', { query: PARTS, variables: { gpus: ['l4'] } }],
   [
     'literals for lists and enums',
     {
@@ -309,22 +306,22 @@ const AWKWARD: [string, Operation][] = [
     { query: 'query($slug: ID!) { gpuModel(slug: $slug) { name } }', variables: { slug: 4090 } },
   ],
   ['dates', { query: DATES, variables: { from: '2026-01-01', to: '2026-12-31' } }],
-  ['dates that are none', { query: DATES, variables: { from: '2026-02-31' } }],
+  ['invalid dates', { query: DATES, variables: { from: '2026-02-31' } }],
   ['dates that are null', { query: DATES, variables: { from: null } }],
-  ['a literal that is no date', { query: '{ gpuModel(slug: "l4") { priceHistory(from: "soon") { snapshot } } }' }],
+  ['a literal that is not a date', { query: '{ gpuModel(slug: "l4") { priceHistory(from: "soon") { snapshot } } }' }],
   [
-    'an error in a nested field that may be null',
+    'an error in a nested nullable field',
     { query: '{ instances { id usageIntervals(first: 1000) { edges { node { resource } } } } regions { code } }' },
   ],
   [
-    'errors in several',
+    'errors in several fields',
     {
       query:
         '{ instances { id usageIntervals(first: -1) { edges { cursor } } } a: instance(id: "x") { id } balance { balance } }',
     },
   ],
   [
-    'the same error twice, under other names',
+    'the same error under two aliases',
     {
       query:
         '{ a: instances { usageIntervals(last: 101) { edges { cursor } } } b: instances { usageIntervals(last: 101) { edges { cursor } } } }',
@@ -338,14 +335,14 @@ const AWKWARD: [string, Operation][] = [
     },
   ],
   [
-    'a cursor that is none',
+    'an invalid cursor',
     {
       query: 'query($after: String) { instanceHistory(first: 2, after: $after) { edges { cursor } } }',
       variables: { after: 'nowhere' },
     },
   ],
   [
-    'all of an instance',
+    'all fields of an instance',
     {
       query:
         '{ instances { id status mode stopReason reservedUntil earlyExitCost stoppedAt destroyedAt usage { gpuSeconds total earlyExitCost } machine { id gpuModel { name } regionInfo { name } } } account { balance burnPerHour exhaustsAt limits { requestsPerMinute } } }',
@@ -359,11 +356,11 @@ const AWKWARD: [string, Operation][] = [
     },
   ],
   [
-    'a moment that is none',
+    'an invalid timestamp',
     { query: 'query($from: DateTime!) { statement(from: $from) { __typename } }', variables: { from: 'yesterday' } },
   ],
   [
-    'two mutations, one after the other',
+    'several mutations in sequence',
     {
       query:
         'mutation { a: deploy(input: { machineId: "m-none" }) { id } b: action(id: "i-00000000", action: START) { id } c: revokeApiKey(id: "key-none") { id } }',
@@ -373,13 +370,13 @@ const AWKWARD: [string, Operation][] = [
     'an input of a mutation',
     { query: DEPLOY, variables: { input: { machineId: 'm-none', template: null, diskGb: 70 } } },
   ],
-  ['an input without what it needs', { query: DEPLOY, variables: { input: { diskGb: 70 } } }],
+  ['an input without its required fields', { query: DEPLOY, variables: { input: { diskGb: 70 } } }],
   ['no input', { query: DEPLOY, variables: {} }],
   ['parts of a mutation', { query: DEPLOY_PARTS, variables: { id: 'm-none' } }],
-  ['parts of a mutation, null', { query: DEPLOY_PARTS, variables: { id: 'm-none', disk: null, mode: null } }],
-  ['parts of a mutation, wrong', { query: DEPLOY_PARTS, variables: { id: 'm-none', disk: 0, mode: 'INTERRUPTIBLE' } }],
+  ['null parts of a mutation', { query: DEPLOY_PARTS, variables: { id: 'm-none', disk: null, mode: null } }],
+  ['invalid parts of a mutation', { query: DEPLOY_PARTS, variables: { id: 'm-none', disk: 0, mode: 'INTERRUPTIBLE' } }],
   [
-    'lines that end in CR LF',
+    'lines with CR LF endings',
     {
       query:
         '{\r\n\r\n  a: regions { code }\r\n\r\n   b: balance\r\n{ balance }\r c: instances {\r\n usageIntervals(first: 1000) { edges { cursor } } }\r\n}',
@@ -392,13 +389,13 @@ const AWKWARD: [string, Operation][] = [
     },
   ],
   [
-    'letters beyond ASCII before an error',
+    'non-ASCII characters before an error',
     {
       query:
         '{ gpuModel(slug: "\u{1f600} \u00e9\u4e16") { name } instances { usageIntervals(first: 1000) { edges { cursor } } } }',
     },
   ],
-  ['a text in block quotes', { query: '{ gpuModel(slug: """\n  l4\n""") { name } }' }],
+  ['a block string', { query: '{ gpuModel(slug: """\n  l4\n""") { name } }' }],
   ['introspection', { query: getIntrospectionQuery() }],
   [
     'introspection by variable',
@@ -407,63 +404,66 @@ const AWKWARD: [string, Operation][] = [
       variables: { name: 'Offer' },
     },
   ],
-  ['introspection of what is not', { query: '{ __type(name: "Nothing") { name } __schema { queryType { name } } }' }],
+  [
+    'introspection of an unknown type',
+    { query: '{ __type(name: "Nothing") { name } __schema { queryType { name } } }' },
+  ],
   ['a named operation', { query: 'query A { regions { code } } query B { templates { slug } }', operationName: 'B' }],
   [
     'another named operation',
     { query: 'query A { regions { code } } query B { templates { slug } }', operationName: 'A' },
   ],
-  ['no name of several', { query: 'query A { regions { code } } query B { templates { slug } }' }],
-  ['a name that is not there', { query: 'query A { regions { code } }', operationName: 'B' }],
+  ['several operations without a name', { query: 'query A { regions { code } } query B { templates { slug } }' }],
+  ['an unknown name', { query: 'query A { regions { code } }', operationName: 'B' }],
   ['an empty name', { query: 'query A { regions { code } }', operationName: '' }],
   [
     'null for a name and for variables',
     { query: 'query A { regions { code } }', operationName: null, variables: null },
   ],
-  ['a name that is no text', { query: 'query A { regions { code } }', operationName: 5 }],
-  ['variables in a text', { query: OFFERS, variables: '{"limit":3}' }],
+  ['a name that is not a string', { query: 'query A { regions { code } }', operationName: 5 }],
+  ['variables in a string', { query: OFFERS, variables: '{"limit":3}' }],
   ['variables in a list', { query: OFFERS, variables: [3] }],
   ['a subscription', { query: 'subscription { regions { code } }' }],
   ['an empty document', { query: '' }],
-  ['a fragment alone', { query: 'fragment A on Query { regions { code } }' }],
-  ['no syntax', { query: '{ regions { code ' }],
+  ['only a fragment', { query: 'fragment A on Query { regions { code } }' }],
+  ['a syntax error', { query: '{ regions { code ' }],
   ['unknown fields', { query: '{ regions { nothing } nowhere }' }],
   ['unused and undefined variables', { query: 'query($a: Int) { offers(limit: $b) { machineId } }' }],
 ];
 
-describe('interpreted, compiled, kept and the longer way give one answer', () => {
-  it.each(AWKWARD)('%s', async (_name, operation) => {
+describe('an operation, interpreted, compiled, cached or in chunks', () => {
+  it.each(EDGE_CASES)('has the same response: %s', async (_name, operation) => {
     await expectOneAnswer(operation);
   });
 
-  it('null for a choice with a default is refused', async () => {
+  it('is refused for null in a condition with a default', async () => {
     const query = 'query($mine: Boolean = false) { regions { code } balance @include(if: $mine) { balance } }';
-    for (const who of [renter, null]) {
-      const body = JSON.stringify(anew({ query, variables: { mine: null } }));
-      const ways = [...Array.from({ length: TIMES }, () => post), postInChunks];
-      for (const way of ways) {
-        const { data, errors } = JSON.parse((await way(body, who)).text);
-        // Whether it is refused before or while it runs depends on who asks and how.
+    for (const caller of [renter, null]) {
+      const body = JSON.stringify(withNewText({ query, variables: { mine: null } }));
+      const senders = [...Array.from({ length: TIMES }, () => post), postInChunks];
+      for (const sendBody of senders) {
+        const { data, errors } = JSON.parse((await sendBody(body, caller)).text);
+        // The caller and the path decide whether it is refused before or during execution.
         expect([data ?? null, errors.length]).toEqual([null, 1]);
         expect(errors[0].message).toBe('Argument "if" of non-null type "Boolean!" must not be null.');
       }
     }
   });
 
-  it('members of a request that a server need not know are ignored', async () => {
+  it('is executed regardless of unknown members of the request', async () => {
     const operation = { query: OFFERS, variables: { limit: 3 } };
-    const plain = told(await post(JSON.stringify(operation), renter));
+    const plain = comparable(await post(JSON.stringify(operation), renter));
     expect(JSON.parse(plain.text).errors).toBeUndefined();
     const more = { operationType: 'query', doc_id: 'x', id: 5 };
-    expect(told(await post(JSON.stringify({ ...operation, ...more }), renter))).toEqual(plain);
+    expect(comparable(await post(JSON.stringify({ ...operation, ...more }), renter))).toEqual(plain);
   });
 
-  it('a name that is there and one that is not, by turns', async () => {
-    const { query } = anew({ query: 'query A { regions { code } } query B { templates { slug } }' });
+  it('has consistent responses while known and unknown names alternate', async () => {
+    const { query } = withNewText({ query: 'query A { regions { code } } query B { templates { slug } }' });
     const answers = new Map<string, unknown>();
     for (let time = 0; time < TIMES; time += 1) {
       for (const operationName of ['A', 'C', 'B', undefined]) {
-        const answer = told(await post(JSON.stringify({ query, operationName }), renter));
+        const answer = comparable(await post(JSON.stringify({ query, operationName }), renter));
         const known = answers.get(String(operationName));
         if (known !== undefined) expect(answer).toEqual(known);
         answers.set(String(operationName), answer);
@@ -472,22 +472,22 @@ describe('interpreted, compiled, kept and the longer way give one answer', () =>
     expect(new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size).toBe(3);
   });
 
-  it('variables that fit and others that do not, by turns', async () => {
-    const { query } = anew({ query: OFFERS });
-    const given = [{ limit: 1 }, { limit: 'x' }, { limit: 2, gpu: null }, {}, { limit: 101 }, { gpu: 'l4' }];
+  it('has consistent responses while valid and invalid variables alternate', async () => {
+    const { query } = withNewText({ query: OFFERS });
+    const inputs = [{ limit: 1 }, { limit: 'x' }, { limit: 2, gpu: null }, {}, { limit: 101 }, { gpu: 'l4' }];
     const answers: unknown[] = [];
     for (let time = 0; time < TIMES; time += 1) {
-      for (const [index, variables] of given.entries()) {
-        const answer = told(await post(JSON.stringify({ query, variables }), renter));
+      for (const [index, variables] of inputs.entries()) {
+        const answer = comparable(await post(JSON.stringify({ query, variables }), renter));
         answers[index] ??= answer;
         expect(answer).toEqual(answers[index]);
       }
     }
   });
 
-  it('what changes meanwhile shows in a compiled answer', async () => {
+  it('shows current data when compiled', async () => {
     const body = JSON.stringify(
-      anew({
+      withNewText({
         query: 'query($id: ID!) { instance(id: $id) { status usage { diskSeconds } } }',
         variables: { id: running },
       }),
@@ -501,7 +501,7 @@ describe('interpreted, compiled, kept and the longer way give one answer', () =>
   });
 });
 
-describe('a body that is no operation is refused the same way, whichever way it comes', () => {
+describe('a body that is not an operation is refused alike, whole or in chunks', () => {
   it.each([
     '',
     ' ',
@@ -528,10 +528,10 @@ describe('a body that is no operation is refused the same way, whichever way it 
     '{"query":"{ gpuModel(slug: \\"\\u0000\\") { name } }"}',
   ])('%j', async (body) => {
     for (const accept of TYPES) {
-      for (const who of [renter, null]) {
-        const whole = told(await post(body, who, accept));
-        expect(told(await post(body, who, accept))).toEqual(whole);
-        if (body !== '') expect(told(await postInChunks(body, who, accept))).toEqual(whole);
+      for (const caller of [renter, null]) {
+        const whole = comparable(await post(body, caller, accept));
+        expect(comparable(await post(body, caller, accept))).toEqual(whole);
+        if (body !== '') expect(comparable(await postInChunks(body, caller, accept))).toEqual(whole);
       }
     }
   });

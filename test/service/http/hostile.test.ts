@@ -23,7 +23,7 @@ let service: Service;
 let renter: Renter;
 let machine: string;
 let auth: string;
-/** A head that never ends, begun before everything else: it takes long. */
+/** The response to a head that never ends, sent first since it takes long. */
 let slowHead: Promise<WireAnswer>;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ const HOST = 'Host: gateway.test\r\n';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const CLOSE = 'Connection: close\r\n';
 
-/** What an account has: nothing that is refused may change it. */
+/** Returns the row counts of the account, which no refused request may change. */
 async function holdings(): Promise<unknown> {
   const count = async (table: string) =>
     (await service.sql(`select count(*)::int as n from ${table} where account_id = $1`, [renter.accountId]))[0];
@@ -73,7 +73,7 @@ async function haltedDeploy(key: string): Promise<() => Promise<string>> {
   };
 }
 
-it('runs nothing by a key that is revoked while the body arrives', async () => {
+it('refuses a deploy whose key is revoked while the body arrives', async () => {
   const other = await service.renter();
   const finish = await haltedDeploy(other.key);
   const [{ id }] = (await service.sql('select id from api_key where account_id = $1', [other.accountId])) as [
@@ -94,7 +94,7 @@ async function post(path: string, body: RequestInit['body'], headers: Record<str
   return { status: answer.status, headers: answer.headers, body: JSON.parse(await answer.text()) };
 }
 
-describe('what is no HTTP is 400 in the envelope, and the connection ends', () => {
+describe('invalid HTTP', () => {
   const chunked = () => `${HOST}${auth}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
 
   it.each<[string, () => string | Buffer]>([
@@ -105,8 +105,8 @@ describe('what is no HTTP is 400 in the envelope, and the connection ends', () =
     ['bytes in an address', () => Buffer.from(`GET /v1/instances/\xe9\xff HTTP/1.1\r\n${HOST}\r\n`, 'latin1')],
     ['a NUL in a header', () => `GET /v1/balance HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`],
     ['a header without a name', () => `GET /v1/balance HTTP/1.1\r\n${HOST}: b\r\n\r\n`],
-    ['no Host', () => `GET /v1/balance HTTP/1.1\r\n${auth}\r\n`],
-    ['a Host that is none', () => `POST /graphql HTTP/1.1\r\nHost: [[]]%%\r\n${auth}Content-Length: 0\r\n\r\n`],
+    ['a missing Host', () => `GET /v1/balance HTTP/1.1\r\n${auth}\r\n`],
+    ['a malformed Host', () => `POST /graphql HTTP/1.1\r\nHost: [[]]%%\r\n${auth}Content-Length: 0\r\n\r\n`],
     ['two Hosts', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${HOST}${auth}\r\n`],
     ['two keys', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${auth}authorization: Bearer x\r\n\r\n`],
     [
@@ -114,14 +114,14 @@ describe('what is no HTTP is 400 in the envelope, and the connection ends', () =
       () => `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
     ],
     ['a length and chunks', () => `POST /v1/instances HTTP/1.1\r\n${chunked()}Content-Length: 4\r\n\r\n0\r\n\r\n`],
-    ['a length below zero', () => `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}Content-Length: -1\r\n\r\n{}`],
-    ['chunks that are none', () => `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\nzz\r\n{}\r\n0\r\n\r\n`],
+    ['a negative length', () => `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}Content-Length: -1\r\n\r\n{}`],
+    ['malformed chunks', () => `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\nzz\r\n{}\r\n0\r\n\r\n`],
     [
       'a body that turns into garbage',
       () => `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\n5\r\n{"mac\r\nnonsense\r\n0\r\n\r\n`,
     ],
-    ['the same at /graphql', () => `POST /graphql HTTP/1.1\r\n${chunked()}\r\n5\r\n{"que\r\nnonsense\r\n0\r\n\r\n`],
-  ])('%s', async (_name, bytes) => {
+    ['such a body at /graphql', () => `POST /graphql HTTP/1.1\r\n${chunked()}\r\n5\r\n{"que\r\nnonsense\r\n0\r\n\r\n`],
+  ])('is 400 in the envelope and closes the connection: %s', async (_name, bytes) => {
     const before = await holdings();
     const answer = await send(service.address, bytes());
     expectEnvelope(answer, 400, 'invalid_request');
@@ -130,7 +130,7 @@ describe('what is no HTTP is 400 in the envelope, and the connection ends', () =
     expect(await holdings()).toEqual(before);
   });
 
-  it('garbage after a whole request: that one is answered first, as what it is', async () => {
+  it('after complete requests doesn’t affect their responses', async () => {
     const body = JSON.stringify({ machine_id: await service.machine() });
     const requests = [
       `GET /healthz HTTP/1.1\r\n${HOST}\r\n`,
@@ -140,7 +140,7 @@ describe('what is no HTTP is 400 in the envelope, and the connection ends', () =
     expect([...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '201', '400']);
   });
 
-  it('address and headers above 16 kB are 431, below that an address is just unknown', async () => {
+  it('is 431 above 16 kB of address and headers, and 404 for a shorter address', async () => {
     const long = 'a'.repeat(17_000);
     for (const head of [`GET /v1/${long} HTTP/1.1\r\n${HOST}`, `GET /v1/balance HTTP/1.1\r\n${HOST}X: ${long}\r\n`]) {
       expectEnvelope(await send(service.address, `${head}\r\n`), 431, 'payload_too_large');
@@ -149,41 +149,41 @@ describe('what is no HTTP is 400 in the envelope, and the connection ends', () =
     expectEnvelope(await send(service.address, `GET ${address} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`), 404, 'no_route');
   });
 
-  it('chunk extensions without end are 413', async () => {
+  it('is 413 for endless chunk extensions', async () => {
     const head = `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`;
     expectEnvelope(await send(service.address, head), 413, 'payload_too_large');
   });
 
-  it('an expectation nobody can meet is 417', async () => {
+  it('is 417 for an unknown expectation', async () => {
     const head = `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}${CLOSE}Expect: lunch\r\nContent-Length: 2\r\n\r\n{}`;
     expectEnvelope(await send(service.address, head), 417, 'invalid_request');
   });
 });
 
-describe('odd but right HTTP is understood', () => {
+describe('unusual but valid HTTP is accepted', () => {
   it.each([
     ['HTTP/1.0 without Host', 'GET /v1/balance HTTP/1.0\r\n'],
     ['an address with its origin', `GET http://elsewhere.test/v1/balance HTTP/1.1\r\n${HOST}`],
-    ['an offer to change the protocol', `GET /v1/balance HTTP/1.1\r\n${HOST}Upgrade: h2c\r\n`],
+    ['a request to upgrade the protocol', `GET /v1/balance HTTP/1.1\r\n${HOST}Upgrade: h2c\r\n`],
   ])('%s', async (_name, head) => {
     const { status, body } = await send(service.address, `${head}${auth}${CLOSE}\r\n`);
     expect([status, body.object]).toEqual([200, 'balance']);
   });
 
-  it('at /graphql too', async () => {
+  it('also at /graphql', async () => {
     const query = '/graphql?query=%7Bbalance%7Bcurrency%7D%7D';
     const head = `GET http://elsewhere.test${query} HTTP/1.1\r\n${HOST}Accept: application/json\r\n${auth}${CLOSE}\r\n`;
     expect((await send(service.address, head)).text).toContain('{"data":{"balance":{"currency":"USD"}}}');
   });
 });
 
-describe('what takes too long is cut off with 408', () => {
+describe('a slow request', () => {
   const echo: RequestListener = (request, response) => void request.resume().on('end', () => response.end('whole'));
 
-  /** Node by itself waits a minute for a head. */
+  /** Less than Node's default timeout of a minute for a head. */
   const NODE_MS = 30_000;
 
-  async function within(run: (address: string) => Promise<void>): Promise<void> {
+  async function withServer(run: (address: string) => Promise<void>): Promise<void> {
     const timeouts = { headersMs: 300, requestMs: 600, checkEveryMs: 50, idleMs: 60_000 };
     const server = createHttpServer(createMessages(), echo, timeouts);
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -192,80 +192,80 @@ describe('what takes too long is cut off with 408', () => {
     server.close();
   }
 
-  it('a head', () =>
-    within(async (address) => {
+  it('is 408 if its head never ends', () =>
+    withServer(async (address) => {
       const answer = await send(address, 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ');
       expectEnvelope(answer, 408, 'invalid_request');
       expect(answer.elapsedMs).toBeLessThan(NODE_MS);
     }));
 
-  it('a body', () =>
-    within(async (address) => {
+  it('is 408 if its body never ends', () =>
+    withServer(async (address) => {
       const answer = await send(address, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
       expectEnvelope(answer, 408, 'invalid_request');
       expect(answer.elapsedMs).toBeGreaterThan(500);
       expect(answer.elapsedMs).toBeLessThan(NODE_MS);
     }));
 
-  it('and a silent connection ends', () =>
-    within(async (address) => {
+  it('is disconnected if it never begins', () =>
+    withServer(async (address) => {
       expect((await send(address, '')).elapsedMs).toBeLessThan(NODE_MS);
     }));
 });
 
-describe('an answer that is not read', () => {
+describe('an unread response', () => {
   const MB = 1_000_000;
   const text = 'x'.repeat(20 * MB);
-  const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+  const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  async function within(
+  async function withServer(
     listener: RequestListener,
     limits: Partial<UnsentLimits>,
-    run: (ask: (bytes?: string) => Socket, open: () => Promise<number>) => Promise<void>,
+    run: (openRequest: (bytes?: string) => Socket, open: () => Promise<number>) => Promise<void>,
   ): Promise<void> {
     const unsent = { stalledMs: 600, maxBytes: 1_000 * MB, checkEveryMs: 50, ...limits };
     const server = createHttpServer(createMessages(), listener, undefined, undefined, unsent);
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const ask = (bytes = ASK) => {
+    const openRequest = (bytes = REQUEST) => {
       // Without a listener for data nothing is read.
       const socket = connect(port, '127.0.0.1').on('error', () => {});
       socket.write(bytes);
       return socket;
     };
     const open = () => promisify(server.getConnections.bind(server))();
-    await run(ask, open).finally(() => {
+    await run(openRequest, open).finally(() => {
       server.closeAllConnections();
       server.close();
     });
   }
 
   it.each<[string, RequestListener]>([
-    ['as a whole', (_request, response) => void response.end(text)],
+    ['sent as a whole', (_request, response) => void response.end(text)],
     [
-      'as a stream that goes on whatever its reader does',
+      'a stream that ignores its reader',
       (_request, response) => {
         const timer = setInterval(() => response.write(text.slice(0, MB)), 20);
         response.once('close', () => clearInterval(timer));
       },
     ],
-  ])('is cut off: %s', (_name, listener) =>
-    within(listener, {}, async (ask, open) => {
+  ])('is aborted: %s', (_name, listener) =>
+    withServer(listener, {}, async (openRequest, open) => {
       const startedAt = performance.now();
-      ask();
+      openRequest();
       await expect.poll(open).toBe(1);
       await expect.poll(open, { timeout: 20_000 }).toBe(0);
       expect(performance.now() - startedAt).toBeGreaterThan(500);
     }),
   );
 
-  it('is not, while a slow reader takes some of it now and then, nor while nothing waits', () =>
-    within(
+  it('is not aborted while a slow reader progresses or nothing is pending', () =>
+    withServer(
       (request, response) => void (request.url === '/quiet' ? response.write('x') : response.end(text)),
       { stalledMs: 1_500 },
-      async (ask, open) => {
-        const quiet = ask(ASK.replace('/', '/quiet'));
-        const slow = ask();
+      async (openRequest, open) => {
+        const quiet = openRequest(REQUEST.replace('/', '/quiet'));
+        const slow = openRequest();
         let [read, allowed] = [0, 0];
         slow.on('data', (chunk) => {
           read += chunk.length;
@@ -285,7 +285,7 @@ describe('an answer that is not read', () => {
       },
     ));
 
-  it('is cut off sooner when too much waits in all: the one that waits longest', () => {
+  it('is aborted early, the oldest first, if too much is pending in total', () => {
     const closed: string[] = [];
     const sockets: Socket[] = [];
     const listener: RequestListener = (request, response) => {
@@ -293,7 +293,7 @@ describe('an answer that is not read', () => {
       response.once('close', () => closed.push(request.url!));
       response.end(text);
     };
-    /** Waits until the system takes no more for the newest connection, and some checks have seen that. */
+    /** Waits until the newest connection's buffers are full and several checks have run. */
     const stalled = async (count: number) => {
       await expect.poll(() => sockets.length).toBe(count);
       const { bytesWritten, writableLength } = sockets.at(-1)!;
@@ -301,19 +301,19 @@ describe('an answer that is not read', () => {
       const isSame = sockets.at(-1)!.bytesWritten === bytesWritten && sockets.at(-1)!.writableLength === writableLength;
       if (!isSame) await stalled(count);
     };
-    return within(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (ask, open) => {
-      ask(ASK.replace('/', '/first'));
+    return withServer(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (openRequest, open) => {
+      openRequest(REQUEST.replace('/', '/first'));
       await stalled(1);
-      ask(ASK.replace('/', '/second'));
+      openRequest(REQUEST.replace('/', '/second'));
       await stalled(2);
-      ask(ASK.replace('/', '/third'));
+      openRequest(REQUEST.replace('/', '/third'));
       await expect.poll(() => closed, { timeout: 20_000 }).not.toEqual([]);
       expect(closed[0]).toBe('/first');
       expect(await open()).toBeGreaterThan(0);
     });
   });
 
-  it('is counted with those that wait behind it on the same connection', () => {
+  it('counts together with pipelined responses on its connection', () => {
     let ended = 0;
     const listener: RequestListener = (_request, response) => {
       response.once('close', () => {
@@ -321,8 +321,8 @@ describe('an answer that is not read', () => {
       });
       response.end(text.slice(0, 3 * MB));
     };
-    return within(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (ask, open) => {
-      ask(ASK.repeat(30));
+    return withServer(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (openRequest, open) => {
+      openRequest(REQUEST.repeat(30));
       await expect.poll(() => ended, { timeout: 20_000 }).toBeGreaterThan(0);
       expect(await open()).toBe(0);
     });
@@ -335,7 +335,7 @@ describe('bodies', () => {
   const deploy = () => `mutation { deploy(input: { machineId: "${machine}" }) { id } }`;
 
   it.each<[string, () => Uint8Array<ArrayBuffer> | string, Record<string, string>]>([
-    ['bytes that are no UTF-8', () => bytes(`{"machine_id":"${machine}","x":"\xff"}`, 'latin1'), {}],
+    ['bytes that are not UTF-8', () => bytes(`{"machine_id":"${machine}","x":"\xff"}`, 'latin1'), {}],
     ['UTF-16', () => bytes(`{"machine_id":"${machine}"}`, 'utf16le'), { 'content-type': 'a/json; charset=utf-16' }],
     [
       'an unknown charset',
@@ -343,19 +343,19 @@ describe('bodies', () => {
       { 'content-type': 'application/json; charset=klingon' },
     ],
     ['an unknown encoding', () => `{"machine_id":"${machine}"}`, { 'content-encoding': 'klingon' }],
-    ['what is not packed as it says', () => `{"machine_id":"${machine}"}`, { 'content-encoding': 'gzip' }],
+    ['data that is not compressed as declared', () => `{"machine_id":"${machine}"}`, { 'content-encoding': 'gzip' }],
     ['a byte order mark inside', () => `{"machine_id":\ufeff"${machine}"}`, {}],
-  ])('REST and GraphQL refuse with 400 invalid_json: %s', async (_name, body, headers) => {
+  ])('are refused with 400 invalid_json by REST and GraphQL: %s', async (_name, body, headers) => {
     const before = await holdings();
     const rest = await post('/v1/instances', body(), { ...JSON_TYPE, ...headers });
     expect([rest.status, rest.body.error.code]).toEqual([400, 'invalid_json']);
     const type = headers['content-type']?.replace('a/', 'application/') ?? 'application/json';
-    const told = await post('/graphql', body(), { ...headers, 'content-type': type });
-    expect([told.status, told.body.errors[0].extensions]).toEqual([400, { code: 'invalid_json', status: 400 }]);
+    const response = await post('/graphql', body(), { ...headers, 'content-type': type });
+    expect([response.status, response.body.errors[0].extensions]).toEqual([400, { code: 'invalid_json', status: 400 }]);
     expect(await holdings()).toEqual(before);
   });
 
-  it('above 100 kB are 413 on both, also when they are packed small', async () => {
+  it('above 100 kB are 413 in REST and GraphQL, even if compressed to less', async () => {
     const large = JSON.stringify({ query: `{ __typename } #${'x'.repeat(102_400)}`, machine_id: machine });
     const packed = { ...JSON_TYPE, 'content-encoding': 'gzip' };
     for (const [body, headers] of [
@@ -365,38 +365,41 @@ describe('bodies', () => {
     ] as const) {
       const rest = await post('/v1/instances', body, headers);
       expect([rest.status, rest.body.error.code]).toEqual([413, 'payload_too_large']);
-      const told = await post('/graphql', body, headers);
-      expect([told.status, told.body.errors[0].extensions]).toEqual([413, { code: 'payload_too_large', status: 413 }]);
+      const response = await post('/graphql', body, headers);
+      expect([response.status, response.body.errors[0].extensions]).toEqual([
+        413,
+        { code: 'payload_too_large', status: 413 },
+      ]);
     }
     const fits = graphql(`{ __typename } #${'x'.repeat(102_300)}`);
     expect((await post('/graphql', fits)).body).toEqual({ data: { __typename: 'Query' } });
   });
 
   it.each<[string, unknown]>([
-    ['a number without end', { machine_id: 'm', disk_gb: Number.POSITIVE_INFINITY }],
+    ['an infinite number', { machine_id: 'm', disk_gb: Number.POSITIVE_INFINITY }],
     ['an object', { machine_id: { $ne: '' } }],
     ['a list', { machine_id: ['m'] }],
     ['true', { machine_id: true }],
     ['a NUL', { machine_id: 'm\0' }],
-    ['numbers beyond numbers', { machine_id: 'm', disk_gb: 1e308 }],
-    ['a number below zero', { machine_id: 'm', disk_gb: -1 }],
-    ['a part of a number', { machine_id: 'm', disk_gb: 1.5 }],
-    ['digits as text', { machine_id: 'm', disk_gb: '50' }],
+    ['a huge number', { machine_id: 'm', disk_gb: 1e308 }],
+    ['a negative number', { machine_id: 'm', disk_gb: -1 }],
+    ['a fraction', { machine_id: 'm', disk_gb: 1.5 }],
+    ['a numeric string', { machine_id: 'm', disk_gb: '50' }],
     ['a wrong template', { machine_id: 'm', template: '../../etc' }],
-  ])('a value that does not belong there is 422, on both: %s', async (_name, body) => {
+  ])('with an invalid value are refused by REST and GraphQL: %s', async (_name, body) => {
     const before = await holdings();
     const text = JSON.stringify(body).replace('null', '1e999').replace('"m"', `"${machine}"`);
     const rest = await post('/v1/instances', text);
     expect([rest.status, rest.body.error.code]).toEqual([422, 'invalid_request']);
     const input = text.replace('machine_id', 'machineId').replace('disk_gb', 'diskGb');
     const query = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
-    const told = await post('/graphql', `{"query":${JSON.stringify(query)},"variables":{"input":${input}}}`);
-    expect(told.status).toBeLessThan(500);
-    expect(told.body.errors).toHaveLength(1);
+    const response = await post('/graphql', `{"query":${JSON.stringify(query)},"variables":{"input":${input}}}`);
+    expect(response.status).toBeLessThan(500);
+    expect(response.body.errors).toHaveLength(1);
     expect(await holdings()).toEqual(before);
   });
 
-  it('__proto__ and constructor name nothing', async () => {
+  it('set nothing through __proto__ or constructor', async () => {
     for (const name of ['__proto__', 'constructor', 'prototype']) {
       const nested = `{"${name}":{"machine_id":"${machine}","machineId":"${machine}","action":"stop"}}`;
       expect((await post('/v1/instances', nested)).body.error.code).toBe('missing_machine');
@@ -404,10 +407,10 @@ describe('bodies', () => {
       expect((await post('/v1/instances', `{"machine_id":"m","type":"${name}"}`)).status).toBe(422);
       const query = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
       for (const variables of [nested, `{"input":${nested}}`, `{"${name}":{"input":${nested}}}`]) {
-        const told = await post('/graphql', `{"query":${JSON.stringify(query)},"variables":${variables}}`);
-        expect(told.status).toBeLessThan(500);
+        const response = await post('/graphql', `{"query":${JSON.stringify(query)},"variables":${variables}}`);
+        expect(response.status).toBeLessThan(500);
         expect(
-          new Set(told.body.errors.map(({ extensions }: { extensions: { code: string } }) => extensions.code)),
+          new Set(response.body.errors.map(({ extensions }: { extensions: { code: string } }) => extensions.code)),
         ).toEqual(new Set(['invalid_request']));
       }
     }
@@ -416,18 +419,18 @@ describe('bodies', () => {
     expect(JSON.stringify(body)).toBe('{"data":{"__proto__":{"constructor":"USD"},"toString":"Query"}}');
   });
 
-  it('refuses bodies that nest too deeply', async () => {
+  it('that nest too deeply are refused', async () => {
     const lists = `${'['.repeat(45_000)}${']'.repeat(45_000)}`;
     const objects = `${'{"machineId":'.repeat(6_000)}1${'}'.repeat(6_000)}`;
     const query = JSON.stringify('mutation ($input: DeployInput!) { deploy(input: $input) { id } }');
     for (const input of [lists, objects]) {
       expect((await post('/v1/instances', `{"machine_id":${input}}`)).status).toBe(400);
-      const told = await post('/graphql', `{"query":${query},"variables":{"input":${input}}}`);
-      expect([told.status, told.body.errors.length]).toEqual([400, 1]);
+      const response = await post('/graphql', `{"query":${query},"variables":{"input":${input}}}`);
+      expect([response.status, response.body.errors.length]).toEqual([400, 1]);
     }
   });
 
-  it('an operation in a form, a file, a text or a list is not run', async () => {
+  it('that are a form, a file, a text or a list are not executed', async () => {
     const before = await holdings();
     const file = new FormData();
     file.append('operations', graphql(deploy()));
@@ -442,9 +445,9 @@ describe('bodies', () => {
       [graphql(deploy()), { ...JSON_TYPE, accept: 'image/png' }, 406],
     ];
     for (const [body, headers, status] of bodies) {
-      const told = await post('/graphql', body, headers);
-      expect([told.status, told.body.errors.length, told.body.data]).toEqual([status, 1, undefined]);
-      expect(told.body.errors[0].extensions).toEqual({ code: 'invalid_request', status });
+      const response = await post('/graphql', body, headers);
+      expect([response.status, response.body.errors.length, response.body.data]).toEqual([status, 1, undefined]);
+      expect(response.body.errors[0].extensions).toEqual({ code: 'invalid_request', status });
     }
     const address = `${service.address}/graphql?query=${encodeURIComponent(deploy())}`;
     const got = await fetch(address, {
@@ -455,10 +458,10 @@ describe('bodies', () => {
   });
 
   it.each(['null', '1', '"x"', '{}', '{"query":null}', '{"query":1}', '{"query":["{__typename}"]}', ''])(
-    'a body that is no operation is 400: %s',
+    'without an operation are 400: %s',
     async (body) => {
-      const told = await post('/graphql', body);
-      expect([told.status, told.body.errors.length]).toEqual([400, 1]);
+      const response = await post('/graphql', body);
+      expect([response.status, response.body.errors.length]).toEqual([400, 1]);
     },
   );
 
@@ -468,9 +471,9 @@ describe('bodies', () => {
     '{"query":"{__typename}","extensions":1}',
     '{"query":"{__typename}","operationName":{}}',
     '{"query":"{__typename}","operationName":"x"}',
-  ])('a parameter of the wrong kind is 400: %s', async (body) => {
-    const told = await post('/graphql', body);
-    expect([told.status, told.body.errors.length]).toEqual([400, 1]);
+  ])('with a parameter of the wrong type are 400: %s', async (body) => {
+    const response = await post('/graphql', body);
+    expect([response.status, response.body.errors.length]).toEqual([400, 1]);
   });
 });
 
@@ -493,20 +496,20 @@ describe('addresses', () => {
     ['/v1/offers?price_max=NaN', 422, 'invalid_request'],
     ['/v1/offers?price_max=Infinity', 422, 'invalid_request'],
     ['/v1/offers?price_max=0x10', 422, 'invalid_request'],
-  ])('%s: %d %s', async (path, status, code) => {
+  ])('respond to GET %s with %d %s', async (path, status, code) => {
     const head = `GET ${path} HTTP/1.1\r\n${HOST}${auth}${CLOSE}\r\n`;
     expectEnvelope(await send(service.address, head), status, code);
   });
 
   it.each(['?gpu[$ne]=x', '?__proto__[limit]=1', '?constructor=1', '?%E0%A4%A=1', '?&&==&'])(
-    'an unknown parameter is refused: %s',
+    'with an unknown parameter are refused: %s',
     async (query) => {
       const { status, body } = await service.anyone.rest('GET', `/offers${query}`);
       expect([status, body.error.code]).toEqual([422, 'invalid_request']);
     },
   );
 
-  it('a value that is not UTF-8 names no model', async () => {
+  it('with a value that is not UTF-8 match no model', async () => {
     const { status, body } = await service.anyone.rest('GET', '/offers?gpu=%E0%A4%A');
     expect([status, body.count]).toEqual([200, 0]);
   });
@@ -516,7 +519,7 @@ describe('addresses', () => {
     ['query=%7B__typename%7D&variables=%7B', 'invalid_json'],
     ['query=%7B__typename%7D&variables=%7B%7D&variables=%7B%7D', 'invalid_request'],
     ['variables=%7B%7D', 'invalid_request'],
-  ])('an operation in the address that is not one is 400: ?%s', async (query, code) => {
+  ])('with an invalid operation are 400: ?%s', async (query, code) => {
     const got = await fetch(`${service.address}/graphql?${query}`, { headers: { accept: 'application/json' } });
     const { errors } = (await got.json()) as { errors: { extensions: unknown }[] };
     expect([got.status, errors[0]!.extensions]).toEqual([400, { code, status: 400 }]);
@@ -524,10 +527,10 @@ describe('addresses', () => {
 });
 
 describe('CORS', () => {
-  const preflight = (origin: string, path: string, asked = 'traceparent') =>
+  const preflight = (origin: string, path: string, requestedHeaders = 'traceparent') =>
     fetch(service.address + path, {
       method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': asked },
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': requestedHeaders },
     });
 
   it.each(['/graphql', '/v1/instances', '/v1/nothing'])(
@@ -556,13 +559,13 @@ describe('CORS', () => {
     ['x-a,,x-b', ''],
     ['x-a: evil', ''],
     ['x'.repeat(2_001), ''],
-  ])('allows the headers a page asks for, where they are names: %s', async (asked, others) => {
-    const answer = await preflight('https://console.test', '/graphql', asked);
+  ])('allows requested headers that are valid names: %s', async (requestedHeaders, others) => {
+    const answer = await preflight('https://console.test', '/graphql', requestedHeaders);
     const allowed = ['Authorization, Content-Type, Idempotency-Key', others].filter(Boolean).join(', ');
     expect(answer.headers.get('access-control-allow-headers')).toBe(allowed);
   });
 
-  it('with a list, allows an origin on it and tells no other', async () => {
+  it('allows only listed origins if a list is configured', async () => {
     const listed = await startService({ corsOrigins: ['https://console.test'] });
     const allowed = async (origin: string) => {
       const { headers } = await fetch(`${listed.address}/graphql`, { method: 'OPTIONS', headers: { origin } });
@@ -577,7 +580,7 @@ describe('CORS', () => {
   });
 });
 
-/** A stream for a log, and the lines that came. */
+/** Returns a stream for a log that collects its lines. */
 function logInto(lines: string[]): Writable {
   return new Writable({
     write: (chunk, _encoding, done) => {
@@ -588,7 +591,7 @@ function logInto(lines: string[]): Writable {
 }
 
 describe('the log', () => {
-  it('has a line for each request, and neither a key nor a query string in any', async () => {
+  it('has a line per request, without any key or query string', async () => {
     const lines: string[] = [];
     const config = { ...readConfig({ SEED: 'none' }), port: 0, databaseUrl: service.databaseUrl };
     const gateway = await openGateway(config, new TestClock(), pino({ level: 'trace' }, logInto(lines)));
@@ -620,7 +623,7 @@ describe('the log', () => {
 });
 
 describe('TRUST_PROXY', () => {
-  async function loggedAddress(trust: string, forwarded: string, isBelieved: boolean): Promise<unknown> {
+  async function loggedAddress(trust: string, forwarded: string, isTrusted: boolean): Promise<unknown> {
     const lines: string[] = [];
     const stream = logInto(lines);
     const config = { ...readConfig({ TRUST_PROXY: trust, SEED: 'none' }), port: 0, databaseUrl: service.databaseUrl };
@@ -630,8 +633,8 @@ describe('TRUST_PROXY', () => {
       await fetch(`${gateway.address}/healthz`, { headers }),
       await fetch(`${gateway.address}/graphql?query=%7B__typename%7D`, { headers }),
     ];
-    // A protocol that is none is believed of a proxy, and makes no address.
-    for (const { status } of answers) expect(status).toBe(isBelieved ? 422 : 200);
+    // An invalid protocol from a trusted proxy makes the address invalid.
+    for (const { status } of answers) expect(status).toBe(isTrusted ? 422 : 200);
     await gateway.close();
     const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
     expect(requests).toHaveLength(answers.length);
@@ -639,7 +642,7 @@ describe('TRUST_PROXY', () => {
     return requests[0].address;
   }
 
-  it('says whose word is taken for where a request comes from', async () => {
+  it('determines which proxies are trusted with the client’s address', async () => {
     expect(await loggedAddress('off', '203.0.113.7', false)).toBe('127.0.0.1');
     expect(await loggedAddress('1', '198.51.100.1, 203.0.113.7', true)).toBe('203.0.113.7');
     expect(await loggedAddress('127.0.0.0/8', '203.0.113.7', true)).toBe('203.0.113.7');
@@ -647,8 +650,8 @@ describe('TRUST_PROXY', () => {
   });
 });
 
-describe('the count in memory', () => {
-  it('keeps no account longer than its window, of 100,000', async () => {
+describe('the rate limit in memory', () => {
+  it('keeps none of 100,000 accounts longer than its window', async () => {
     const real = performance.now;
     let now = 1_000_000;
     performance.now = () => now;
@@ -671,7 +674,7 @@ describe('the count in memory', () => {
   });
 });
 
-it('a head that never ends is cut off by the gateway as it is run', async () => {
+it('times out a head that never ends with default settings', async () => {
   const answer = await slowHead;
   expectEnvelope(answer, 408, 'invalid_request');
   expect(answer.elapsedMs).toBeLessThan(45_000);
@@ -681,15 +684,15 @@ describe('JSON that nests too deeply', () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
   const query = '{ pricing { count } }';
 
-  it('is refused wherever JSON is taken, with the bound', async () => {
+  it('is refused with the limit wherever JSON is accepted', async () => {
     const { address } = service;
     const body = JSON.stringify({ query });
-    const asks: [string, RequestInit][] = [
+    const requests: [string, RequestInit][] = [
       ...['extensions', 'variables'].map((name): [string, RequestInit] => [
         '/graphql',
         { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"${name}":{"a":${deep}},`) },
       ]),
-      // In pieces, and so not read at once.
+      // Arrives in several pieces.
       [
         '/graphql',
         { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"extensions":${deep}${' '.repeat(40_000)},`) },
@@ -705,7 +708,7 @@ describe('JSON that nests too deeply', () => {
       ['/console/session', { method: 'POST', headers: { origin: address, ...JSON_TYPE }, body: `{"key":${deep}}` }],
       ['/agent/v1/join', { method: 'POST', body: `{"code":${deep}}` }],
     ];
-    for (const [path, init] of asks) {
+    for (const [path, init] of requests) {
       const answer = await fetch(`${address}${path}`, init);
       const text = await answer.text();
       expect({ path: path.slice(0, 60), status: answer.status, text }).toMatchObject({ status: 400 });

@@ -11,7 +11,7 @@ import { heardByAll, type Service, startService } from '../../support/service.js
 const ORIGINS = ['https://console.example.com', 'https://other.example.com'];
 
 let service: Service;
-/** On the same database; browsers may call it from two origins. */
+/** A gateway on the same database that allows two browser origins. */
 let narrow: Service;
 let ann: Renter;
 let bob: Renter;
@@ -26,11 +26,11 @@ afterAll(async () => {
   await narrow?.close();
   await service?.close();
 });
-beforeEach(forget);
+beforeEach(invalidate);
 afterEach(() => void vi.restoreAllMocks());
 
-/** From now on nothing is kept of what was: a machine that nobody has may have changed. */
-async function forget(): Promise<void> {
+/** Invalidates all cached responses by a notice about a machine that doesn't exist. */
+async function invalidate(): Promise<void> {
   const all = [service, narrow];
   for (const { deps } of all) deps.db.notices.publish([{ table: 'machine', ids: ['m-nobody'] }]);
   await heardByAll(all);
@@ -50,19 +50,21 @@ function post(body: string | Buffer, headers: Record<string, string> = {}): Prom
 const queryBody = (query: string, variables?: object) => JSON.stringify({ query, variables });
 const withKey = ({ key }: Renter) => ({ authorization: `Bearer ${key}` });
 
-/** Asks twice: the answer that is made, and the one that is kept. Gives how often the inventory was read for the second. */
-async function twice(make: () => Promise<RawAnswer>): Promise<{ made: RawAnswer; kept: RawAnswer; reads: number }> {
-  await forget();
-  const made = await make();
+/** Returns a computed and a cached response, and how often the inventory was read for the latter. */
+async function twice(
+  make: () => Promise<RawAnswer>,
+): Promise<{ computed: RawAnswer; cached: RawAnswer; reads: number }> {
+  await invalidate();
+  const computed = await make();
   const current = vi.spyOn(service.deps.inventory, 'current');
-  const kept = await make();
+  const cached = await make();
   const reads = current.mock.calls.length;
   current.mockRestore();
-  return { made, kept, reads };
+  return { computed, cached, reads };
 }
 
-/** Without what differs from answer to answer. */
-function lasting({ status, headers, bytes }: RawAnswer) {
+/** Returns a response without what differs between equal ones. */
+function comparable({ status, headers, bytes }: RawAnswer) {
   const { 'x-request-id': _id, date: _date, ...rest } = headers;
   return { status, headers: rest, bytes: bytes.toString('latin1') };
 }
@@ -70,14 +72,14 @@ function lasting({ status, headers, bytes }: RawAnswer) {
 const listed = (header: string | undefined) => (header ?? '').split(/ *, */).sort();
 
 describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => {
-  it('is answered again without running anything, with the same head but a request id of its own', async () => {
-    const { made, kept, reads } = await twice(() => get(path));
+  it('is served from the cache with the same head and a new request id', async () => {
+    const { computed, cached, reads } = await twice(() => get(path));
     expect(reads).toBe(0);
-    expect(lasting(kept)).toEqual(lasting(made));
-    expect(made.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(made.headers['cache-control']).toBe('public, max-age=0, s-maxage=1, must-revalidate');
-    expect(made.headers['access-control-allow-origin']).toBe('*');
-    const ids = [made, kept, await get(path), await get(path, {}, 'HEAD')].map(
+    expect(comparable(cached)).toEqual(comparable(computed));
+    expect(computed.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(computed.headers['cache-control']).toBe('public, max-age=0, s-maxage=1, must-revalidate');
+    expect(computed.headers['access-control-allow-origin']).toBe('*');
+    const ids = [computed, cached, await get(path), await get(path, {}, 'HEAD')].map(
       ({ headers }) => headers['x-request-id'],
     );
     expect(new Set(ids).size).toBe(4);
@@ -103,21 +105,21 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     ['identity;q=0, *', 'br'],
     ['deflate, zstd', undefined],
     ['nonsense;;q=x', undefined],
-  ])('Accept-Encoding: %s is answered in %s', async (accepted, encoding) => {
+  ])('answers Accept-Encoding: %s in %s', async (accepted, encoding) => {
     const headers: Record<string, string> = accepted === undefined ? {} : { 'accept-encoding': accepted };
-    const { made, kept, reads } = await twice(() => get(path, headers));
+    const { computed, cached, reads } = await twice(() => get(path, headers));
     expect(reads).toBe(0);
-    expect(lasting(kept)).toEqual(lasting(made));
-    expect([kept.status, kept.headers['content-encoding']]).toEqual([200, encoding]);
-    expect(Number(kept.headers['content-length'])).toBe(kept.bytes.length);
-    expect(kept.headers.vary).toBe('Accept-Encoding');
+    expect(comparable(cached)).toEqual(comparable(computed));
+    expect([cached.status, cached.headers['content-encoding']]).toEqual([200, encoding]);
+    expect(Number(cached.headers['content-length'])).toBe(cached.bytes.length);
+    expect(cached.headers.vary).toBe('Accept-Encoding');
     const unpack = { gzip: gunzipSync, br: brotliDecompressSync }[encoding ?? ''];
     const plain = (await get(path)).bytes;
-    expect(unpack === undefined ? kept.bytes : unpack(kept.bytes)).toEqual(plain);
-    if (encoding !== undefined) expect(kept.bytes.length).toBeLessThan(plain.length / 2);
+    expect(unpack === undefined ? cached.bytes : unpack(cached.bytes)).toEqual(plain);
+    if (encoding !== undefined) expect(cached.bytes.length).toBeLessThan(plain.length / 2);
   });
 
-  it('has a strong tag for each of its encodings, and 304 for whoever holds it', async () => {
+  it('has a strong ETag per encoding, and is 304 for clients that hold it', async () => {
     const encodings = ['identity', 'gzip', 'br'];
     const answers = await Promise.all(encodings.map((name) => get(path, { 'accept-encoding': name })));
     const tags = answers.map(({ headers }) => headers.etag!);
@@ -125,12 +127,12 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     expect(new Set(tags).size).toBe(3);
     for (const [index, encoding] of encodings.entries()) {
       const tag = tags[index]!;
-      const conditional = (given: string, method = 'GET', more = {}) =>
-        get(path, { 'accept-encoding': encoding, 'if-none-match': given, ...more }, method);
-      for (const given of [tag, `"other", ${tag}`, `${tag}, "other"`, `"a",${tag},"b"`, '*', `W/${tag}`]) {
+      const conditional = (header: string, method = 'GET', more = {}) =>
+        get(path, { 'accept-encoding': encoding, 'if-none-match': header, ...more }, method);
+      for (const header of [tag, `"other", ${tag}`, `${tag}, "other"`, `"a",${tag},"b"`, '*', `W/${tag}`]) {
         for (const method of ['GET', 'HEAD']) {
-          const { status, headers, bytes } = await conditional(given, method);
-          expect([given, method, status, bytes.length]).toEqual([given, method, 304, 0]);
+          const { status, headers, bytes } = await conditional(header, method);
+          expect([header, method, status, bytes.length]).toEqual([header, method, 304, 0]);
           expect([headers.etag, headers.vary]).toEqual([tag, 'Accept-Encoding']);
           expect(headers['cache-control']).toBe('public, max-age=0, s-maxage=1, must-revalidate');
           expect(headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
@@ -138,37 +140,37 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
         }
       }
       const others = tags.filter((other) => other !== tag);
-      for (const given of ['"other"', tag.slice(1, -1), '', ...others, others.join(', ')]) {
-        const { status, bytes } = await conditional(given);
-        expect([given, status]).toEqual([given, 200]);
+      for (const header of ['"other"', tag.slice(1, -1), '', ...others, others.join(', ')]) {
+        const { status, bytes } = await conditional(header);
+        expect([header, status]).toEqual([header, 200]);
         expect(bytes).toEqual(answers[index]!.bytes);
       }
-      // Whoever reloads wants the bytes.
+      // A reload requests the bytes.
       expect((await conditional(tag, 'GET', { 'cache-control': 'no-cache' })).status).toBe(200);
     }
   });
 
-  it('304 comes of an answer that has just been made too', async () => {
+  it('is also 304 if the response is not cached yet', async () => {
     const { etag } = (await get(path)).headers;
-    const { made, kept, reads } = await twice(() => get(path, { 'if-none-match': etag! }));
-    expect([made.status, kept.status, reads]).toEqual([304, 304, 0]);
-    expect(lasting(kept)).toEqual(lasting(made));
+    const { computed, cached, reads } = await twice(() => get(path, { 'if-none-match': etag! }));
+    expect([computed.status, cached.status, reads]).toEqual([304, 304, 0]);
+    expect(comparable(cached)).toEqual(comparable(computed));
   });
 
-  it('HEAD has the head of GET and no body, kept or not', async () => {
+  it('has the same head without a body for HEAD, cached or not', async () => {
     for (const encoding of ['identity', 'gzip', 'br']) {
       const headers = { 'accept-encoding': encoding };
-      const { made, kept, reads } = await twice(() => get(path, headers, 'HEAD'));
+      const { computed, cached, reads } = await twice(() => get(path, headers, 'HEAD'));
       expect(reads).toBe(0);
       const whole = await get(path, headers);
       expect(whole.bytes.length).toBeGreaterThan(100);
-      for (const head of [made, kept]) {
-        expect(lasting(head)).toEqual({ ...lasting(whole), bytes: '' });
+      for (const head of [computed, cached]) {
+        expect(comparable(head)).toEqual({ ...comparable(whole), bytes: '' });
       }
     }
   });
 
-  it('a change gives another tag, and whoever holds the old one is told the new bytes', async () => {
+  it('has another ETag after a change, and new bytes for holders of the old one', async () => {
     const before = await get(path);
     const id = await service.machine({ gpu: 'gtx-1080', numGpus: 1, reliability: 1 });
     const after = await get(path, { 'if-none-match': before.headers.etag! });
@@ -181,17 +183,17 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     expect(again.bytes).toEqual(before.bytes);
   });
 
-  it('is the same with a key, with an unknown one and with none', async () => {
-    await forget();
+  it('is the same with a valid key, an unknown key and no key', async () => {
+    await invalidate();
     const answers: RawAnswer[] = [];
     for (const headers of [withKey(ann), { authorization: 'Bearer gpu_live_nobody' }, {}, withKey(bob)]) {
       answers.push(await get(path, headers));
     }
-    for (const answer of answers) expect(lasting(answer)).toEqual(lasting(answers[0]!));
+    for (const answer of answers) expect(comparable(answer)).toEqual(comparable(answers[0]!));
   });
 });
 
-it('each address has an answer of its own, in whatever order they are requested', async () => {
+it('each address has its own response, in any order of requests', async () => {
   const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
   const counts = async (order: readonly string[]) => {
     const counted: Record<string, number> = {};
@@ -204,8 +206,8 @@ it('each address has an answer of its own, in whatever order they are requested'
   expect(await counts([...queries].reverse())).toEqual(first);
 });
 
-describe('what describes the service', () => {
-  it('stands in /llms.txt, and all of it is there', async () => {
+describe('the description of the service', () => {
+  it('is linked completely in /llms.txt', async () => {
     const { status, text, headers } = await get('/llms.txt');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     const links = [...text.matchAll(/\]\(http:\/\/[^/]+(\/[^)]*)\)/g)].map(([, path]) => path!);
@@ -216,7 +218,7 @@ describe('what describes the service', () => {
   });
 });
 
-describe('nothing else is kept', () => {
+describe('nothing else is cached', () => {
   it.each([
     ['/v1/offers?limit=1000', 422],
     ['/v1/offers?limit=1&limit=2', 422],
@@ -235,16 +237,16 @@ describe('nothing else is kept', () => {
     }
   });
 
-  it('an answer with a key', async () => {
+  it('a response with a key', async () => {
     for (const path of ['/v1/balance', '/v1/instances']) {
       const { headers } = await get(path, withKey(ann));
       expect([headers.etag, headers['cache-control']]).toEqual([undefined, undefined]);
     }
   });
 
-  it('a small answer is sent as it is', async () => {
-    const { made, kept } = await twice(() => get('/v1/offers?gpu=unknown', { 'accept-encoding': 'gzip, br' }));
-    for (const { headers, text } of [made, kept]) {
+  it('a small response in a compressed form', async () => {
+    const { computed, cached } = await twice(() => get('/v1/offers?gpu=unknown', { 'accept-encoding': 'gzip, br' }));
+    for (const { headers, text } of [computed, cached]) {
       expect(JSON.parse(text).count).toBe(0);
       expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
     }
@@ -253,15 +255,15 @@ describe('nothing else is kept', () => {
   it.each([
     ['REST', () => get('/v1/gpus/pricing')],
     ['GraphQL', () => post(queryBody('{ gpuModel(slug: "l4") { name } } # overtaken'))],
-  ])('an answer that a change overtook while it was made: %s', async (_name, request) => {
+  ])('a response that a change outdates during its computation: %s', async (_name, request) => {
     const { inventory } = service.deps;
     const real = inventory.current.bind(inventory);
     const name = `L4 ${_name}`;
-    await forget();
+    await invalidate();
     vi.spyOn(inventory, 'current').mockImplementationOnce(async () => {
       const stock = await real();
       await service.sql(`update gpu_model set name = $1 where slug = 'l4'`, [name]);
-      // Read anew, and current again, before the answer is made.
+      // Read again, and current again, before the response is computed.
       await real();
       return stock;
     });
@@ -269,10 +271,10 @@ describe('nothing else is kept', () => {
     expect((await request()).text).toContain(name);
   });
 
-  it('an error is made anew each time: it may be over', async () => {
+  it('an error, which may be temporary', async () => {
     const query = queryBody('{ regions { code } } # fails once');
     for (const request of [() => get('/v1/gpus/pricing'), () => post(query)]) {
-      await forget();
+      await invalidate();
       const current = vi.spyOn(service.deps.inventory, 'current');
       current.mockRejectedValueOnce(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }));
       expect((await request()).status).toBe(503);
@@ -302,24 +304,27 @@ describe('pages of listed origins', () => {
     ],
   ];
 
-  it.each(requests)('%s: each is allowed itself, whoever asked before', async (_name, request, vary) => {
-    const allowed = async (origin: string | undefined) => {
-      const { headers } = await request(origin === undefined ? {} : { origin });
-      expect(listed(headers.vary)).toEqual(vary);
-      return headers['access-control-allow-origin'];
-    };
-    for (const first of [ORIGINS[0], ORIGINS[1], 'https://evil.example.com', undefined]) {
-      // The first of them is answered by what is made, the rest by what is kept.
-      await forget();
-      await allowed(first);
-      expect(await allowed(ORIGINS[0])).toBe(ORIGINS[0]);
-      expect(await allowed(ORIGINS[1])).toBe(ORIGINS[1]);
-      expect(await allowed('https://evil.example.com')).toBeUndefined();
-      expect(await allowed(undefined)).toBeUndefined();
-    }
-  });
+  it.each(requests)(
+    '%s: each origin is allowed itself, regardless of earlier requests',
+    async (_name, request, vary) => {
+      const allowed = async (origin: string | undefined) => {
+        const { headers } = await request(origin === undefined ? {} : { origin });
+        expect(listed(headers.vary)).toEqual(vary);
+        return headers['access-control-allow-origin'];
+      };
+      for (const first of [ORIGINS[0], ORIGINS[1], 'https://evil.example.com', undefined]) {
+        // The first response is computed, the others are cached.
+        await invalidate();
+        await allowed(first);
+        expect(await allowed(ORIGINS[0])).toBe(ORIGINS[0]);
+        expect(await allowed(ORIGINS[1])).toBe(ORIGINS[1]);
+        expect(await allowed('https://evil.example.com')).toBeUndefined();
+        expect(await allowed(undefined)).toBeUndefined();
+      }
+    },
+  );
 
-  it('304 too', async () => {
+  it('are also allowed in 304 responses', async () => {
     const { etag } = (await ask(narrow.address, '/v1/offers')).headers;
     for (const origin of ORIGINS) {
       const headers = { origin, 'if-none-match': etag! };
@@ -331,29 +336,29 @@ describe('pages of listed origins', () => {
 });
 
 describe('POST /graphql', () => {
-  it('a public query that comes again is answered without running anything', async () => {
+  it('serves a repeated public query from the cache', async () => {
     const body = queryBody('query($gpu: String) { offers(gpu: $gpu) { machineId } regions { name } }', { gpu: 'l4' });
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     await post(body);
     expect(keep).not.toHaveBeenCalled();
-    // What was asked for is remembered beyond a change.
-    const { made, kept, reads } = await twice(() => post(body));
+    // The operation stays cached after a change.
+    const { computed, cached, reads } = await twice(() => post(body));
     expect(reads).toBe(0);
-    expect(lasting(kept)).toEqual(lasting(made));
-    const { offers, regions } = JSON.parse(kept.text).data;
+    expect(comparable(cached)).toEqual(comparable(computed));
+    const { offers, regions } = JSON.parse(cached.text).data;
     expect(offers).toContainEqual({ machineId: expect.stringMatching(/^m-[0-9a-f]{8}$/) });
     expect(regions).toHaveLength(32);
-    expect(kept.headers['x-request-id']).not.toBe(made.headers['x-request-id']);
+    expect(cached.headers['x-request-id']).not.toBe(computed.headers['x-request-id']);
   });
 
   const MIXED = '{ balance { balance } account { id } instances { id } pricing { count } }';
 
-  /** What each may see: ann 11 USD, bob 22, anyone nothing. */
-  async function expectOwn(who: Renter | null, body: string): Promise<void> {
-    const { status, text } = await post(body, who === null ? {} : withKey(who));
+  /** Expects what each may see: Ann 11 USD, Bob 22 USD, anonymous clients nothing. */
+  async function expectOwn(caller: Renter | null, body: string): Promise<void> {
+    const { status, text } = await post(body, caller === null ? {} : withKey(caller));
     const { data, errors } = JSON.parse(text);
     expect([status, data.pricing]).toEqual([200, { count: 83 }]);
-    if (who === null) {
+    if (caller === null) {
       expect([data.balance, data.account, data.instances]).toEqual([null, null, null]);
       expect(errors.map(({ extensions }: { extensions: { code: string } }) => extensions.code)).toEqual([
         'unauthorized',
@@ -361,25 +366,25 @@ describe('POST /graphql', () => {
         'unauthorized',
       ]);
     } else {
-      expect([errors, data.account]).toEqual([undefined, { id: who.accountId }]);
-      expect(data.balance).toEqual({ balance: who === ann ? 11 : 22 });
+      expect([errors, data.account]).toEqual([undefined, { id: caller.accountId }]);
+      expect(data.balance).toEqual({ balance: caller === ann ? 11 : 22 });
     }
   }
 
-  it('with keys and without, in every order: to each its own', async () => {
+  it('returns each caller only its own data, in any order of callers', async () => {
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     const orders = [0, 1, 2].flatMap((a) => [0, 1, 2].filter((b) => b !== a).map((b) => [a, b, 3 - a - b]));
     for (const [index, order] of orders.entries()) {
       const body = queryBody(`${MIXED} # ${index}`);
       // Four rounds: the third is the first that runs compiled.
       for (let round = 0; round < 4; round += 1) {
-        for (const who of order) await expectOwn([ann, bob, null][who]!, body);
+        for (const caller of order) await expectOwn([ann, bob, null][caller]!, body);
       }
     }
     expect(keep).not.toHaveBeenCalled();
   });
 
-  it('what is public is kept for those without a key alone', async () => {
+  it('caches public data only for requests without a key', async () => {
     const body = queryBody('{ pricing { count } } # public');
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     const current = vi.spyOn(service.deps.inventory, 'current');
@@ -395,7 +400,7 @@ describe('POST /graphql', () => {
     expect(new Set(texts).size).toBe(1);
   });
 
-  it('what a session of the console asks is not kept, nor what it asked with', async () => {
+  it('caches neither operations nor responses of console sessions', async () => {
     const origin = service.address;
     const signedIn = await ask(origin, '/console/session', {
       body: JSON.stringify({ key: ann.key }),
@@ -407,12 +412,12 @@ describe('POST /graphql', () => {
     const lookUp = vi.spyOn(PublicAnswers.prototype, 'lookupOperation');
     for (let time = 0; time < 4; time += 1) expect((await post(body, session)).status).toBe(200);
     expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([0, 0]);
-    // A cookie alone, of whoever else, is no session.
+    // Only a foreign cookie is not a session.
     for (let time = 0; time < 4; time += 1) expect((await post(body, { cookie: 'theirs=1' })).status).toBe(200);
     expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([4, 1]);
   });
 
-  it('a query that asks for what needs a key by a variable is public without, and is not kept with it', async () => {
+  it('caches a query with a private field only if a variable excludes the field', async () => {
     const query = 'query($mine: Boolean!) { pricing { count } balance @include(if: $mine) { balance } }';
     for (let round = 0; round < 4; round += 1) {
       const open = await post(queryBody(query, { mine: false }));
@@ -428,18 +433,18 @@ describe('POST /graphql', () => {
     ['a mutation', 'mutation { __typename }', 200],
     ['a refused mutation', 'mutation { createApiKey { secret } }', 401],
     ['a refused field', '{ offers(limit: 1000) { machineId } }', 200],
-    ['no document', '{ offers', 200],
+    ['a syntax error', '{ offers', 200],
     ['an unknown field', '{ nothing }', 200],
-  ])('%s is never kept', async (_name, query, status) => {
+  ])('never caches %s', async (_name, query, status) => {
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     const answers = [];
     for (let time = 0; time < 4; time += 1) answers.push(await post(queryBody(query)));
-    for (const answer of answers) expect(lasting(answer)).toEqual(lasting(answers[0]!));
+    for (const answer of answers) expect(comparable(answer)).toEqual(comparable(answers[0]!));
     expect(answers[0]!.status).toBe(status);
     expect(keep).not.toHaveBeenCalled();
   });
 
-  it('the operation that is named is the one that is answered', async () => {
+  it('executes the named operation', async () => {
     const query = 'query A { regions { code } } query B { templates { slug } } mutation C { createApiKey { secret } }';
     for (let round = 0; round < 3; round += 1) {
       const fields = ['A', 'B'].map(async (operationName) => {
@@ -452,27 +457,31 @@ describe('POST /graphql', () => {
     }
   });
 
-  it('each accepted type gets its own, by POST and GET, whoever asked before', async () => {
+  it('responds in the accepted type to POST and GET, regardless of earlier requests', async () => {
     const good = '{ templates { slug } }';
     const bad = '{ nothing }';
     const types = [JSON_TYPE, RESPONSE_TYPE, 'text/event-stream', JSON_TYPE, RESPONSE_TYPE];
     for (const query of [good, bad]) {
       for (let round = 0; round < 3; round += 1) {
         for (const accept of types) {
-          const ways: [string, Promise<RawAnswer>][] = [
+          const requests: [string, Promise<RawAnswer>][] = [
             ['POST', post(queryBody(query), { accept })],
             ['GET', get(`/graphql?query=${encodeURIComponent(query)}`, { accept })],
           ];
-          for (const [way, asked] of ways) {
-            const { status, headers, text } = await asked;
-            expect([way, accept, headers['content-type']]).toEqual([way, accept, expect.stringContaining(accept)]);
+          for (const [method, response] of requests) {
+            const { status, headers, text } = await response;
+            expect([method, accept, headers['content-type']]).toEqual([
+              method,
+              accept,
+              expect.stringContaining(accept),
+            ]);
             const isStream = accept === 'text/event-stream';
             // An EventSource reconnects after any stream that ends, so a refused one must not be a stream of status 200.
-            const isRefused = query === bad && (accept === RESPONSE_TYPE || (isStream && way === 'GET'));
-            expect([way, accept, status]).toEqual([way, accept, isRefused ? 400 : 200]);
+            const isRefused = query === bad && (accept === RESPONSE_TYPE || (isStream && method === 'GET'));
+            expect([method, accept, status]).toEqual([method, accept, isRefused ? 400 : 200]);
             const result = isStream ? /^event: next\ndata: (.*)$/m.exec(text)?.[1] : text;
-            expect([way, accept, text.slice(0, 20), result]).toEqual([
-              way,
+            expect([method, accept, text.slice(0, 20), result]).toEqual([
+              method,
               accept,
               text.slice(0, 20),
               expect.any(String),
@@ -484,14 +493,14 @@ describe('POST /graphql', () => {
     }
   });
 
-  it('an answer that nobody accepts is 406, kept or not', async () => {
+  it('responds with 406 if no type is accepted, cached or not', async () => {
     const body = queryBody('{ templates { image } }');
     expect((await post(body)).status).toBe(200);
     for (let time = 0; time < 2; time += 1) expect((await post(body, { accept: 'image/png' })).status).toBe(406);
   });
 
-  it('texts that differ in white space or writing are each answered for themselves', async () => {
-    const asks = [
+  it('distinguishes documents that differ in white space or spelling', async () => {
+    const documents = [
       '{ templates { slug } }',
       '{templates{slug}}',
       '{ templates { slug }\n}',
@@ -500,7 +509,7 @@ describe('POST /graphql', () => {
     ];
     for (let round = 0; round < 3; round += 1) {
       const texts = [];
-      for (const query of asks) texts.push((await post(queryBody(query))).text);
+      for (const query of documents) texts.push((await post(queryBody(query))).text);
       expect(new Set(texts.slice(0, 3)).size).toBe(1);
       expect(new Set(texts).size).toBe(3);
     }
@@ -508,8 +517,8 @@ describe('POST /graphql', () => {
     expect(spaced.text).toBe((await post(queryBody('{ templates { slug } }'))).text);
   });
 
-  it('other letters are other questions, and what is no UTF-8 is refused each time', async () => {
-    // The UTF-8 of the one, read byte by byte as Latin-1, is the other.
+  it('distinguishes similar characters, and always refuses invalid UTF-8', async () => {
+    // The UTF-8 bytes of the first, read as Latin-1, are the second.
     for (const [slug, name] of [
       ['\u00e9', 'E acute'],
       ['\u00c3\u00a9', 'A tilde'],
@@ -526,7 +535,7 @@ describe('POST /graphql', () => {
       expect(await nameOf(body('\u00e9'))).toBe('E acute');
       expect(await nameOf(body('\u00c3\u00a9'))).toBe('A tilde');
       expect(await nameOf(body('\\u00e9').replaceAll('\\\\', '\\'))).toBe('E acute');
-      // What stands for a byte that is no letter is a letter of its own.
+      // The replacement character is a character itself.
       expect(JSON.parse((await post(body('\ufffd'))).text)).toEqual({ data: { gpuModel: null } });
       const nameless = Buffer.from(body('?'));
       nameless[nameless.indexOf('?')] = 0xff;
@@ -538,7 +547,7 @@ describe('POST /graphql', () => {
     await service.sql('delete from gpu_model where position = 900');
   });
 
-  it('a long document is answered and not kept', async () => {
+  it('executes a long document without caching it', async () => {
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     for (const length of [7_900, 8_100, 33_000]) {
       const body = queryBody('{ templates { slug } } #'.padEnd(length, '.'));
@@ -551,10 +560,10 @@ describe('POST /graphql', () => {
 });
 
 describe('many requests on one connection', () => {
-  const KEPT = queryBody('{ pricing { count } }');
+  const CACHED = queryBody('{ pricing { count } }');
   const PRIVATE = queryBody('{ balance { balance } }');
 
-  /** The bytes of a request. */
+  /** Returns the bytes of a request. */
   function bytesOf(path: string, { method = 'GET', headers = {}, body }: RawRequest = {}): string {
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     const lines = Object.entries({ host: 'gateway', ...length, ...headers }).map(
@@ -565,7 +574,7 @@ describe('many requests on one connection', () => {
 
   const graphql = (body: string, headers = {}) =>
     bytesOf('/graphql', { method: 'POST', headers: { 'content-type': JSON_TYPE, ...headers }, body });
-  /** A body that reads as a request of its own. */
+  /** A body that could be mistaken for a request. */
   const smuggled = bytesOf('/v1/balance', { headers: { authorization: 'Bearer x' } });
 
   type Step = [name: string, bytes: string, check: (answer: RawAnswer) => void];
@@ -575,10 +584,10 @@ describe('many requests on one connection', () => {
   const OFFER = '/v1/offers?limit=1';
 
   const steps = (): Step[] => [
-    ['kept GraphQL', graphql(KEPT), counts],
-    ['kept GraphQL again', graphql(KEPT), counts],
-    ['kept REST', bytesOf(OFFER), offers],
-    ['kept REST with a body', bytesOf(OFFER, { body: smuggled }), offers],
+    ['cached GraphQL', graphql(CACHED), counts],
+    ['cached GraphQL again', graphql(CACHED), counts],
+    ['cached REST', bytesOf(OFFER), offers],
+    ['cached REST with a body', bytesOf(OFFER, { body: smuggled }), offers],
     ['HEAD', bytesOf(OFFER, { method: 'HEAD' }), ({ status }) => expect(status).toBe(200)],
     ['HEAD with a body', bytesOf(OFFER, { method: 'HEAD', body: smuggled }), ({ status }) => expect(status).toBe(200)],
     [
@@ -600,17 +609,13 @@ describe('many requests on one connection', () => {
     ['not modified', bytesOf(OFFER, { headers: { 'if-none-match': '*' } }), ({ status }) => expect(status).toBe(304)],
     [
       'in chunks',
-      `POST /graphql HTTP/1.1\r\nhost: gateway\r\ncontent-type: ${JSON_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n${KEPT.length.toString(16)}\r\n${KEPT}\r\n0\r\n\r\n`,
+      `POST /graphql HTTP/1.1\r\nhost: gateway\r\ncontent-type: ${JSON_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n${CACHED.length.toString(16)}\r\n${CACHED}\r\n0\r\n\r\n`,
       counts,
     ],
     ['an empty body', graphql(''), ({ status }) => expect(status).toBe(400)],
-    ['no JSON', graphql('{"query":'), ({ status }) => expect(status).toBe(400)],
-    [
-      'a body that nobody reads',
-      bytesOf('/v1/nowhere', { method: 'POST', body: smuggled }),
-      (a) => expect(a.status).toBe(404),
-    ],
-    ['kept GraphQL in the end', graphql(KEPT), counts],
+    ['invalid JSON', graphql('{"query":'), ({ status }) => expect(status).toBe(400)],
+    ['an ignored body', bytesOf('/v1/nowhere', { method: 'POST', body: smuggled }), (a) => expect(a.status).toBe(404)],
+    ['cached GraphQL at the end', graphql(CACHED), counts],
   ];
 
   async function expectAnswers(line: Line, taken: readonly Step[]): Promise<void> {
@@ -624,7 +629,7 @@ describe('many requests on one connection', () => {
     }
   }
 
-  it('one after the other', async () => {
+  it('are answered one after another', async () => {
     const line = await Line.open(service.address);
     for (const step of steps()) {
       await line.write(step[1]);
@@ -634,7 +639,7 @@ describe('many requests on one connection', () => {
     expect(await line.rest()).toBe('');
   });
 
-  it.each([1, 7, 33])('all sent before the first is answered, rotated by %d', async (by) => {
+  it.each([1, 7, 33])('are answered in order when pipelined, rotated by %d', async (by) => {
     const taken = [...steps().slice(by % 16), ...steps().slice(0, by % 16)];
     const line = await Line.open(service.address);
     await line.write(taken.map(([, bytes]) => bytes).join(''));
@@ -643,17 +648,17 @@ describe('many requests on one connection', () => {
     expect(await line.rest()).toBe('');
   });
 
-  it('cut into packets at every kind of place', async () => {
-    const request = graphql(KEPT);
+  it('are answered when split into packets anywhere', async () => {
+    const request = graphql(CACHED);
     const head = request.indexOf('\r\n\r\n') + 4;
     for (const at of [5, head - 2, head, head + 1, head + 10, request.length - 1]) {
       const line = await Line.open(service.address);
       await line.write(request.slice(0, at));
-      // Until what was sent has been read: an answer on another connection comes after it.
+      // The first part has been read once a response arrives on another connection.
       await get('/healthz');
       await line.write(request.slice(at));
       counts(await line.next());
-      // And the connection serves on.
+      // And the connection remains usable.
       await line.write(request);
       counts(await line.next());
       line.end();
@@ -661,23 +666,23 @@ describe('many requests on one connection', () => {
     }
   });
 
-  it('more body than was announced is the next request: refused, and the first is answered', async () => {
+  it('are answered, but excess bytes of a body are refused as a next request', async () => {
     const line = await Line.open(service.address);
-    await line.write(`${graphql(KEPT)}{"query":"more"}`);
+    await line.write(`${graphql(CACHED)}{"query":"more"}`);
     counts(await line.next());
     expect((await line.next()).status).toBe(400);
     expect(await line.rest()).toBe('');
   });
 
-  it('less body than was announced is no request yet, and none when the connection ends', async () => {
+  it('are not executed if the connection ends before their announced length', async () => {
     const line = await Line.open(service.address);
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
-    await line.write(graphql(KEPT, { 'content-length': KEPT.length + 10 }));
+    await line.write(graphql(CACHED, { 'content-length': CACHED.length + 10 }));
     await get('/healthz');
     line.end();
     expect(await line.rest()).not.toContain('"count"');
     expect(keep).not.toHaveBeenCalled();
-    // The same with the rest in place.
-    counts(await post(`${KEPT}          `));
+    // The same body with its rest is executed.
+    counts(await post(`${CACHED}          `));
   });
 });

@@ -19,12 +19,12 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** Says something and nothing more, and never closes. */
-async function say(port: number, words: string, localAddress = '127.0.0.1'): Promise<void> {
+/** Sends a text and nothing more, and never closes. */
+async function sendOnly(port: number, text: string, localAddress = '127.0.0.1'): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true });
   sockets.push(socket);
   socket.on('error', () => {}).resume();
-  await new Promise<void>((resolve) => socket.write(words === '' ? '\r\n' : words, () => resolve()));
+  await new Promise<void>((resolve) => socket.write(text === '' ? '\r\n' : text, () => resolve()));
 }
 
 const join =
@@ -32,7 +32,7 @@ const join =
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const portOf = (address: string) => Number(new URL(address).port);
 
-it('connections that are too slow are given back, though the other side never closes', async () => {
+it('closes connections that are too slow, even if the client never closes', async () => {
   const timeouts = { headersMs: 200, requestMs: 300, checkEveryMs: 50, idleMs: 400 };
   const server = createHttpServer(
     createMessages(),
@@ -41,12 +41,13 @@ it('connections that are too slow are given back, though the other side never cl
   );
   const port = await listening(server);
   const count = () => new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)));
-  await Promise.all(['', 'GET / HT', join, 'nonsense\r\n\r\n', request].map((words) => say(port, words)));
+  await Promise.all(['', 'GET / HT', join, 'nonsense\r\n\r\n', request].map((text) => sendOnly(port, text)));
   await expect.poll(count, { timeout: 30_000 }).toBe(0);
   server.close();
 });
 
-it('an idle connection is not closed before a proxy closes it, which would lose what it sends just then', async () => {
+// Otherwise, a request that the proxy sends at that moment would be lost.
+it('an idle connection is not closed before a proxy would close it', async () => {
   const server = createHttpServer(createMessages(), (_request, response) => void response.end());
   const socket = connect(await listening(server), '127.0.0.1');
   sockets.push(socket);
@@ -55,25 +56,25 @@ it('an idle connection is not closed before a proxy closes it, which would lose 
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
   };
   await answered();
-  // Beyond what Node waits by itself.
+  // Longer than Node's default.
   await sleep(6_500);
   expect(socket.closed).toBe(false);
   await answered();
-  // Beyond the two minutes that Caddy keeps one.
+  // Longer than the two minutes for which Caddy keeps a connection.
   expect(server.keepAliveTimeout).toBeGreaterThan(125_000);
   server.close();
 });
 
-it('a host joins beside twenty bodies that never come, and the gateway ends as fast beside 550 of them', async () => {
+it('lets a host join despite 20 stalled bodies, and stops fast despite 550', async () => {
   const service = await startService();
   const port = portOf(service.address);
-  await Promise.all(Array.from({ length: 20 }, () => say(port, join, '127.0.0.9')));
+  await Promise.all(Array.from({ length: 20 }, () => sendOnly(port, join, '127.0.0.9')));
   const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
   const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
   expect(agent.machineId).toMatch(/^m-/);
-  const words = ['', 'GET /healthz HTTP/1.1\r\nHo', join];
-  await Promise.all(Array.from({ length: 550 }, (_, index) => say(port, words[index % 3]!, '127.0.0.10')));
-  const began = performance.now();
+  const texts = ['', 'GET /healthz HTTP/1.1\r\nHo', join];
+  await Promise.all(Array.from({ length: 550 }, (_, index) => sendOnly(port, texts[index % 3]!, '127.0.0.10')));
+  const startedAt = performance.now();
   await service.close();
-  expect(performance.now() - began).toBeLessThan(whileBusy(4_000));
+  expect(performance.now() - startedAt).toBeLessThan(whileBusy(4_000));
 });

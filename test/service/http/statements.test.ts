@@ -14,20 +14,20 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 afterEach(() => void vi.restoreAllMocks());
 
-/** What machines became is read beside requests, and a connection prepares once what it sends. */
-const BESIDE = /^(offered-|PREPARE )/;
+/** Not part of a request: background reads of machines, and what a connection prepares once. */
+const BACKGROUND = /^(offered-|PREPARE )/;
 
-/** The messages to the database, in order, that requests cause; some hold several statements. */
+/** Returns the database messages of a request in order; some hold several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   const statements: string[] = [];
   const real = pg.Client.prototype.query;
-  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...given: never[]) {
-    const [query] = given as unknown as [string | { name?: string; text?: string }];
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: never[]) {
+    const [query] = args as unknown as [string | { name?: string; text?: string }];
     const { name, text } = typeof query === 'string' ? { name: undefined, text: query } : query;
     const label = String(name ?? text);
     const { application_name } = (this as unknown as { connectionParameters: pg.ClientConfig }).connectionParameters;
-    if (application_name === 'gpu-rental-gateway' && !BESIDE.test(label)) statements.push(label);
-    return (real as unknown as (...given: never[]) => never).apply(this, given);
+    if (application_name === 'gpu-rental-gateway' && !BACKGROUND.test(label)) statements.push(label);
+    return (real as unknown as (...args: never[]) => never).apply(this, args);
   } as never);
   const { status, body } = await request();
   spy.mockRestore();
@@ -35,7 +35,7 @@ async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   return statements;
 }
 
-/** The fewest of several tries: whatever else happens now and then adds to some, never takes away. */
+/** Returns the fewest of several tries: other activity adds statements to some and never removes any. */
 async function fewest(request: () => Promise<Answer>): Promise<string[]> {
   const tries: string[][] = [];
   for (let time = 0; time < 3; time += 1) tries.push(await statementsOf(request));
@@ -50,25 +50,26 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
      from machine, generate_series(1, $2) as n where id = $1 returning id`,
     [first, count],
   );
-  // Known from now on.
+  // Caches the key.
   await renter.rest('GET', '/balance');
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
-it('a request waits 5 s for a connection, no longer 20 s as the start did', () => {
+it('waits 5 s for a connection during requests, not 20 s as at the start', () => {
   expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
 });
 
-describe('statements of a request whose key is known', () => {
+describe('a request with a cached key', () => {
   it.each([
     ['GET', '/offers'],
     // No one has requested this list before: what isn't cached is made without the database too.
     ['GET', '/offers?limit=97'],
     ['GET', '/offers?gpu=rtx-4090&region=us-tx&num_min=2&price_max=3&limit=100'],
     ['GET', '/gpus/pricing'],
-  ])('none: %s %s', async (method, path) => {
+  ])('sends no statement for %s %s', async (method, path) => {
     const { renter } = await renterWithMachines(0);
-    for (const who of [service.anyone, renter]) expect(await statementsOf(() => who.rest(method, path))).toEqual([]);
+    for (const caller of [service.anyone, renter])
+      expect(await statementsOf(() => caller.rest(method, path))).toEqual([]);
   });
 
   it.each([
@@ -76,29 +77,29 @@ describe('statements of a request whose key is known', () => {
     '{ offers(limit: 100) { machineId gpuModel { name } regionInfo { name } } }',
     '{ offerSearch(last: 100, sort: RELIABILITY, filter: { vcpusMin: 8, tiers: [CONSUMER] }) { totalCount edges { cursor node { machineId } } } }',
     '{ gpuModels { slug } regions { code } templates { slug } gpuModel(slug: "l4") { name } }',
-  ])('none: the public query %s', async (query) => {
+  ])('sends no statement for the public query %s', async (query) => {
     const { renter } = await renterWithMachines(0);
-    for (const who of [renter, service.anyone]) expect(await fewest(() => who.graphql(query))).toEqual([]);
+    for (const caller of [renter, service.anyone]) expect(await fewest(() => caller.graphql(query))).toEqual([]);
   });
 
-  it('none right after a write of this process, but for the machines it touched', async () => {
+  it('sends none after a write of this process, except for changed machines', async () => {
     const { renter, machines } = await renterWithMachines(1);
     await renter.rest('POST', '/instances', { machine_id: machines[0] });
     expect(await statementsOf(() => service.anyone.rest('GET', '/offers?limit=100'))).toEqual([]);
   });
 
-  it('one: GET /v1/balance', async () => {
+  it('sends one statement for the balance', async () => {
     const { renter } = await renterWithMachines(0);
     expect(await fewest(() => renter.rest('GET', '/balance'))).toEqual(['read-accounts']);
     expect(await fewest(() => renter.graphql('{ balance { balance monthSpend } }'))).toEqual(['read-accounts']);
   });
 
-  it('the key is looked up once', async () => {
+  it('looks up a key once', async () => {
     const renter = await service.renter();
     const first = await statementsOf(() => renter.rest('GET', '/balance'));
     expect(first).toEqual(['authenticate', 'read-accounts']);
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-accounts']);
-    // Of what this process writes it knows itself; what another wrote is read once.
+    // This process knows its own writes; another's write is read once.
     await creditAccount(service.deps, renter.accountId, { amountMicro: 1n });
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-accounts']);
     await service.sql('update account set credit_units = credit_units + 1 where id = $1', [renter.accountId]);
@@ -111,7 +112,7 @@ describe('statements of a request whose key is known', () => {
     machine { id cpu gpuModel { name tier } regionInfo { name country } }
   } }`;
 
-  it('as many for 100 instances as for 10, with all that is around them: three at most', {
+  it('sends at most three for nested instances, for 100 as for 10', {
     timeout: 120_000,
   }, async () => {
     const { renter, machines } = await renterWithMachines(100);
@@ -133,33 +134,33 @@ describe('statements of a request whose key is known', () => {
     expect(counts[100]!.length).toBe(counts[10]!.length);
   });
 
-  it('of writes: locks and what they protect in one, changes and COMMIT in the other', async () => {
+  it('sends two for a write: locks with reads, then changes with COMMIT', async () => {
     const { renter, machines } = await renterWithMachines(4);
     const [one, two, three, four] = machines;
-    const made: string[] = [];
-    const noting = async (answer: Promise<Answer>) => {
+    const ids: string[] = [];
+    const recordId = async (answer: Promise<Answer>) => {
       const got = await answer;
-      made.push(got.body.id ?? (got.body.data.deploy ?? got.body.data.deployBest).id);
+      ids.push(got.body.id ?? (got.body.data.deploy ?? got.body.data.deployBest).id);
       return got;
     };
     const BEST = 'mutation($input: DeployBestInput!) { deployBest(input: $input) { id } }';
     const DEPLOY = 'mutation($input: DeployInput!) { deploy(input: $input) { id status machine { id } } }';
     const counts = {
-      deploy: await statementsOf(() => noting(renter.rest('POST', '/instances', { machine_id: one }))),
+      deploy: await statementsOf(() => recordId(renter.rest('POST', '/instances', { machine_id: one }))),
       once: await statementsOf(() =>
-        noting(renter.rest('POST', '/instances', { machine_id: two }, { 'idempotency-key': 'k' })),
+        recordId(renter.rest('POST', '/instances', { machine_id: two }, { 'idempotency-key': 'k' })),
       ),
       replayed: await statementsOf(() =>
         renter.rest('POST', '/instances', { machine_id: two }, { 'idempotency-key': 'k' }),
       ),
-      graphql: await statementsOf(() => noting(renter.graphql(DEPLOY, { input: { machineId: three } }))),
-      best: await statementsOf(() => noting(renter.graphql(BEST, { input: {} }))),
+      graphql: await statementsOf(() => recordId(renter.graphql(DEPLOY, { input: { machineId: three } }))),
+      best: await statementsOf(() => recordId(renter.graphql(BEST, { input: {} }))),
       interruptible: await statementsOf(() =>
-        noting(renter.rest('POST', '/instances', { machine_id: four, type: 'interruptible' })),
+        recordId(renter.rest('POST', '/instances', { machine_id: four, type: 'interruptible' })),
       ),
-      stop: await statementsOf(() => renter.rest('POST', `/instances/${made[0]}/actions`, { action: 'stop' })),
-      start: await statementsOf(() => renter.rest('POST', `/instances/${made[0]}/actions`, { action: 'start' })),
-      destroy: await statementsOf(() => renter.rest('DELETE', `/instances/${made[0]}`)),
+      stop: await statementsOf(() => renter.rest('POST', `/instances/${ids[0]}/actions`, { action: 'stop' })),
+      start: await statementsOf(() => renter.rest('POST', `/instances/${ids[0]}/actions`, { action: 'start' })),
+      destroy: await statementsOf(() => renter.rest('DELETE', `/instances/${ids[0]}`)),
     };
     const atMost = {
       deploy: 2,
@@ -169,7 +170,7 @@ describe('statements of a request whose key is known', () => {
       best: 8,
       interruptible: 2,
       stop: 2,
-      // One for its launch: an agent may be too old for it, a secret gone.
+      // One reads its launch: the agent may be too old for it, or a secret deleted.
       start: 4,
       destroy: 2,
     };

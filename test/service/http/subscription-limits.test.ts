@@ -8,7 +8,7 @@ const INSTANCES = 'subscription($id: ID) { instanceChanged(id: $id) { id } }';
 const BALANCE = 'subscription { balanceChanged { balance } }';
 const OFFERS = 'subscription($limit: Int) { offersChanged(limit: $limit) { machineId } }';
 const PATIENCE = { timeout: 10_000, interval: 10 };
-/** One with few machines, so that a page shows all. */
+/** A region with few machines, so that one page shows all. */
 const REGION = 'eu-fi-hel';
 
 let here: Service;
@@ -29,37 +29,35 @@ interface Sheet {
 
 const priceOf = ({ data }: Sheet, gpu: string) => data.find(({ slug }) => slug === gpu)!.pricePerGpuHour.onDemand;
 
-describe('how many are open', () => {
-  async function openAtOnce(count: number, query: string, options: Subscribing): Promise<EventStream[]> {
+describe('the number of open streams', () => {
+  async function openMany(count: number, query: string, options: Subscribing): Promise<EventStream[]> {
     const streams = await Promise.all(Array.from({ length: count }, () => subscribe(here.address, query, options)));
     open.push(...streams);
     return streams;
   }
   const statuses = (streams: EventStream[]) => streams.map(({ status }) => status).sort();
 
-  it('is bounded for an account, whatever it watches; one that is closed makes room', async () => {
+  it('is bounded per account over all fields; closing one frees its place', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const streams = [
-      ...(await openAtOnce(7, BALANCE, { key: ann.key })),
-      ...(
-        await Promise.all([openAtOnce(7, INSTANCES, { key: ann.key }), openAtOnce(6, OFFERS, { key: ann.key })])
-      ).flat(),
+      ...(await openMany(7, BALANCE, { key: ann.key })),
+      ...(await Promise.all([openMany(7, INSTANCES, { key: ann.key }), openMany(6, OFFERS, { key: ann.key })])).flat(),
     ];
     const refused = streams.filter(({ status }) => status === 429);
     expect(statuses(streams)).toEqual([...Array(MAX_STREAMS_PER_ACCOUNT).fill(200), ...Array(10).fill(429)]);
     expect(here.deps.subscriptions.size).toBe(MAX_STREAMS_PER_ACCOUNT);
     expect(refused[0]!.headers.get('retry-after')).toBe('5');
     expect(await refused[0]!.next()).toMatchObject({ code: 'rate_limited' });
-    // Another account is not full.
-    expect(statuses(await openAtOnce(1, BALANCE, { key: bob.key }))).toEqual([200]);
+    // Another account has its own limit.
+    expect(statuses(await openMany(1, BALANCE, { key: bob.key }))).toEqual([200]);
     const accepted = streams.filter(({ status }) => status === 200);
     for (const stream of accepted.slice(0, 3)) stream.abort();
     await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(MAX_STREAMS_PER_ACCOUNT + 1 - 3);
-    expect(statuses(await openAtOnce(5, BALANCE, { key: ann.key }))).toEqual([200, 200, 200, 429, 429]);
+    expect(statuses(await openMany(5, BALANCE, { key: ann.key }))).toEqual([200, 200, 200, 429, 429]);
   });
 
   describe('without a key', () => {
-    /** Behind a proxy, which names the addresses of its callers. */
+    /** A gateway behind a proxy, which names the clients' addresses. */
     let behind: Service;
     const from = (address: string) => ({ headers: { 'x-forwarded-for': address }, variables: { limit: 1 } });
     const openFrom = async (address: string, count: number) => {
@@ -80,7 +78,7 @@ describe('how many are open', () => {
     });
     afterAll(() => behind.close());
 
-    it('is bounded for an address, and leaves room for others', async () => {
+    it('is bounded per address, without affecting other addresses', async () => {
       const streams = await openFrom('198.51.100.7', MAX_STREAMS_PER_ADDRESS + 5);
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
       const refused = streams.find(({ status }) => status === 429)!;
@@ -92,7 +90,7 @@ describe('how many are open', () => {
       expect(accepted(await openFrom('198.51.100.7', 3))).toBe(1);
     });
 
-    it('is bounded for a network that one customer is given', async () => {
+    it('is bounded per IPv6 /64 network, which one customer may hold', async () => {
       const network = ['2001:db8:1:2::1', '2001:db8:1:2:3::', '2001:0db8:0001:0002:ffff:ffff:ffff:ffff'];
       const streams = (await Promise.all(network.map((address) => openFrom(address, 10)))).flat();
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
@@ -101,7 +99,7 @@ describe('how many are open', () => {
       expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
     });
 
-    it('is not escaped by an address that a caller makes up', async () => {
+    it('is bounded regardless of an address that a client forges', async () => {
       const streams = await Promise.all(
         Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
           subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
@@ -111,7 +109,7 @@ describe('how many are open', () => {
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
     });
 
-    it('tells different subscriptions of one list each what it asks for', async () => {
+    it('leaves each subscription of a shared list its own selection', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
       for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
@@ -125,7 +123,7 @@ describe('how many are open', () => {
       }
     });
 
-    it('tells equal subscriptions of one answer that is made once', async () => {
+    it('has one computation of each event for equal subscriptions', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
       for (let visitor = 0; visitor < 12; visitor += 1) {
@@ -137,16 +135,16 @@ describe('how many are open', () => {
       const { inventory } = behind.deps;
       const current = vi.spyOn(inventory, 'current');
       const machine = await behind.machine({ region: REGION });
-      const told = await Promise.all(streams.map((stream) => stream.next()));
-      const ids = told.map((offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId));
+      const events = await Promise.all(streams.map((stream) => stream.next()));
+      const ids = events.map((offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId));
       for (const list of ids) expect(list).toEqual(ids[0]);
       expect(ids[0]).toContain(machine);
-      // Each stream looks whether the list differs; what `regionInfo` reads is read for one of them.
+      // Each stream compares the list; `regionInfo` is read for only one of them.
       expect(current.mock.calls.length).toBeLessThan(3 * (streams.length + ids[0]!.length));
       current.mockRestore();
     });
 
-    it('tells a new price sheet to many streams, with a key and without, made once', async () => {
+    it('has one computation of a new sheet for all streams, with and without keys', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -167,7 +165,7 @@ describe('how many are open', () => {
       const counted = vi.spyOn(OfferIndex.prototype, 'availableGpus');
       const current = vi.spyOn(inventory, 'current');
       await behind.publish('2026-11-22', { 'h100-sxm': 4.56 });
-      // The two rows that a sheet is made of may be told one after the other.
+      // The two rows of a sheet may be notified separately.
       const texts = await Promise.all(
         streams.map(async (stream) => {
           let sheet = await stream.next();
@@ -176,7 +174,7 @@ describe('how many are open', () => {
         }),
       );
       expect(new Set(texts).size).toBe(1);
-      // What a sheet counts and what its models read, for a few events and not for each of 25 streams.
+      // A sheet's counts and its models' reads happen per event, not for each of 25 streams.
       expect(counted.mock.calls.length).toBeLessThanOrEqual(5 * models);
       expect(current.mock.calls.length).toBeLessThanOrEqual(5 * (models + 3 * streams.length));
       counted.mockRestore();
@@ -184,58 +182,58 @@ describe('how many are open', () => {
     });
   });
 
-  it('counts none that was refused', async () => {
+  it('excludes refused streams', async () => {
     const renter = await here.renter();
-    const refused = await openAtOnce(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
+    const refused = await openMany(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
     expect(statuses(refused)).toEqual(Array(15).fill(200));
     for (const stream of refused) expect(await stream.next()).toMatchObject({ code: 'invalid_request' });
-    const wrongIds = await openAtOnce(10, INSTANCES, { key: renter.key, variables: { id: 'i-00000000' } });
+    const wrongIds = await openMany(10, INSTANCES, { key: renter.key, variables: { id: 'i-00000000' } });
     for (const stream of wrongIds) expect(await stream.next()).toMatchObject({ code: 'not_found' });
-    expect(statuses(await openAtOnce(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
+    expect(statuses(await openMany(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
   });
 
-  it('leaves nothing behind when clients go away, early or late', async () => {
+  it('is zero after clients disconnect, early or late, without leaked timers', async () => {
     const renter = await here.renter();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    await (await openAtOnce(1, BALANCE, { key: renter.key }))[0]!.next();
+    await (await openMany(1, BALANCE, { key: renter.key }))[0]!.next();
     for (const stream of open.splice(0)) stream.abort();
     await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     const before = timers();
     for (let round = 0; round < 4; round += 1) {
-      const gone = new AbortController();
-      const late = await openAtOnce(5, BALANCE, { key: renter.key });
+      const controller = new AbortController();
+      const late = await openMany(5, BALANCE, { key: renter.key });
       const early = Array.from({ length: 5 }, () =>
-        subscribe(here.address, INSTANCES, { key: renter.key, signal: gone.signal }).catch(() => null),
+        subscribe(here.address, INSTANCES, { key: renter.key, signal: controller.signal }).catch(() => null),
       );
       await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBeGreaterThan(5);
-      gone.abort();
+      controller.abort();
       for (const stream of late) stream.abort();
       await Promise.all(early);
       await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     }
-    // Each open stream has a timer for its comments; the pool's few come and go.
+    // Each open stream has a timer for its comments; the pool's few timers vary.
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
-  it('counts no client that went away while its subscription was being opened', async () => {
+  it('excludes clients that disconnect while their subscription opens', async () => {
     const renter = await here.renter();
-    // Known from here on, so that the first to read the table of keys is the stream.
+    // Caches the key, so that the streams are the first to read the table of keys.
     await renter.rest('GET', '/balance');
     const blocker = await here.deps.db.pool.connect();
     try {
       await blocker.query('begin; lock table api_key in access exclusive mode');
-      const gone = new AbortController();
+      const controller = new AbortController();
       const opening = Array.from({ length: 10 }, () =>
-        subscribe(here.address, BALANCE, { key: renter.key, signal: gone.signal }).catch(() => null),
+        subscribe(here.address, BALANCE, { key: renter.key, signal: controller.signal }).catch(() => null),
       );
       await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(10);
-      gone.abort();
+      controller.abort();
       await Promise.all(opening);
       await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     } finally {
       await blocker.query('rollback');
       blocker.release();
     }
-    await (await openAtOnce(1, BALANCE, { key: renter.key }))[0]!.next();
+    await (await openMany(1, BALANCE, { key: renter.key }))[0]!.next();
   });
 });

@@ -24,7 +24,7 @@ const OFFERS = `subscription($gpu: String, $region: String, $limit: Int) {
   offersChanged(gpu: $gpu, region: $region, limit: $limit) { machineId gpu region pricePerHour { onDemand } }
 }`;
 const PATIENCE = { timeout: 10_000, interval: 10 };
-/** One with few machines, so that a page shows all. */
+/** A region with few machines, so that one page shows all. */
 const REGION = 'eu-fi-hel';
 const NOTICES = 'gpu-rental-gateway notices';
 
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 afterAll(() => Promise.all([here.close(), there.close()]));
 
-/** Opens a subscription that must be accepted, and is ended after the test. */
+/** Opens a subscription that must be accepted; it ends after the test. */
 async function watch(service: Service, query: string, options: Subscribing = {}): Promise<EventStream> {
   const stream = await subscribe(service.address, query, options);
   open.push(stream);
@@ -61,9 +61,10 @@ async function rent(renter: Renter, machine_id: string, type = 'od'): Promise<st
   return body.id;
 }
 
-const ask = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
+const requestAction = (renter: Renter, id: string, action: string) =>
+  renter.rest('POST', `/instances/${id}/actions`, { action });
 
-/** The caller of a domain function with a key of its own. */
+/** Returns the account as a domain caller with a new key. */
 async function ownerOf(deps: TestDomain, accountId: string) {
   return { accountId, keyId: (await createApiKey(deps, accountId)).apiKey.id };
 }
@@ -71,44 +72,44 @@ async function ownerOf(deps: TestDomain, accountId: string) {
 const never = () => new AbortController().signal;
 
 describe('instanceChanged', () => {
-  it('tells of each change, on the gateway that made it and on the other', async () => {
+  it('sends each change, on the gateway that made it and on the other', async () => {
     const renter = await here.renter();
     const streams = [
       await watch(here, INSTANCES, { key: renter.key }),
       await watch(there, INSTANCES, { key: renter.key, method: 'GET' }),
     ];
-    const told = async (id: string, status: string, stopReason: string | null) => {
+    const expectEvents = async (id: string, status: string, stopReason: string | null) => {
       for (const stream of streams) expect(await stream.next()).toEqual({ id, status, stopReason });
     };
     const id = await rent(renter, await here.machine());
-    await told(id, 'RUNNING', null);
-    await ask(renter, id, 'stop');
-    await told(id, 'STOPPED', 'USER');
-    await ask(renter, id, 'start');
-    await told(id, 'RUNNING', null);
+    await expectEvents(id, 'RUNNING', null);
+    await requestAction(renter, id, 'stop');
+    await expectEvents(id, 'STOPPED', 'USER');
+    await requestAction(renter, id, 'start');
+    await expectEvents(id, 'RUNNING', null);
     await renter.rest('DELETE', `/instances/${id}`);
-    await told(id, 'DESTROYED', 'USER');
+    await expectEvents(id, 'DESTROYED', 'USER');
   });
 
-  it('tells whose instance had to yield, and each account of its own alone', async () => {
+  it('sends a preemption, and each account only its own instances', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [
       await watch(there, INSTANCES, { key: ann.key }),
       await watch(here, INSTANCES, { key: bob.key }),
     ];
-    const yielding = await rent(ann, machine, 'interruptible');
-    expect(await toAnn.next()).toMatchObject({ id: yielding, status: 'RUNNING' });
-    const taking = await rent(bob, machine);
-    expect(await toAnn.next()).toEqual({ id: yielding, status: 'STOPPED', stopReason: 'PREEMPTED' });
-    expect(await toBob.next()).toEqual({ id: taking, status: 'RUNNING', stopReason: null });
-    await ask(bob, taking, 'stop');
-    await ask(ann, yielding, 'start');
-    expect(await toAnn.next()).toMatchObject({ id: yielding, status: 'RUNNING' });
-    expect(await toBob.next()).toMatchObject({ id: taking, status: 'STOPPED' });
+    const preempted = await rent(ann, machine, 'interruptible');
+    expect(await toAnn.next()).toMatchObject({ id: preempted, status: 'RUNNING' });
+    const preempting = await rent(bob, machine);
+    expect(await toAnn.next()).toEqual({ id: preempted, status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect(await toBob.next()).toEqual({ id: preempting, status: 'RUNNING', stopReason: null });
+    await requestAction(bob, preempting, 'stop');
+    await requestAction(ann, preempted, 'start');
+    expect(await toAnn.next()).toMatchObject({ id: preempted, status: 'RUNNING' });
+    expect(await toBob.next()).toMatchObject({ id: preempting, status: 'STOPPED' });
   });
 
-  it('tells what the sweep makes happen: credit runs out, the grace ends', async () => {
+  it('sends the sweep’s changes when the credit and the grace period end', async () => {
     const renter = await here.renter('5');
     const id = await rent(renter, await here.machine());
     const streams = [
@@ -123,18 +124,18 @@ describe('instanceChanged', () => {
     for (const stream of streams) expect(await stream.next()).toMatchObject({ id, status: 'DESTROYED' });
   });
 
-  it('watches one instance alone when asked to', async () => {
+  it('watches only one instance if requested', async () => {
     const renter = await here.renter();
     const first = await rent(renter, await here.machine());
     const second = await rent(renter, await here.machine());
     const stream = await watch(there, INSTANCES, { key: renter.key, variables: { id: first } });
-    await ask(renter, second, 'stop');
+    await requestAction(renter, second, 'stop');
     await rent(renter, await here.machine());
-    await ask(renter, first, 'stop');
+    await requestAction(renter, first, 'stop');
     expect(await stream.next()).toEqual({ id: first, status: 'STOPPED', stopReason: 'USER' });
   });
 
-  it("refuses an unknown id and another account's alike", async () => {
+  it("refuses an unknown id and another account's id alike", async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const id = await rent(bob, await here.machine());
     for (const unknown of [id, 'i-00000000', 'nonsense']) {
@@ -144,7 +145,7 @@ describe('instanceChanged', () => {
     }
   });
 
-  it('makes one event of changes that a reader was too slow for, and forgets none', async () => {
+  it('merges changes for a slow reader into one event per instance', async () => {
     const deps = await openTestDomain();
     const accountId = await deps.account();
     const changes = await instanceChanges(deps, await ownerOf(deps, accountId), null, never());
@@ -170,26 +171,26 @@ describe('instanceChanged', () => {
 });
 
 describe('balanceChanged', () => {
-  it('begins with the balance, and tells it again when credit or burn changes', async () => {
+  it('starts with the balance, and resends it when credit or burn changes', async () => {
     const renter = await here.renter('100');
     const machine = await here.machine();
     const streams = [await watch(here, BALANCE, { key: renter.key }), await watch(there, BALANCE, { key: renter.key })];
-    const told = async (balance: number, burnPerHour: number) => {
+    const expectEvents = async (balance: number, burnPerHour: number) => {
       for (const stream of streams) expect(await stream.next()).toEqual({ currency: 'USD', balance, burnPerHour });
     };
-    await told(100, 0);
+    await expectEvents(100, 0);
     const id = await rent(renter, machine);
     const { gpuRate, diskRate } = await here.deps.db.prisma.instance.findUniqueOrThrow({ where: { id } });
     const burn = Number(gpuRate + diskRate) / 1e6;
-    await told(100, burn);
+    await expectEvents(100, burn);
     advance(3_600);
     await creditAccount(here.deps, renter.accountId, { amountMicro: 7_000_000n });
-    await told(107 - burn, burn);
-    await ask(renter, id, 'stop');
-    await told(107 - burn, Number(diskRate) / 1e6);
+    await expectEvents(107 - burn, burn);
+    await requestAction(renter, id, 'stop');
+    await expectEvents(107 - burn, Number(diskRate) / 1e6);
   });
 
-  it('is silent while time passes, for other writes of the account, and for changes of others', async () => {
+  it('sends nothing as time passes, nor for other writes or other accounts', async () => {
     const [ann, bob] = [await here.renter('100'), await here.renter()];
     const id = await rent(ann, await here.machine());
     const stream = await watch(there, BALANCE, { key: ann.key });
@@ -198,16 +199,16 @@ describe('balanceChanged', () => {
     await there.withKey(ann.key).rest('GET', '/balance');
     await creditAccount(here.deps, bob.accountId, { amountMicro: 1_000_000n });
     await rent(bob, await here.machine());
-    // A write that settles the account to this second and changes neither.
+    // A write that settles the account and changes neither credit nor burn.
     await resumeAccount(here.deps, ann.accountId);
     await there.sql('update account set settled_at = settled_at where id = $1', [ann.accountId]);
     await there.deps.db.notices.caughtUp();
-    await ask(ann, id, 'stop');
+    await requestAction(ann, id, 'stop');
     const { diskRate } = await here.deps.db.prisma.instance.findUniqueOrThrow({ where: { id } });
     expect(await stream.next()).toMatchObject({ burnPerHour: Number(diskRate) / 1e6 });
   });
 
-  it('tells of a charge that is neither credit nor burn, made by another program', async () => {
+  it('sends another program’s charge that changes neither credit nor burn', async () => {
     const deps = await openTestDomain({ diskRatePerGb: 0n });
     const accountId = await deps.account('1000');
     const { instance } = await deploy(deps, accountId, { machineId: await deps.machine(), mode: 'RESERVED' });
@@ -228,7 +229,7 @@ describe('balanceChanged', () => {
 describe('offersChanged', () => {
   const idsOf = (offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId);
 
-  it('begins with the offers, and gives them again when a machine is taken elsewhere and comes back', async () => {
+  it('starts with the offers, and resends them as a machine is rented and freed', async () => {
     const renter = await here.renter();
     const machine = await here.machine({ region: REGION });
     const variables = { gpu: 'h100-sxm', region: REGION };
@@ -242,12 +243,12 @@ describe('offersChanged', () => {
     });
     const id = await rent(renter, machine);
     expect(await stream.next()).toEqual(first.filter((offer: { machineId: string }) => offer.machineId !== machine));
-    await ask(renter, id, 'stop');
+    await requestAction(renter, id, 'stop');
     expect(await stream.next()).toEqual(first);
   });
 
-  it('is silent about what the filter leaves out', async () => {
-    // Opened first, so that it looks first.
+  it('sends nothing for changes outside the filter', async () => {
+    // Opened first, so that it reads first.
     const narrow = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION } });
     const wide = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', limit: 100 } });
     const first = await narrow.next();
@@ -258,7 +259,7 @@ describe('offersChanged', () => {
     expect(idsOf(await narrow.next()).sort()).toEqual([...idsOf(first), inside].sort());
   });
 
-  it('makes few events of many changes', async () => {
+  it('merges many changes into few events', async () => {
     const startedAt = performance.now();
     const stream = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION, limit: 100 } });
     let last = idsOf(await stream.next());
@@ -269,11 +270,11 @@ describe('offersChanged', () => {
       last = idsOf(await stream.next());
       events += 1;
     }
-    // One a second, and however slow the machine, not one for each change.
+    // One per second, not one per change, however slow the computer.
     expect(events).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1_000);
   });
 
-  it('reads its arguments as offers does', async () => {
+  it('validates its arguments like offers', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 101 } });
     expect(await stream.next()).toMatchObject({
       code: 'invalid_request',
@@ -286,7 +287,7 @@ describe('offersChanged', () => {
 });
 
 describe('over HTTP', () => {
-  it('is an event stream that nobody keeps, changes or holds back, with comments while nothing happens', async () => {
+  it('is an event stream without caching or buffering, with comments while idle', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 100 }, headers: { 'accept-encoding': 'gzip, br' } });
     expect(Object.fromEntries(stream.headers)).toMatchObject({
       'content-type': 'text/event-stream',
@@ -301,7 +302,7 @@ describe('over HTTP', () => {
     await expect.poll(comments, PATIENCE).toBeGreaterThan(before);
   });
 
-  it.each(['POST', 'GET'] as const)('refuses by %s what is not asked for as an event stream', async (method) => {
+  it.each(['POST', 'GET'] as const)('refuses a %s that doesn’t request an event stream', async (method) => {
     const renter = await here.renter();
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       const stream = await subscribe(here.address, BALANCE, { key: renter.key, method, headers: { accept } });
@@ -317,7 +318,7 @@ describe('over HTTP', () => {
   it.each([
     ['POST', 200],
     ['GET', 401],
-  ] as const)('refuses by %s, with status %i, without a valid key', async (method, status) => {
+  ] as const)('refuses a %s with status %i without a valid key', async (method, status) => {
     for (const key of [undefined, `gpu_live_${'0'.repeat(40)}`]) {
       for (const query of [INSTANCES, BALANCE]) {
         const stream = await subscribe(here.address, query, { method, ...(key && { key }) });
@@ -330,17 +331,17 @@ describe('over HTTP', () => {
 
   it.each([
     ['a wrong key', BALANCE, 'unauthorized'],
-    ['no such field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['no such syntax', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
-  ])('graphql-sse tells a refusal at once: %s', async (_name, query, code) => {
+    ['an unknown field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
+  ])('reports a refusal to graphql-sse immediately: %s', async (_name, query, code) => {
     const client = createClient({ url: `${here.address}/graphql`, headers: { authorization: 'Bearer gpu_live_no' } });
-    const told: unknown[] = [];
-    for await (const { errors } of client.iterate({ query })) told.push(errors?.[0]?.extensions?.code);
-    expect(told).toEqual([code]);
+    const codes: unknown[] = [];
+    for await (const { errors } of client.iterate({ query })) codes.push(errors?.[0]?.extensions?.code);
+    expect(codes).toEqual([code]);
     client.dispose();
   });
 
-  it('names a fault of the request by its code', async () => {
+  it('reports an invalid request with its code', async () => {
     const offers = (rest: string) => `subscription($n: Int!) { ${rest} }`;
     for (const [query, variables, message] of [
       [offers('offersChanged(limit: $n) { gpu }'), {}, /Variable "\$n" of required type/],
@@ -354,14 +355,14 @@ describe('over HTTP', () => {
     }
   });
 
-  it('bounds what an event may hold', async () => {
+  it('bounds the size of an event', async () => {
     const aliases = Array.from({ length: 60 }, (_, index) => `a${index}: machineId`).join(' ');
     const stream = await subscribe(here.address, `subscription { offersChanged(limit: 100) { ${aliases} } }`);
     open.push(stream);
     expect((await stream.next()).errors[0].message).toMatch(/^an event may hold 5000 values at most/);
   });
 
-  it('counts as one request, when it is opened', async () => {
+  it('counts as one request when opened', async () => {
     const limited = await startService({ rateLimitPerMinute: 3 });
     const renter = await limited.renter();
     const stream = await subscribe(limited.address, BALANCE, { key: renter.key });
@@ -388,7 +389,7 @@ describe('a key that is no longer accepted', () => {
     expect(await stream.next()).toBe('complete');
   };
 
-  it('ends its streams on all gateways when it is revoked, and those of no other key', async () => {
+  it('ends only its own streams, on all gateways, when it is revoked', async () => {
     const renter = await here.renter();
     const { body } = await renter.graphql('mutation { createApiKey { secret apiKey { id } } }');
     const { secret, apiKey } = body.data.createApiKey;
@@ -421,23 +422,23 @@ describe('a key that is no longer accepted', () => {
     expect(await untouched.next()).toMatchObject({ id });
   });
 
-  it('ends a stream also in the process that revokes it and hears of nothing', async () => {
+  it('ends a stream in the revoking process even without notices', async () => {
     const deps = await openTestDomain();
-    // The real one, never connected: what this process tells itself is all there is.
-    const deaf = new Notices('postgres://nowhere.invalid/', 'within');
-    deaf.ready = async () => {};
-    const alone = createDeps({ ...deps.db, notices: deaf }, deps.clock, testSettings());
+    // The real class, never connected: only this process's own notices arrive.
+    const disconnected = new Notices('postgres://nowhere.invalid/', 'within');
+    disconnected.ready = async () => {};
+    const isolated = createDeps({ ...deps.db, notices: disconnected }, deps.clock, testSettings());
     const owner = await ownerOf(deps, await deps.account());
-    const changes = await instanceChanges(alone, owner, null, never());
+    const changes = await instanceChanges(isolated, owner, null, never());
     const ended = expect(changes.next()).rejects.toMatchObject({ code: 'unauthorized' });
-    await revokeApiKey(alone, owner.accountId, owner.keyId);
+    await revokeApiKey(isolated, owner.accountId, owner.keyId);
     await ended;
     expect(await changes.next()).toEqual({ done: true, value: undefined });
-    expect(alone.subscriptions.size).toBe(0);
+    expect(isolated.subscriptions.size).toBe(0);
     await deps.close();
   });
 
-  it('does not open a stream when it was revoked while the request was on its way', async () => {
+  it('opens no stream if it was revoked while the request was in flight', async () => {
     const deps = await openTestDomain();
     const owner = await ownerOf(deps, await deps.account());
     await revokeApiKey(deps, null, owner.keyId);
@@ -448,7 +449,7 @@ describe('a key that is no longer accepted', () => {
 });
 
 describe('while notices are lost', () => {
-  it('tells afterwards what changed, and ends what a key may no longer see', async () => {
+  it('sends missed changes afterwards, and ends streams of revoked keys', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const operator = createDeps(openDatabase(here.databaseUrl), here.clock, testSettings());
     const [kept, changed] = [await rent(ann, await here.machine()), await rent(ann, await here.machine())];
@@ -460,7 +461,7 @@ describe('while notices are lost', () => {
     await balance.next();
     const before = await offers.next();
     const { id: keyId } = await here.deps.db.prisma.apiKey.findFirstOrThrow({ where: { accountId: bob.accountId } });
-    // The operator's connection is there before none can be made.
+    // Opens the operator's connection before new ones are refused.
     await operator.db.pool.query('select 1');
     const name = new URL(here.databaseUrl).pathname.slice(1);
     const allow = (allowed: boolean) =>
@@ -488,13 +489,13 @@ describe('while notices are lost', () => {
     expect(await balance.next()).toMatchObject({ balance: 101 });
     expect(await offers.next()).toEqual(before.filter((offer: { machineId: string }) => offer.machineId !== machine));
     expect(await revoked.next()).toMatchObject({ code: 'unauthorized' });
-    // And goes on.
-    await ask(ann, kept, 'stop');
+    // And continues.
+    await requestAction(ann, kept, 'stop');
     expect(await instances.next()).toMatchObject({ id: kept, status: 'STOPPED' });
     await operator.db.close();
   });
 
-  it('waits for a database that is away, and then catches up', async () => {
+  it('waits for an unreachable database, and then catches up', async () => {
     const deps = await openTestDomain();
     const accountId = await deps.account();
     const changes = await balanceChanges(deps, await ownerOf(deps, accountId), never());
@@ -515,7 +516,7 @@ describe('while notices are lost', () => {
     await deps.close();
   });
 
-  it('ends a stream with an error that hides what broke', async () => {
+  it('ends a stream with an error that hides the cause', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 1 } });
     await stream.next();
     const { inventory } = here.deps;
@@ -525,14 +526,14 @@ describe('while notices are lost', () => {
       expect(await stream.next()).toMatchObject({ code: 'internal', errors: [{ message: 'internal error' }] });
       expect([await stream.next(), here.deps.subscriptions.size]).toEqual(['complete', 0]);
     } finally {
-      // The class' own again.
+      // Restores the method of the class.
       delete (inventory as Partial<typeof inventory>).current;
     }
   });
 });
 
-describe('a gateway that ends', () => {
-  it('ends its streams in order and waits for none, and opens no more', async () => {
+describe('a stopping gateway', () => {
+  it('completes its streams without waiting for any, and opens no more', async () => {
     const ending = await startService();
     const renter = await ending.renter();
     const streams = await Promise.all(
@@ -548,7 +549,7 @@ describe('a gateway that ends', () => {
 });
 
 describe("GraphiQL's page", () => {
-  /** What the page hands GraphiQL, of the script as it is served, without the browser around it. */
+  /** Returns the fetcher that the page's served script passes to GraphiQL, without a browser. */
   async function pageFetcher(address: string) {
     const page = await (await fetch(`${address}/graphql`, { headers: { accept: 'text/html' } })).text();
     const script = /<script>\s*(const .*?)<\/script>/s.exec(page)![1]!;
@@ -560,7 +561,7 @@ describe("GraphiQL's page", () => {
       location: { pathname: '/graphql' },
       window: {},
       YogaGraphiQL: {
-        renderYogaGraphiQL: (_root: unknown, given: { fetcher: typeof fetcher }) => (fetcher = given.fetcher),
+        renderYogaGraphiQL: (_root: unknown, props: { fetcher: typeof fetcher }) => (fetcher = props.fetcher),
       },
       fetch: (path: string, init: RequestInit) => fetch(address + path, init),
       ...{ AbortController, Headers, TextDecoderStream },
@@ -572,7 +573,7 @@ describe("GraphiQL's page", () => {
       );
   }
 
-  it('shows the events of a subscription until it is stopped, and an answer to anything else', async () => {
+  it('shows events of a subscription until stopped, and other responses', async () => {
     const run = await pageFetcher(here.address);
     const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
     const events = await run(query, variables);
@@ -590,7 +591,7 @@ describe("GraphiQL's page", () => {
   });
 });
 
-it('a reader that returns is gone at once, whatever it waits for', async () => {
+it('a reader that returns is removed immediately, even while it waits', async () => {
   const deps = await openTestDomain();
   const changes = await instanceChanges(deps, await ownerOf(deps, await deps.account()), null, never());
   const next = changes.next();

@@ -10,7 +10,7 @@ import { heardByAll, type Service, startService } from '../../support/service.js
 const RUNS = 8;
 const STEPS = 25;
 
-/** Two gateways on one database, each with what it keeps in memory. */
+/** Two gateways on one database, each with its own cache. */
 let gateways: [Service, Service];
 
 beforeAll(async () => {
@@ -23,18 +23,18 @@ afterAll(async () => {
 
 const bothCaughtUp = () => heardByAll(gateways);
 
-/** Both clocks stand at the same second always. */
+/** Advances both clocks, which always show the same second. */
 function advance(seconds: number): void {
   for (const { clock } of gateways) clock.advance(seconds);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of any shape
 type Body = any;
 
-/** One question, asked so that a kept answer will do, and so that none can; and what the database says to it. */
+/** A request that can use or bypass the cache, and a comparison with the database. */
 interface Probe {
-  ask(gateway: Service, fresh: string): Promise<string>;
-  /** The part of the answer that is reckoned, and what it must be. */
+  send(gateway: Service, fresh: string): Promise<string>;
+  /** Compares the computed part of a response with the database. */
   check(body: Body, truth: MarketTruth): void;
 }
 
@@ -53,14 +53,14 @@ function rest(path: string, check: Probe['check']): Probe {
   const mark = path.includes('?') ? '&' : '?';
   const other = (fresh: string) => `${mark}${'&'.repeat(Number(fresh) % 300)}`;
   return {
-    ask: ({ address }, fresh) => textOf(fetch(`${address}/v1${path}${fresh && other(fresh)}`)),
+    send: ({ address }, fresh) => textOf(fetch(`${address}/v1${path}${fresh && other(fresh)}`)),
     check,
   };
 }
 
 function graphql(query: string, check: Probe['check']): Probe {
   return {
-    ask: ({ address }, fresh) =>
+    send: ({ address }, fresh) =>
       textOf(
         fetch(`${address}/graphql`, {
           method: 'POST',
@@ -154,7 +154,7 @@ const PROBES: Record<string, Probe> = {
       expect(ids).toEqual(offers.slice(0, 100).map(({ shown }) => shown.machine_id));
     },
   ),
-  'search of the end of what is reliable': graphql(
+  'search of the least reliable': graphql(
     `{ offerSearch(sort: RELIABILITY, last: 5, filter: { gpus: ${JSON.stringify(GPUS)}, tiers: [DATACENTER], vramGbMin: 8,
       nvlink: false, reliabilityMin: 0.95, diskGbMin: 100, numMax: 2, pricePerGpuMax: 0.5, includePreemptible: true
     }) { totalCount pageInfo { hasPreviousPage } edges { node { machineId diskGb pricePerHour { onDemand } } } } }`,
@@ -171,7 +171,7 @@ const PROBES: Record<string, Probe> = {
             shown.num_gpus <= 2 &&
             shown.price_per_hour.on_demand <= 0.5 * shown.num_gpus,
         )
-        // What is as reliable stays in the order of price.
+        // Equally reliable offers stay in order of price.
         .sort((one, other) => other.shown.reliability - one.shown.reliability);
       expect([offerSearch.totalCount, offerSearch.pageInfo.hasPreviousPage]).toEqual([
         offers.length,
@@ -262,7 +262,7 @@ type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 let snapshots = 0;
 let batches = 0;
 
-/** An account and five machines of its own, on the database of all worlds. */
+/** An account and its five machines, on the database of all worlds. */
 class World {
   readonly machines: string[] = [];
   readonly instances: string[] = [];
@@ -279,7 +279,7 @@ class World {
     return world;
   }
 
-  /** Gives the gateway that wrote: it knows at once, others once the notices are in. */
+  /** Returns the gateway that wrote: it knows immediately, others after the notices arrive. */
   async run(step: Command): Promise<Service | null> {
     if (step.do === 'deploy' || step.do === 'act') {
       const writer = gateways[step.gateway];
@@ -288,7 +288,7 @@ class World {
     }
     if (step.do === 'leap') {
       advance(step.hours * 3_600);
-      // Of other worlds' accounts too: else the background sweep of either gateway settles them in the midst of a look.
+      // Includes accounts of other worlds: otherwise a background sweep could settle them during a comparison.
       while ((await settleDue(gateways[step.gateway].deps)) > 0);
     } else await this.#change(step);
     return null;
@@ -301,7 +301,7 @@ class World {
         const input = { machineId: this.machines[step.machine]!, mode, diskGb };
         this.instances.push((await deploy(deps, this.accountId, input)).instance.id);
       } else if (this.instances.length > 0) {
-        // Mostly a recent one: those are alive.
+        // Usually a recent one, since those are alive.
         const id = this.instances.at(-1 - (step.pick % Math.min(this.instances.length, 4)))!;
         await act(deps, this.accountId, { id, action: step.action });
       }
@@ -367,33 +367,33 @@ class World {
   }
 }
 
-let questions = 0;
+let comparisons = 0;
 
-/** The kept answer is the one that is made anew, byte for byte, and what the database says. */
-async function expectTrue(asked: readonly Service[], probes: readonly string[]): Promise<void> {
+/** Expects cached responses to equal computed ones byte for byte, and to match the database. */
+async function expectTrue(services: readonly Service[], probes: readonly string[]): Promise<void> {
   const truth = await readTruth(gateways[0].deps.db.pool);
-  for (const service of asked) {
+  for (const service of services) {
     for (const name of probes) {
-      questions += 1;
-      const { ask, check } = PROBES[name]!;
-      const kept = await ask(service, '');
-      expect([name, kept]).toEqual([name, await ask(service, String(questions))]);
-      check(JSON.parse(kept), truth);
+      comparisons += 1;
+      const { send, check } = PROBES[name]!;
+      const cached = await send(service, '');
+      expect([name, cached]).toEqual([name, await send(service, String(comparisons))]);
+      check(JSON.parse(cached), truth);
     }
   }
 }
 
-describe('offers, prices and catalogue that are kept', () => {
-  test('are those of the database after every change, through either gateway', { timeout: 300_000 }, async () => {
+describe('cached offers, prices and catalogue', () => {
+  test('match the database after every change through either gateway', { timeout: 300_000 }, async () => {
     const step = fc.record({ command, probes: fc.subarray(Object.keys(PROBES), { minLength: 2, maxLength: 3 }) });
     const history = fc.array(step, { minLength: 1, maxLength: STEPS, size: 'max' });
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
         const world = await World.open();
-        for (const { command: taken, probes } of steps) {
-          // So that there is an old answer to be given by mistake.
-          for (const service of gateways) for (const name of probes) await PROBES[name]!.ask(service, '');
-          const writer = await world.run(taken);
+        for (const { command: applied, probes } of steps) {
+          // Caches an old response, which could be returned by mistake.
+          for (const service of gateways) for (const name of probes) await PROBES[name]!.send(service, '');
+          const writer = await world.run(applied);
           if (writer !== null) await expectTrue([writer], probes);
           await bothCaughtUp();
           await expectTrue(
@@ -409,7 +409,7 @@ describe('offers, prices and catalogue that are kept', () => {
   });
 });
 
-test('a sheet without prices is empty, and nothing is offered, until it is taken back', async () => {
+test('a sheet without prices is empty, and nothing is offered until it is removed', async () => {
   const [{ sql }] = gateways;
   for (const change of [
     `insert into market_snapshot values ('2999-01-01', now())`,
@@ -421,7 +421,7 @@ test('a sheet without prices is empty, and nothing is offered, until it is taken
   }
 });
 
-test('more machines than are read at once are all there', async () => {
+test('more machines than fit in one read are all offered', async () => {
   const [{ sql }] = gateways;
   await sql(
     `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', 'n-' || n))).*
@@ -435,8 +435,8 @@ test('more machines than are read at once are all there', async () => {
   await expectTrue(gateways, Object.keys(PROBES));
 });
 
-describe('right after the answer to a write, while others read', () => {
-  /** Asks again and again, through either surface, until told to stop; what is asked is mostly a kept answer. */
+describe('right after the response to a write, while others read', () => {
+  /** Keeps sending requests, which mostly use the cache, until the returned function is called. */
   function readers(service: Service, gpu: string, count: number): () => Promise<void> {
     let reading = true;
     const read = async (index: number) => {
@@ -477,7 +477,7 @@ describe('right after the answer to a write, while others read', () => {
 
   const sum = (offers: Map<string, number>) => [...offers.values()].reduce((total, gpus) => total + gpus, 0);
 
-  test('a rented machine is in no offer, and one given back is in them', { timeout: 120_000 }, async () => {
+  test('a rented machine is in no offer, and a freed one is offered again', { timeout: 120_000 }, async () => {
     const [service] = gateways;
     const gpu = 'mi325x';
     const machine_id = await service.machine({ gpu, numGpus: 3, reliability: 1 });
@@ -504,7 +504,7 @@ describe('right after the answer to a write, while others read', () => {
     }
   });
 
-  test('also when eight rent at once', { timeout: 120_000 }, async () => {
+  test('offers are current even if eight renters deploy concurrently', { timeout: 120_000 }, async () => {
     const [service] = gateways;
     const gpu = 'mi300x';
     const stop = readers(service, gpu, 2);

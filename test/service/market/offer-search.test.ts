@@ -10,7 +10,7 @@ let machines: Machine[];
 
 beforeAll(async () => {
   service = await startService();
-  // Ties of every kind, so that the order is settled by the id in the end.
+  // Creates ties of every kind, so that the id finally decides the order.
   await service.sql('update machine set reliability = round(reliability::numeric, 2)');
   const renter = await service.renter('1000');
   for (const [index, mode] of (['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED'] as const).entries()) {
@@ -60,7 +60,7 @@ async function search(variables: Record<string, unknown>) {
   return body.data.offerSearch;
 }
 
-/** Every page of a search, in the order of the list. */
+/** Returns the machines of every page of a search, in order. */
 async function everyPage(variables: Record<string, unknown>, size = 100): Promise<string[]> {
   const ids: string[] = [];
   for (let after: string | null = null; ; ) {
@@ -94,7 +94,7 @@ function expected(fits: (machine: Machine) => boolean, sort: string, preemptible
 }
 
 describe('offerSearch', () => {
-  it.each(Object.keys(ORDERS))('sorted by %s gives every offer once, page by page, from both ends', async (sort) => {
+  it.each(Object.keys(ORDERS))('sorted by %s returns every offer once, page by page, from both ends', async (sort) => {
     const all = expected(() => true, sort);
     expect(all.length).toBeGreaterThan(1_000);
     expect(await everyPage({ sort })).toEqual(all);
@@ -148,7 +148,7 @@ describe('offerSearch', () => {
   it.each([
     ...FILTERS,
     [{ gpus: ['rtx-3060'], includePreemptible: true }, ({ gpu, held }) => gpu === 'rtx-3060' && held !== 'ON_DEMAND'],
-  ] as typeof FILTERS)('counts the GPUs of each model and of each region, by %j', async (filter, fits) => {
+  ] as typeof FILTERS)('counts the GPUs per model and per region, filtered by %j', async (filter, fits) => {
     const ids = new Set(expected(fits, 'PRICE', filter.includePreemptible === true));
     const counted = (kind: 'gpu' | 'region') => {
       const counts = new Map<string, number>();
@@ -169,7 +169,7 @@ describe('offerSearch', () => {
     );
   });
 
-  it('shows what an interruptible instance holds only when asked', async () => {
+  it('includes preemptible machines only if requested', async () => {
     const filter = { gpus: ['rtx-3060'] };
     const isModel = ({ gpu }: Machine) => gpu === 'rtx-3060';
     expect(await everyPage({ filter: { ...filter, includePreemptible: true } })).toEqual(
@@ -180,7 +180,7 @@ describe('offerSearch', () => {
     for (const { node } of edges) expect(node.preemptible).toBe(node.machineId === held);
   });
 
-  it('neither repeats nor skips when a machine of an earlier page is rented meanwhile', async () => {
+  it('neither repeats nor skips offers if one of an earlier page is rented', async () => {
     const filter = { gpus: ['rtx-4090'] };
     const all = await everyPage({ filter });
     const first = await search({ filter, first: 5 });
@@ -188,9 +188,11 @@ describe('offerSearch', () => {
     const { instance } = await deploy(service.deps, renter.accountId, { machineId: all[1]! });
     const next = await search({ filter, first: 5, after: first.pageInfo.endCursor });
     expect(next.edges.map((edge: { node: { machineId: string } }) => edge.node.machineId)).toEqual(all.slice(5, 10));
-    // The cursor of a machine that is gone still names its place.
-    const gone = await search({ filter, first: 3, after: first.edges[1].cursor });
-    expect(gone.edges.map((edge: { node: { machineId: string } }) => edge.node.machineId)).toEqual(all.slice(2, 5));
+    // The cursor of a rented machine still marks its position.
+    const afterRented = await search({ filter, first: 3, after: first.edges[1].cursor });
+    expect(afterRented.edges.map((edge: { node: { machineId: string } }) => edge.node.machineId)).toEqual(
+      all.slice(2, 5),
+    );
     await renter.rest('DELETE', `/instances/${instance.id}`);
   });
 
@@ -220,7 +222,7 @@ describe('offerSearch', () => {
     ['after', forged('PRICE 1 1 0.99 m-\u0000')],
     ['after', forged(`PRICE 1 1 0.99 ${'m'.repeat(65)}`)],
     ['after', forged("PRICE 1 1 0.99 m-1\n'; drop table machine")],
-  ])('refuses %s: %j, which is no cursor of the list', async (name, cursor) => {
+  ])('refuses %s: %j, which is not a cursor of the list', async (name, cursor) => {
     const { body } = await service.anyone.graphql(SEARCH, { [name]: cursor });
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field: name });
   });
@@ -240,13 +242,13 @@ describe('offerSearch', () => {
     [{ filter: { ramGbMin: 2_000_000 } }, 'ramGbMin'],
     [{ filter: { diskGbMin: 0 } }, 'diskGbMin'],
     [{ filter: { pricePerGpuMax: -0.1 } }, 'pricePerGpuMax'],
-  ])('refuses %j by the bounds of %s', async (variables, field) => {
+  ])('refuses %j, which exceeds the bounds of %s', async (variables, field) => {
     const { body } = await service.anyone.graphql(SEARCH, variables);
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field });
     expect(body.errors[0].message).toContain(field);
   });
 
-  it('costs no statement, whatever the page', async () => {
+  it('sends no statement for any page', async () => {
     const { pool } = service.deps.db;
     const query = pool.query;
     const statementsOf = async (variables: Record<string, unknown>) => {
@@ -259,7 +261,7 @@ describe('offerSearch', () => {
       pool.query = query;
       return statements;
     };
-    // The fewest of three tries: prices and machines may be read anew in one of them.
+    // The fewest of three tries: prices and machines may be read again during one of them.
     const count = async (variables: Record<string, unknown>) =>
       Math.min(await statementsOf(variables), await statementsOf(variables), await statementsOf(variables));
     expect(await count({ first: 1 })).toBe(0);

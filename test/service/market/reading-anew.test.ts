@@ -4,7 +4,7 @@ import { deploy } from '../../../src/domain/instances/instances.js';
 import { type Service, startService } from '../../support/service.js';
 
 const GPU = 'mi325x';
-/** More than are told by name, and several readings. */
+/** More than notices name, and more than one page of a full read. */
 const MANY = 4_000;
 const PATIENCE = { timeout: 20_000, interval: 10 };
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   await service.deps.inventory.readInFull();
 });
 
-/** By one statement, as an import does. */
+/** Adds machines by one statement, as an import does. */
 async function addMachines(prefix: string, count: number): Promise<void> {
   const like = await service.machine({ gpu: GPU });
   await service.sql(
@@ -37,27 +37,27 @@ interface Rows {
   rows: { hostId: string }[];
 }
 
-/** The names of the queries that read the inventory, in order; `before` and `after` are awaited around each. */
+/** Collects the names of inventory queries in order; `before` and `after` are awaited around each. */
 function watchReadings(
   before: (name: string) => Promise<void> = async () => {},
   after: (name: string, rows: Rows['rows']) => Promise<void> = async () => {},
 ): string[] {
   const names: string[] = [];
   const { pool } = service.deps.db;
-  const real = pool.query.bind(pool) as (...given: unknown[]) => Promise<Rows>;
-  vi.spyOn(pool, 'query').mockImplementation((async (...given: unknown[]) => {
-    const { name = '' } = given[0] as { name?: string };
-    if (!name.startsWith('offered-')) return real(...given);
+  const real = pool.query.bind(pool) as (...args: unknown[]) => Promise<Rows>;
+  vi.spyOn(pool, 'query').mockImplementation((async (...args: unknown[]) => {
+    const { name = '' } = args[0] as { name?: string };
+    if (!name.startsWith('offered-')) return real(...args);
     names.push(name);
     await before(name);
-    const result = await real(...given);
+    const result = await real(...args);
     await after(name, result.rows);
     return result;
   }) as never);
   return names;
 }
 
-/** All machines are read for as long as the test holds a page, the first or the second. */
+/** Holds the first or second page of a full read until it is released. */
 function holdPages(first = 2): { names: string[]; reached: Promise<void>; release: () => void } {
   const { free, release } = hold();
   let names: string[] = [];
@@ -71,8 +71,8 @@ function holdPages(first = 2): { names: string[]; reached: Promise<void>; releas
   return { names, reached, release };
 }
 
-/** Holds what the database answered for the page that a machine is on. */
-function holdAnswer(machine: string): { reached: Promise<void>; release: () => void } {
+/** Holds the database's response for the page that contains a machine. */
+function holdResponse(machine: string): { reached: Promise<void>; release: () => void } {
   const { free, release } = hold();
   const reached = new Promise<void>((resolve) => {
     watchReadings(undefined, async (name, rows) => {
@@ -105,7 +105,7 @@ const available = async () => {
   return body.data.pricing.data.find(({ slug }: { slug: string }) => slug === GPU).availableGpus as number;
 };
 
-it('has a new sheet in the next answer, without reading machines', async () => {
+it('has a new sheet in the next response, without reading machines', async () => {
   const names = watchReadings();
   await service.publish('2027-03-01', { [GPU]: 0.01 });
   const [cheapest] = await offers('limit=1');
@@ -113,17 +113,17 @@ it('has a new sheet in the next answer, without reading machines', async () => {
   expect(names.filter((name) => name !== 'offered-some')).toEqual([]);
 });
 
-it('has machines added by one statement in the next answer, reading only those', async () => {
+it('has machines added by one statement in the next response, reading only those', async () => {
   const before = await available();
   const names = watchReadings();
   await addMachines('m-some', 400);
-  // And the one that they are like.
+  // And the one that they were copied from.
   expect(await available()).toBe(before + 401);
   expect(names).not.toContain('offered-page');
 });
 
 describe('while all machines are read again', () => {
-  it('answers from the previous data, and in the end from the current data', async () => {
+  it('responds from the previous data, and finally from the current data', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     expect(await isOffered(id)).toBe(true);
     const { names, reached, release } = holdPages();
@@ -155,9 +155,9 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('a machine that is taken away after its page was read, and before that is looked at, stays away', async () => {
+  it('keeps out a machine removed after its page is read but not yet processed', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
-    const { reached, release } = holdAnswer(id);
+    const { reached, release } = holdResponse(id);
     await service.sql('update machine set reliability = 0.93 where gpu = $1 and id <> $2', [GPU, id]);
     await reached;
     await service.sql(`update machine set state = 'OFFLINE' where id = $1`, [id]);
@@ -168,23 +168,23 @@ describe('while all machines are read again', () => {
   });
 
   it('ends with the current state of machines deleted and added', async () => {
-    const gone = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
+    const removed = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
     const { reached, release } = holdPages();
-    await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, gone]);
+    await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, removed]);
     await reached;
-    // One on a page that has been read; and nobody is told of the one that goes.
-    const come = await service.machine({ id: 'a-first', gpu: GPU, reliability: 1 });
+    // One is on a page already read, and no notice names the removed one.
+    const added = await service.machine({ id: 'a-first', gpu: GPU, reliability: 1 });
     await service.sql(
       `do $$ begin set local session_replication_role = replica; delete from machine where id = 'z-last'; end $$`,
     );
     release();
     await service.deps.inventory.readInFull();
-    expect([await isOffered(come), await isOffered(gone)]).toEqual([true, false]);
+    expect([await isOffered(added), await isOffered(removed)]).toEqual([true, false]);
   });
 });
 
-/** As by a gateway that dies after its commit: nobody is told. */
-async function rentUntold(accountId: string, machineId: string): Promise<void> {
+/** Rents a machine without a notice, like a gateway that crashes after its commit. */
+async function rentWithoutNotice(accountId: string, machineId: string): Promise<void> {
   const elsewhere = await service.machine({ gpu: 'l4' });
   const { instance } = await deploy(service.deps, accountId, { machineId: elsewhere });
   await service.sql(
@@ -213,7 +213,7 @@ it('removes machines rented by a crashed gateway before all machines are read', 
     connectionString: service.databaseUrl,
     application_name: 'gpu-rental-gateway notices',
   });
-  // If an assertion fails, the end of its database ends it.
+  // If an assertion fails, dropping the database disconnects it.
   peer.on('error', () => {});
   await peer.connect();
   // As a gateway announces itself.
@@ -234,10 +234,10 @@ it('removes machines rented by a crashed gateway before all machines are read', 
     return row!.seen;
   };
   await expect.poll(seen, PATIENCE).toBe(1);
-  for (const machineId of [id, held]) await rentUntold(accountId, machineId);
+  for (const machineId of [id, held]) await rentWithoutNotice(accountId, machineId);
   await peer.end();
   await reached;
-  // The pages are held: nothing but the look at what runs can tell.
+  // The pages are held, so only the read of running instances can reveal it.
   await expect.poll(() => isOffered(id), PATIENCE).toBe(false);
   await expect.poll(preemptible, PATIENCE).toBe(false);
   expect(names.filter((name) => name === 'offered-page')).toHaveLength(1);

@@ -22,20 +22,20 @@ async function ready(address: string) {
   return { status: response.status, body: await response.json() };
 }
 
-test('a gateway wakes by schedule, says when it last worked, and leaves what runs at its rate', async () => {
+test('a gateway rechecks on schedule, reports results, and keeps instances’ rates', async () => {
   source.answers((_request, response) => response.writeHead(500).end());
   const marketSchedule = '* * * * * *';
   const gateway = await startGateway({ marketSource: source.url, marketSchedule });
   const ann = await gateway.renter();
   const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
   const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
-  const failing = { lastSucceededAt: null, lastFailedAt: '2026-11-20T12:00:00Z', nextAt: '2026-11-20T12:01:00Z' };
+  const failed = { lastSucceededAt: null, lastFailedAt: '2026-11-20T12:00:00Z', nextAt: '2026-11-20T12:01:00Z' };
   await expect
     .poll(() => pricing(gateway.address), PATIENT)
-    .toEqual({ marketSnapshot: '2026-09-26', recheck: { schedule: marketSchedule, ...failing } });
-  // It makes no gateway unready.
+    .toEqual({ marketSnapshot: '2026-09-26', recheck: { schedule: marketSchedule, ...failed } });
+  // A failed recheck leaves the gateway ready.
   const answer = { status: 'ready', database: 'ok' };
-  expect(await ready(gateway.address)).toEqual({ status: 200, body: { ...answer, market: failing } });
+  expect(await ready(gateway.address)).toEqual({ status: 200, body: { ...answer, market: failed } });
 
   gateway.clock.advance(60);
   const again = { lastSucceededAt: null, lastFailedAt: '2026-11-20T12:01:00Z', nextAt: '2026-11-20T12:06:00Z' };
@@ -45,19 +45,19 @@ test('a gateway wakes by schedule, says when it last worked, and leaves what run
 
   source.answers(csv(market(listings('rtx-4090', '0.80'))));
   gateway.clock.advance(300);
-  // Once a day, though the schedule comes due each second.
-  const worked = { ...again, lastSucceededAt: '2026-11-20T12:06:00Z', nextAt: '2026-11-21T00:00:00Z' };
+  // At most once per day, although the schedule is due every second.
+  const succeeded = { ...again, lastSucceededAt: '2026-11-20T12:06:00Z', nextAt: '2026-11-21T00:00:00Z' };
   await expect
     .poll(() => pricing(gateway.address), PATIENT)
-    .toEqual({ marketSnapshot: '2026-11-20', recheck: { schedule: marketSchedule, ...worked } });
-  expect(await ready(gateway.address)).toEqual({ status: 200, body: { ...answer, market: worked } });
+    .toEqual({ marketSnapshot: '2026-11-20', recheck: { schedule: marketSchedule, ...succeeded } });
+  expect(await ready(gateway.address)).toEqual({ status: 200, body: { ...answer, market: succeeded } });
   const { body: after } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
   expect([offers, after].map(({ data }) => data[0].price_per_hour.on_demand)).toEqual([0.44, 0.56]);
   expect((await ann.rest('GET', `/instances/${instance.id}`)).body.price_hr).toBe(0.44);
   await gateway.close();
 });
 
-test('without MARKET_SOURCE there is none', async () => {
+test('without MARKET_SOURCE, no recheck is reported', async () => {
   const gateway = await startGateway();
   expect((await pricing(gateway.address)).recheck).toBeNull();
   expect(await ready(gateway.address)).toEqual({ status: 200, body: { status: 'ready', database: 'ok' } });

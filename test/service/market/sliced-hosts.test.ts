@@ -16,10 +16,10 @@ const DISK_GB = 100;
 
 let service: Service;
 let accountId: string;
-/** Per GPU-hour. */
+/** Rates per GPU-hour. */
 let rates: Map<string, bigint>;
 
-/** A naive host as the database has it, with the disks there and the instances by id. */
+/** A naive host as the database stores it, with its instances. */
 interface Stored extends NaiveHost {
   state: string;
   instances: { id: string; first: number; count: number; yields: boolean; status: 'RUNNING' | 'STOPPED' }[];
@@ -75,7 +75,7 @@ beforeAll(async () => {
     ...PLAIN,
     ...fresh(),
     ...shape,
-    // Ids that are the beginning of others.
+    // Some ids are prefixes of others.
     hostId: `host${number % 2 === 0 ? '' : '-'}${number}`,
   }));
   for (const host of hosts) await store(host);
@@ -84,7 +84,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** As enrolment does. */
+/** Stores a host as enrolment does. */
 async function store(host: Stored): Promise<void> {
   const { hostId: id, models, sizes, missing } = host;
   const whole = { first: 0, count: models.length, machineId: id, gpu: models[0]! };
@@ -112,7 +112,7 @@ async function store(host: Stored): Promise<void> {
   await service.sql('update machine set cpu = cpu where id = $1', [id]);
 }
 
-/** What is offered, with the rate of each machine. */
+/** Returns the offered machines with their rates. */
 function naive(): (NaiveMachine & { rate: bigint })[] {
   return hosts
     .filter(({ state }) => state === 'LISTED')
@@ -167,10 +167,10 @@ async function expectSame(done: string): Promise<void> {
   }
 }
 
-it('the offers are those of an array of GPUs, after every change', async () => {
+it('the offers match a naive model after every change', async () => {
   const random = randomFrom(SEED);
   const oneOf = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
-  let made = 0;
+  let rentals = 0;
   await expectSame('at first');
 
   const stop = async (host: Stored, instance: Stored['instances'][number]) => {
@@ -188,11 +188,11 @@ it('the offers are those of an array of GPUs, after every change', async () => {
     const host = hosts.find(({ hostId }) => chosen.gpus[0]!.startsWith(`${hostId} `))!;
     const first = Number(chosen.gpus[0]!.split(' ')[1]);
     for (const other of host.instances) {
-      const isInTheWay = other.first < first + numGpus && first < other.first + other.count;
-      if (other.status === 'RUNNING' && isInTheWay) await stop(host, other);
+      const isOverlapping = other.first < first + numGpus && first < other.first + other.count;
+      if (other.status === 'RUNNING' && isOverlapping) await stop(host, other);
     }
-    made += 1;
-    const id = `i-${made.toString(16).padStart(8, '0')}`;
+    rentals += 1;
+    const id = `i-${rentals.toString(16).padStart(8, '0')}`;
     const yields = random(2) === 0;
     await service.sql(
       `insert into instance (id, account_id, sequence, machine_id, host_id, first_gpu, status, gpu, num_gpus, region, template,
@@ -201,7 +201,7 @@ it('the offers are those of an array of GPUs, after every change', async () => {
       [
         id,
         accountId,
-        1_000 + made,
+        1_000 + rentals,
         machineId,
         host.hostId,
         first,
@@ -249,7 +249,7 @@ it('the offers are those of an array of GPUs, after every change', async () => {
     const done = await oneOf([rent, rent, rent, rent, end, end, change])!();
     await expectSame(`seed ${SEED}, step ${step}: ${done}`);
   }
-  // Whatever the notices told, and in what order.
+  // A full read returns the same, regardless of the notices and their order.
   const { offers } = await service.deps.inventory.current();
   const before = [...offers.hostIds()].sort();
   await service.sql('update machine set cpu = cpu');
@@ -258,20 +258,20 @@ it('the offers are those of an array of GPUs, after every change', async () => {
   await expectSame('read in full');
 });
 
-/** A host that the model above does not know. */
+/** Stores a host that the model above does not include. */
 async function storeOther(hostId: string, gpu: string, changes: Partial<Stored> = {}): Promise<void> {
   const models = Array.from({ length: 8 }, () => gpu);
   await store({ ...PLAIN, ...fresh(), models, hostId, ...changes });
 }
 
-/** `num` GPUs of the model by deployBest; the machine's id. */
+/** Deploys `num` GPUs of a model by deployBest and returns the machine's id. */
 async function best(gpu: string, num: number, changes: Parameters<typeof deployBest>[2] = {}): Promise<string> {
   const filter = { gpus: [gpu], numMin: num, numMax: num, ...changes.filter };
   const { instance } = await deployBest(service.deps, accountId, { diskGb: 10, ...changes, filter });
   return instance.machineId;
 }
 
-it('deployBest breaks the smallest free block, and goes on to the next when it is full', async () => {
+it('deployBest splits the smallest free block, then the next once it is full', async () => {
   await storeOther('fit-a', 'l4', { reliability: 1 });
   await storeOther('fit-b', 'l4', { reliability: 0.9 });
   await deploy(service.deps, accountId, { machineId: 'fit-b.g0', diskGb: 10 });
@@ -285,15 +285,15 @@ it('deployBest breaks the smallest free block, and goes on to the next when it i
   await expect(best('l4', 2)).rejects.toMatchObject({ code: 'deploy_failed' });
 });
 
-it('many that want a block at once have all GPUs of a host, each once', async () => {
+it('concurrent deployBest calls rent each GPU of a host exactly once', async () => {
   await storeOther('rush', 'a10');
-  const asked = await Promise.allSettled(Array.from({ length: 12 }, () => best('a10', 1)));
-  const taken = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-  expect(taken.sort()).toEqual(Array.from({ length: 8 }, (_, place) => `rush.g${place}`));
-  for (const each of asked) if (each.status === 'rejected') expect(each.reason.code).toBe('deploy_failed');
+  const results = await Promise.allSettled(Array.from({ length: 12 }, () => best('a10', 1)));
+  const rented = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  expect(rented.sort()).toEqual(Array.from({ length: 8 }, (_, place) => `rush.g${place}`));
+  for (const each of results) if (each.status === 'rejected') expect(each.reason.code).toBe('deploy_failed');
 });
 
-it('a block that two interruptible instances of two accounts hold is preempted by deployBest, and both stop', async () => {
+it('deployBest preempts interruptible instances of two accounts for one block', async () => {
   await storeOther('held', 'a40');
   await deploy(service.deps, accountId, { machineId: 'held.g4-7', diskGb: 10 });
   await deploy(service.deps, accountId, { machineId: 'held.g2-3', diskGb: 10 });
@@ -303,9 +303,9 @@ it('a block that two interruptible instances of two accounts hold is preempted b
     holders.push((await deploy(service.deps, holder, { machineId, diskGb: 10, mode: 'INTERRUPTIBLE' })).instance.id);
   }
   await expect(best('a40', 2)).rejects.toMatchObject({ code: 'deploy_failed' });
-  const wanted = { filter: { gpus: ['a40'], numMin: 2, includePreemptible: true }, diskGb: 10 };
-  expect(await quote(service.deps, accountId, wanted)).toMatchObject({ machineId: 'held.g0-1', preemptedInstances: 2 });
-  const { instance } = await deployBest(service.deps, accountId, wanted);
+  const input = { filter: { gpus: ['a40'], numMin: 2, includePreemptible: true }, diskGb: 10 };
+  expect(await quote(service.deps, accountId, input)).toMatchObject({ machineId: 'held.g0-1', preemptedInstances: 2 });
+  const { instance } = await deployBest(service.deps, accountId, input);
   expect(instance.machineId).toBe('held.g0-1');
   expect(await service.sql('select status, stop_reason from instance where id = any($1)', [holders])).toEqual(
     holders.map(() => ({ status: 'STOPPED', stop_reason: 'PREEMPTED' })),

@@ -19,20 +19,20 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** What the database was asked for figures. */
+/** Counts the queries for database figures. */
 function countReadings(): { readings(): number; restore(): void } {
   const real = pg.Client.prototype.query;
   let readings = 0;
-  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...given: never[]) {
-    const [query] = given as unknown as [{ name?: string }];
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: never[]) {
+    const [query] = args as unknown as [{ name?: string }];
     if (query.name === 'metrics') readings += 1;
-    return (real as unknown as (...given: never[]) => never).apply(this, given);
+    return (real as unknown as (...args: never[]) => never).apply(this, args);
   } as never);
   return { readings: () => readings, restore: () => spy.mockRestore() };
 }
 
-describe('where the metrics are', () => {
-  it('is a port of their own, on this computer alone, and nothing else is there', async () => {
+describe('the metrics endpoint', () => {
+  it('has a dedicated port on localhost, which serves nothing else', async () => {
     expect(new URL(address).hostname).toBe('127.0.0.1');
     expect((await fetch(`${service.address}/metrics`)).status).toBe(404);
     const base = address.replace(/\/metrics$/, '');
@@ -43,25 +43,25 @@ describe('where the metrics are', () => {
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
-  it('is nowhere by default', async () => {
+  it('is off by default', async () => {
     const plain = await startService();
     expect(plain.metricsAddress).toBeNull();
     await plain.close();
   });
 
-  it('names the setting of a port that another program uses', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
+  it('names its setting if another program uses the port', async () => {
+    const occupied = createServer().listen(0, '127.0.0.1');
+    await once(occupied, 'listening');
+    const { port } = occupied.address() as AddressInfo;
     await expect(startService({ metricsPort: port })).rejects.toThrow(
       `METRICS_PORT ${port} is used by another program`,
     );
-    taken.close();
+    occupied.close();
   });
 });
 
 describe('the figures of the database', () => {
-  it('are read once for many scrapes, at a time and one after the other', async () => {
+  it('are read once for many concurrent and consecutive scrapes', async () => {
     const other = await startService({ metricsPort: 0 });
     const { readings, restore } = countReadings();
     const scrapes = () => Promise.all(Array.from({ length: 8 }, () => scrape(other.metricsAddress!)));
@@ -72,7 +72,7 @@ describe('the figures of the database', () => {
     for (const each of all) expect(each.find('gpu_rental_database_figures_up')).toBe(1);
   });
 
-  it('follow what happens: machines, agents, money', async () => {
+  it('follow changes of machines, agents and money', async () => {
     const { code } = await enrol(service.deps, {
       machineId: null,
       gpu: null,
@@ -99,7 +99,7 @@ describe('the figures of the database', () => {
     expect(charged).toBeCloseTo(now.find('gpu_rental_credited_usd')!, 5);
   });
 
-  it('are missing, and said to be, while the database is slow; the rest is told in time', async () => {
+  it('are reported missing while the database is slow, without delaying the rest', async () => {
     const slow = await startService({ metricsPort: 0 });
     const locker = new pg.Client({ connectionString: slow.databaseUrl });
     await locker.connect();
@@ -125,7 +125,7 @@ describe('the figures of the database', () => {
 });
 
 describe('the counts of this process', () => {
-  it('tell of credit that ran out, whoever notices', async () => {
+  it('include stops for exhausted credit, regardless of what detects it', async () => {
     const renter = await service.renter('1');
     const machine_id = await service.machine({ gpu: 'rtx-4090', numGpus: 1 });
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
@@ -137,7 +137,7 @@ describe('the counts of this process', () => {
     expect((await stops()) - before).toBeGreaterThanOrEqual(1);
   });
 
-  it('tell how late change notices are', async () => {
+  it('include the delay of change notices', async () => {
     const { find } = await scrape(address);
     expect(find('gpu_rental_change_notices_send_seconds_count')).toBeGreaterThan(0);
     expect(find('gpu_rental_change_notices_lag_seconds')).toBeLessThan(30);
@@ -145,7 +145,7 @@ describe('the counts of this process', () => {
 });
 
 describe('labels', () => {
-  it('are bounded: methods, statuses, names of operations', async () => {
+  it('are bounded for methods, statuses and operation names', async () => {
     const renter = await service.renter();
     const anyone = client(service.address);
     for (let n = 0; n < 40; n += 1) await anyone.graphql(`query Anyone_${n} { regions { code } }`);

@@ -26,15 +26,15 @@ afterAll(async () => {
 });
 
 async function invoiceOf(usd = 50) {
-  const made = await topUp(renter, usd);
-  return { made, invoice: btcpay.invoices.find(({ orderId }) => orderId === made.id)! };
+  const created = await topUp(renter, usd);
+  return { created, invoice: btcpay.invoices.find(({ orderId }) => orderId === created.id)! };
 }
 
 describe('BTCPay Server', () => {
   test('opens an invoice for one coin, settled after the configured confirmations', async () => {
-    const { made, invoice } = await invoiceOf();
+    const { created, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
-    expect(made).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
+    expect(created).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
   });
 
   // Final after 1, 2 and 6 confirmations.
@@ -43,7 +43,7 @@ describe('BTCPay Server', () => {
     [2, 'LowMediumSpeed'],
     [3, 'LowSpeed'],
     [6, 'LowSpeed'],
-  ])('asks, where %i confirmations are set, for the policy %s', async (confirmations, speedPolicy) => {
+  ])('maps %i confirmations to the policy %s', async (confirmations, speedPolicy) => {
     const processor = createBtcpay({
       url: paymentsUrl,
       key: 'key',
@@ -57,10 +57,10 @@ describe('BTCPay Server', () => {
   });
 
   test('credits once, less the network fee, if settlement is reported twice and late', async () => {
-    const { made, invoice } = await invoiceOf();
+    const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
     expect(await btcpay.tell('InvoiceReceivedPayment', invoice)).toBe(202);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN', balance: 0 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN', balance: 0 });
     // Expired first, then settled: its payment counts, not its status.
     gateway.clock.advance(1_000);
     expect(await btcpay.tell('InvoiceExpired', invoice)).toBe(202);
@@ -68,45 +68,45 @@ describe('BTCPay Server', () => {
     for (const type of ['InvoicePaymentSettled', 'InvoiceSettled', 'InvoiceSettled']) {
       expect(await btcpay.tell(type, invoice)).toBe(202);
     }
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
   });
 
   test('recovers a lost webhook with the sweep within 5 minutes', async () => {
-    const { made, invoice } = await invoiceOf();
+    const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-2-0', value: '0.625', fee: '0', status: 'Settled' });
     gateway.clock.advance(60);
     await reconcile(gateway.deps, () => {});
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
   });
 
-  test('a payment that is taken back is never credited; one that was credited is told to the operator', async () => {
-    const { made, invoice } = await invoiceOf();
+  test('never credits a reversed payment, and reports one that was credited before', async () => {
+    const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
     await btcpay.tell('InvoiceReceivedPayment', invoice);
     invoice.payments[0]!.status = 'Invalid';
     await btcpay.tell('InvoiceInvalid', invoice);
-    const gone = await read(renter, made.id);
-    expect(gone).toMatchObject({ credited: 0, payments: [{ state: 'GONE' }] });
+    const reversed = await read(renter, created.id);
+    expect(reversed).toMatchObject({ credited: 0, payments: [{ state: 'GONE' }] });
     invoice.payments[0]!.status = 'Settled';
     await btcpay.tell('InvoiceSettled', invoice);
     invoice.payments[0]!.status = 'Invalid';
     gateway.clock.advance(60);
     const events: PaymentEvent[] = [];
     await reconcile(gateway.deps, (event) => events.push(event));
-    expect(events.filter(({ topUpId }) => topUpId === made.id)).toMatchObject([
+    expect(events.filter(({ topUpId }) => topUpId === created.id)).toMatchObject([
       { state: 'LOST', usdMicro: 50_000_000n },
     ]);
-    expect((await read(renter, made.id)).credited).toBe(50);
+    expect((await read(renter, created.id)).credited).toBe(50);
   });
 
   test('refuses a webhook with another secret, and ignores one of another store or order', async () => {
-    const { made, invoice } = await invoiceOf();
+    const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
     expect(await btcpay.tell('InvoiceSettled', invoice, 'another')).toBe(401);
-    expect((await read(renter, made.id)).payments).toEqual([]);
+    expect((await read(renter, created.id)).payments).toEqual([]);
     expect(await btcpay.tell('InvoiceSettled', { ...invoice, orderId: 'of-the-shop' })).toBe(202);
-    expect((await read(renter, made.id)).payments).toEqual([]);
+    expect((await read(renter, created.id)).payments).toEqual([]);
     expect(await btcpay.tell('InvoiceSettled', invoice)).toBe(202);
-    expect((await read(renter, made.id)).credited).toBe(50);
+    expect((await read(renter, created.id)).credited).toBe(50);
   });
 });

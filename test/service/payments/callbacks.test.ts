@@ -25,18 +25,18 @@ function post(body: string | Buffer, headers?: Record<string, string>, index = 0
   return fetch(path(index), { method: 'POST', body: bytes, headers: headers ?? signature(KEY, bytes, now()) });
 }
 
-/** A top-up of 50 USD that was paid, and the callback about it, before it is sent. */
+/** Pays a top-up and returns it with its callback, which is not sent yet. */
 async function paid(usd = 50, coins?: string) {
-  const made = await topUp(renter, usd);
-  const txid = await shop.chain.pay(made.address, coins ?? made.amount);
+  const created = await topUp(renter, usd);
+  const txid = await shop.chain.pay(created.address, coins ?? created.amount);
   await shop.chain.mine(6);
   shop.shkeeper.loses = true;
   await shop.shkeeper.poll();
   shop.shkeeper.loses = false;
   const transaction = shop.shkeeper.transactions.find((each) => each.txid === txid)!;
-  // Sent by the test alone.
+  // Only the test sends it.
   transaction.callbackConfirmed = true;
-  return { made, txid, told: shop.shkeeper.notification(transaction) };
+  return { created, txid, notification: shop.shkeeper.notification(transaction) };
 }
 
 async function lines(): Promise<number> {
@@ -45,57 +45,60 @@ async function lines(): Promise<number> {
 }
 
 describe('a callback', () => {
-  test('200 times at once over two gateways is one credit, and every answer is 202', async () => {
+  test('sent 200 times concurrently to two gateways is credited once and gets 202', async () => {
     const target = await startReceiver();
     const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
       url: target.url,
     });
-    const { made, told } = await paid();
+    const { created, notification } = await paid();
     const before = await lines();
-    const body = JSON.stringify(told);
+    const body = JSON.stringify(notification);
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => post(body, undefined, index % 2)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
     expect(await lines()).toBe(before + 1);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
     const { rows } = await shop.gateway.deps.db.pool.query(
-      `select note, reference from ledger_entry where id like 'topup/${made.id}/%'`,
+      `select note, reference from ledger_entry where id like 'topup/${created.id}/%'`,
     );
     expect(rows).toEqual([
-      { note: `${made.amount} LTC (Litecoin) at 80 USD`, reference: expect.stringContaining(`top-up ${made.id}/LTC/`) },
+      {
+        note: `${created.amount} LTC (Litecoin) at 80 USD`,
+        reference: expect.stringContaining(`top-up ${created.id}/LTC/`),
+      },
     ]);
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
-    // Told once, too, and of the credit.
+    // The webhook is also notified of the credit once.
     const types = () => target.types().sort();
     await expect.poll(types, { timeout: 30_000 }).toEqual(['balance.credited', 'topup.credited']);
     const [event] = target.received.filter(({ type }) => type === 'topup.credited');
-    expect(event!.data).toMatchObject({ top_up: made.id, asset: 'LTC', usd: '50.000000' });
+    expect(event!.data).toMatchObject({ top_up: created.id, asset: 'LTC', usd: '50.000000' });
     await renter.graphql('mutation ($id: ID!) { deleteWebhook(id: $id) { id } }', hook.body.data.createWebhook.webhook);
     await target.close();
   });
 
-  test('credits the transaction it is about alone: others that it lists may need more confirmations', async () => {
-    const { made, told } = await paid();
-    told.transactions.push({ ...told.transactions[0]!, txid: 'not-final', trigger: false });
-    expect((await post(JSON.stringify(told))).status).toBe(202);
-    const topUpNow = await read(renter, made.id);
+  test('credits only its own transaction, since others may need more confirmations', async () => {
+    const { created, notification } = await paid();
+    notification.transactions.push({ ...notification.transactions[0]!, txid: 'not-final', trigger: false });
+    expect((await post(JSON.stringify(notification))).status).toBe(202);
+    const topUpNow = await read(renter, created.id);
     expect(topUpNow.payments.map(({ state }: { state: string }) => state).sort()).toEqual(['CONFIRMING', 'CREDITED']);
     expect(topUpNow).toMatchObject({ state: 'CONFIRMING', credited: 50, confirmations: 1, confirmationsNeeded: 6 });
   });
 
-  test('one of whose transactions can not be read credits the others, and is kept aside', async () => {
-    const { made, told } = await paid();
+  test('is quarantined if one transaction is unreadable, but credits the others', async () => {
+    const { created, notification } = await paid();
     const before = (await listQuarantined(shop.gateway.deps)).length;
-    told.transactions.unshift({ ...told.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
-    for (let time = 0; time < 2; time += 1) expect((await post(JSON.stringify(told))).status).toBe(202);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
-    const aside = await listQuarantined(shop.gateway.deps);
-    expect(aside).toHaveLength(before + 1);
-    expect(aside.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
+    notification.transactions.unshift({ ...notification.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
+    for (let time = 0; time < 2; time += 1) expect((await post(JSON.stringify(notification))).status).toBe(202);
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
+    const listed = await listQuarantined(shop.gateway.deps);
+    expect(listed).toHaveLength(before + 1);
+    expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
   });
 
   test('with any byte altered, any header missing, a wrong secret or time is refused', async () => {
-    const { made, told } = await paid();
-    const body = Buffer.from(JSON.stringify(told));
+    const { created, notification } = await paid();
+    const body = Buffer.from(JSON.stringify(notification));
     const good = signature(KEY, body, now());
     const before = await lines();
     for (let index = 0; index < body.length; index += 1) {
@@ -109,38 +112,40 @@ describe('a callback', () => {
       ['an old timestamp', signature(KEY, body, now() - 301)],
       ['a future timestamp', signature(KEY, body, now() + 301)],
       ['a timestamp that was not signed', { ...good, 'x-shkeeper-timestamp': String(now() + 1) }],
-      ['a timestamp that is no number', { ...good, 'x-shkeeper-timestamp': `${now()}.0` }],
-      ['no timestamp', { 'x-shkeeper-signature': good['x-shkeeper-signature']! }],
-      ['no signature', { 'x-shkeeper-timestamp': good['x-shkeeper-timestamp']!, 'x-shkeeper-api-key': KEY }],
+      ['a timestamp that is not an integer', { ...good, 'x-shkeeper-timestamp': `${now()}.0` }],
+      ['a missing timestamp', { 'x-shkeeper-signature': good['x-shkeeper-signature']! }],
+      ['a missing signature', { 'x-shkeeper-timestamp': good['x-shkeeper-timestamp']!, 'x-shkeeper-api-key': KEY }],
       ['half a signature', { ...good, 'x-shkeeper-signature': good['x-shkeeper-signature']!.slice(0, 32) }],
       ['an empty signature', { ...good, 'x-shkeeper-signature': '' }],
     ];
-    for (const [name, given] of headers) expect([name, (await post(body, given)).status]).toEqual([name, 401]);
+    for (const [name, requestHeaders] of headers)
+      expect([name, (await post(body, requestHeaders)).status]).toEqual([name, 401]);
     expect((await post(Buffer.alloc(1_100_000, ' '))).status).toBe(413);
     expect((await fetch(path())).status).toBe(405);
     expect(await lines()).toBe(before);
-    expect((await read(renter, made.id)).payments).toEqual([]);
-    // At the edges of the window it is taken.
+    expect((await read(renter, created.id)).payments).toEqual([]);
+    // At the edge of the window, it is accepted.
     expect((await post(body, signature(KEY, body, now() - 300))).status).toBe(202);
-    expect((await read(renter, made.id)).credited).toBe(50);
+    expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('that is signed and says what no processor says is kept aside, and nothing is booked', async () => {
-    const { made, told } = await paid();
+  test('that is signed but invalid is quarantined, and nothing is booked', async () => {
+    const { created, notification } = await paid();
     const other = await topUp(renter, 50);
-    const [transaction] = told.transactions;
-    const changed = (change: object) => JSON.stringify({ ...told, transactions: [{ ...transaction, ...change }] });
+    const [transaction] = notification.transactions;
+    const changed = (change: object) =>
+      JSON.stringify({ ...notification, transactions: [{ ...transaction, ...change }] });
     const table: Record<string, string> = {
-      'no JSON': 'paid',
+      'invalid JSON': 'paid',
       'a list': '[]',
       null: 'null',
-      'no UTF-8': '',
-      'an unknown top-up': JSON.stringify({ ...told, external_id: 't-00000000000000000000' }),
-      'an id with a NUL': JSON.stringify({ ...told, external_id: 't-\u0000' }),
-      'more transactions than are read': JSON.stringify({ ...told, transactions: Array(1_000).fill(transaction) }),
-      'no id': JSON.stringify({ ...told, external_id: undefined }),
-      'another currency': JSON.stringify({ ...told, fiat: 'EUR' }),
-      'a number for a text': changed({ amount_fiat_without_fee: 50.5 }),
+      'invalid UTF-8': '',
+      'an unknown top-up': JSON.stringify({ ...notification, external_id: 't-00000000000000000000' }),
+      'an id with a NUL': JSON.stringify({ ...notification, external_id: 't-\u0000' }),
+      'too many transactions': JSON.stringify({ ...notification, transactions: Array(1_000).fill(transaction) }),
+      'a missing id': JSON.stringify({ ...notification, external_id: undefined }),
+      'another currency': JSON.stringify({ ...notification, fiat: 'EUR' }),
+      'a number instead of a string': changed({ amount_fiat_without_fee: 50.5 }),
       'a float with 18 places': changed({ amount_fiat_without_fee: '50.123456789012345678' }),
       'an exponent': changed({ amount_fiat_without_fee: '5e1' }),
       'a sign': changed({ amount_fiat_without_fee: '+50' }),
@@ -148,55 +153,55 @@ describe('a callback', () => {
       NaN: changed({ amount_fiat_without_fee: 'NaN' }),
       'Arabic digits': changed({ amount_fiat_without_fee: '٥٠' }),
       blanks: changed({ amount_fiat_without_fee: ' 50' }),
-      'a trigger that is a text': changed({ trigger: 'true' }),
-      'no transaction id': changed({ txid: '' }),
+      'a trigger that is a string': changed({ trigger: 'true' }),
+      'a missing transaction id': changed({ txid: '' }),
       'a transaction id with a line end': changed({ txid: 'a\nb' }),
-      'transactions that are none': JSON.stringify({ ...told, transactions: [1] }),
-      '101 transactions': JSON.stringify({ ...told, transactions: Array(101).fill(transaction) }),
+      'invalid transactions': JSON.stringify({ ...notification, transactions: [1] }),
+      '101 transactions': JSON.stringify({ ...notification, transactions: Array(101).fill(transaction) }),
     };
     const before = await lines();
-    const asideBefore = (await listQuarantined(shop.gateway.deps)).length;
+    const countBefore = (await listQuarantined(shop.gateway.deps)).length;
     for (const [name, text] of Object.entries(table)) {
-      const body = name === 'no UTF-8' ? Buffer.from([0x7b, 0xff, 0x7d]) : Buffer.from(text);
+      const body = name === 'invalid UTF-8' ? Buffer.from([0x7b, 0xff, 0x7d]) : Buffer.from(text);
       const answer = await post(body, signature(KEY, body, now()));
       expect([name, answer.status]).toEqual([name, 202]);
     }
-    expect((await listQuarantined(shop.gateway.deps)).length - asideBefore).toBe(Object.keys(table).length);
+    expect((await listQuarantined(shop.gateway.deps)).length - countBefore).toBe(Object.keys(table).length);
     expect(await lines()).toBe(before);
-    expect((await read(renter, made.id)).payments).toEqual([]);
+    expect((await read(renter, created.id)).payments).toEqual([]);
 
-    // Of a top-up that is ours, what can't be right is kept with it.
+    // For a known top-up, invalid payments are quarantined with it.
     const quarantined: Record<string, string> = {
-      'a sum below zero': changed({ amount_fiat_without_fee: '-1', txid: 'negative' }),
+      'a negative sum': changed({ amount_fiat_without_fee: '-1', txid: 'negative' }),
       'a sum of zero': changed({ amount_fiat_without_fee: '0', txid: 'zero' }),
       'less than a micro-USD': changed({ amount_fiat_without_fee: '0.0000009', txid: 'dust' }),
-      'more than one payment may be': changed({ amount_fiat_without_fee: '999999999999', txid: 'much' }),
+      'more than the maximum payment': changed({ amount_fiat_without_fee: '999999999999', txid: 'much' }),
       'another coin': changed({ crypto: 'BTC', txid: 'coin' }),
-      "another top-up's address": JSON.stringify({ ...told, addr: other.address }),
+      "another top-up's address": JSON.stringify({ ...notification, addr: other.address }),
     };
     for (const [name, text] of Object.entries(quarantined)) {
       expect([name, (await post(text)).status]).toEqual([name, 202]);
     }
     expect(await lines()).toBe(before);
-    const kept = await read(renter, made.id);
+    const kept = await read(renter, created.id);
     expect(kept.state).toBe('QUARANTINED');
     expect(kept.payments).toHaveLength(Object.keys(quarantined).length);
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
   });
 
-  test('is kept aside once however often it comes', async () => {
+  test('is quarantined once, however often it arrives', async () => {
     const before = (await listQuarantined(shop.gateway.deps)).length;
     for (let round = 0; round < 3; round += 1) expect((await post('{"again":1}')).status).toBe(202);
-    const aside = await listQuarantined(shop.gateway.deps);
-    expect(aside).toHaveLength(before + 1);
-    expect(aside.find(({ body }) => body === '{"again":1}')!.times).toBe(3);
+    const listed = await listQuarantined(shop.gateway.deps);
+    expect(listed).toHaveLength(before + 1);
+    expect(listed.find(({ body }) => body === '{"again":1}')!.times).toBe(3);
   });
 });
 
 describe('a payment', () => {
-  test('counts in the sum that is credited unasked by when it was credited, not by when it was seen', async () => {
+  test('counts in the unverified sum from when it is credited, not when it is seen', async () => {
     const fair = await shop.gateway.renter('0');
-    // Shown for more than a day before it is final.
+    // It is visible for more than a day before it is final.
     const slow = await topUp(fair, 400);
     await shop.chain.pay(slow.address, slow.amount);
     await shop.chain.mine(1);
@@ -208,48 +213,48 @@ describe('a payment', () => {
     await shop.chain.mine(5);
     await shop.shkeeper.poll();
     expect((await read(fair, slow.id)).credited).toBe(400);
-    // With the next one that is above the setting: SHKeeper is asked, and is away.
-    const made = await topUp(fair, 400);
-    await shop.chain.pay(made.address, made.amount);
+    // With the next payment, the sum is above the setting: SHKeeper must confirm it, and is unreachable.
+    const created = await topUp(fair, 400);
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     shop.shkeeper.mode = 'down';
     await shop.shkeeper.poll();
     shop.shkeeper.mode = 'ok';
-    expect(await read(fair, made.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 400 });
+    expect(await read(fair, created.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 400 });
   });
 
   test.each([
-    ['60 % and 60 % are two lines and 120 %', ['0.375', '0.375'], 60, 'OVERPAID'],
-    ['94 % credits 94 %', ['0.5875'], 47, 'UNDERPAID'],
-    ['100 % and once more after it', ['0.625', '0.625'], 100, 'OVERPAID'],
-    ['what rounding leaves is paid', ['0.62499999'], 49.999999, 'CREDITED'],
+    ['of 60 % twice has two lines and is credited at 120 %', ['0.375', '0.375'], 60, 'OVERPAID'],
+    ['of 94 % is credited at 94 %', ['0.5875'], 47, 'UNDERPAID'],
+    ['of 100 % repeated is credited again', ['0.625', '0.625'], 100, 'OVERPAID'],
+    ['short only by rounding counts as complete', ['0.62499999'], 49.999999, 'CREDITED'],
   ] as const)('%s', async (_, coins, credited, state) => {
-    const made = await topUp(renter, 50);
+    const created = await topUp(renter, 50);
     for (const each of coins) {
-      await shop.chain.pay(made.address, each);
+      await shop.chain.pay(created.address, each);
       await shop.chain.mine(6);
       await shop.shkeeper.poll();
     }
-    const paidNow = await read(renter, made.id);
+    const paidNow = await read(renter, created.id);
     expect(paidNow).toMatchObject({ credited, state });
     expect(paidNow.payments).toHaveLength(coins.length);
   });
 
-  test('that comes after the rate held is credited, late', async () => {
-    const made = await topUp(renter, 50);
+  test('that arrives after the rate expires is credited as late', async () => {
+    const created = await topUp(renter, 50);
     for (const { clock } of shop.gateways) clock.advance(86_400);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'EXPIRED' });
-    await shop.chain.pay(made.address, made.amount);
+    expect(await read(renter, created.id)).toMatchObject({ state: 'EXPIRED' });
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'LATE', credited: 50 });
   });
 
-  test('above the setting is credited only when the processor, asked back, says the same', async () => {
+  test('above the setting is credited only if the processor confirms it', async () => {
     const big = await shop.gateway.renter('0');
-    const made = await topUp(big, 600);
-    // Forged by whoever has the secret: the processor knows of no such transaction.
-    const invoice = shop.shkeeper.invoices.find(({ externalId }) => externalId === made.id)!;
+    const created = await topUp(big, 600);
+    // Forged with a leaked secret: the processor has no such transaction.
+    const invoice = shop.shkeeper.invoices.find(({ externalId }) => externalId === created.id)!;
     const forged = shop.shkeeper.notification({ invoice, txid: 'forged' });
     const transaction = {
       txid: 'forged',
@@ -262,25 +267,25 @@ describe('a payment', () => {
       crypto: 'LTC',
     };
     expect((await post(JSON.stringify({ ...forged, transactions: [transaction] }))).status).toBe(202);
-    expect(await read(big, made.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 0 });
+    expect(await read(big, created.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 0 });
     // Split into sums below the setting: they are added up over a day.
     for (const part of ['a', 'b', 'c', 'd']) {
       const parts = [{ ...transaction, txid: `split-${part}`, amount_fiat_without_fee: '200' }];
       expect((await post(JSON.stringify({ ...forged, transactions: parts }))).status).toBe(202);
     }
-    expect((await read(big, made.id)).credited).toBe(400);
-    // Those of one callback are added up too.
-    const atOnce = await shop.gateway.renter('0');
-    const whole = await topUp(atOnce, 600);
+    expect((await read(big, created.id)).credited).toBe(400);
+    // Payments of one callback are added up, too.
+    const combined = await shop.gateway.renter('0');
+    const whole = await topUp(combined, 600);
     const parts = ['a', 'b', 'c'].map((part) => {
       return { ...transaction, txid: `at-once-${part}`, amount_fiat_without_fee: '200' };
     });
     const about = shop.shkeeper.invoices.find(({ externalId }) => externalId === whole.id)!;
     const callback = { ...shop.shkeeper.notification({ invoice: about, txid: 'at-once-a' }), transactions: parts };
     expect((await post(JSON.stringify(callback))).status).toBe(202);
-    expect(await read(atOnce, whole.id)).toMatchObject({ state: 'QUARANTINED', credited: 400 });
+    expect(await read(combined, whole.id)).toMatchObject({ state: 'QUARANTINED', credited: 400 });
 
-    // A true one is credited at once; while the processor is away, once it is back.
+    // A genuine one is credited immediately, or once the processor is reachable again.
     const fair = await shop.gateway.renter('0');
     const first = await topUp(fair, 600);
     await shop.chain.pay(first.address, first.amount);
@@ -294,8 +299,8 @@ describe('a payment', () => {
     for (const { clock } of shop.gateways) clock.advance(61);
     await reconcile(shop.gateway.deps, () => {});
     expect(await read(fair, first.id)).toMatchObject({ state: 'CREDITED', credited: 600, balance: 1300 });
-    // The forged one was asked about again, and stays where it is.
-    expect((await read(big, made.id)).credited).toBe(400);
+    // The forged one was checked again and stays quarantined.
+    expect((await read(big, created.id)).credited).toBe(400);
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
   });
 });

@@ -15,16 +15,16 @@ describe('createTopUp', () => {
   afterAll(() => shop.close());
 
   test.each(['down', 'slow', 'nonsense', 'error'] as const)(
-    'with a processor that is %s: 503, and nothing else suffers',
+    'responds with 503 for a failing processor (%s), without delaying the rest',
     async (mode) => {
       const renter = await shop.gateway.renter('20');
       shop.shkeeper.mode = mode;
       const mutation = 'mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }';
-      const ask = (idempotencyKey: string) =>
+      const create = (idempotencyKey: string) =>
         renter.graphql(mutation, { input: { asset: 'LTC', usd: 50, idempotencyKey } });
-      // More than there are database connections: none is held in the meantime. Each has its own key: requests with one key
-      // wait for each other.
-      const waiting = Array.from({ length: 40 }, (_, index) => ask(`key-${index}`));
+      // More requests than database connections, since none is held in the meantime. Each has its own key, because
+      // requests with one key wait for each other.
+      const waiting = Array.from({ length: 40 }, (_, index) => create(`key-${index}`));
       const readings = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
       expect(new Set(readings.map(({ status }) => status))).toEqual(new Set([200]));
       for (const { body } of await Promise.all(waiting)) {
@@ -33,7 +33,7 @@ describe('createTopUp', () => {
         expect(JSON.stringify(body)).not.toContain('Traceback');
       }
       shop.shkeeper.mode = 'ok';
-      expect((await ask('key-0')).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
+      expect((await create('key-0')).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
     },
   );
 
@@ -41,12 +41,12 @@ describe('createTopUp', () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 10 }, (_, index) => createTopUp(shop.gateways[index % 2]!.deps, renter.accountId, input)),
     );
-    expect(new Set(made.map((each) => each.topUp.id)).size).toBe(1);
-    expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1);
-    // Invoices that nobody was told of may remain; no id was used for two sums.
+    expect(new Set(created.map((each) => each.topUp.id)).size).toBe(1);
+    expect(created.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    // Unreported invoices may remain, but no id was used for two sums.
     expect(new Set(shop.shkeeper.invoices.map(({ externalId }) => externalId)).size).toBe(
       shop.shkeeper.invoices.length,
     );
@@ -71,11 +71,11 @@ describe('createTopUp', () => {
   });
 
   test("doesn't find another account's top-up", async () => {
-    const made = await topUp(await shop.gateway.renter('0'), 50);
+    const created = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
     const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
     expect([odd.status, odd.body]).toEqual([200, { data: { topUp: null } }]);
-    const { body } = await other.graphql(`{ topUp(id: "${made.id}") { id } topUps { id } }`);
+    const { body } = await other.graphql(`{ topUp(id: "${created.id}") { id } topUps { id } }`);
     expect(body.data).toEqual({ topUp: null, topUps: [] });
   });
 
@@ -106,28 +106,28 @@ describe('a lost callback', () => {
   test('is repeated until it is answered with 202', async () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');
-    const made = await topUp(renter, 50);
-    await shop.chain.pay(made.address, made.amount);
+    const created = await topUp(renter, 50);
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     shop.shkeeper.loses = true;
     for (let minute = 0; minute < 3; minute += 1) {
       await shop.shkeeper.poll();
       shop.gateway.clock.advance(60);
     }
-    // What the sweep reads of SHKeeper says that a block holds it, not that it is final: it is shown, not credited.
+    // The sweep learns from SHKeeper that a block includes it, not that it is final: it is shown, not credited.
     await reconcile(shop.gateway.deps, () => {});
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING', confirmations: 1, balance: 0 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING', confirmations: 1, balance: 0 });
     shop.shkeeper.loses = false;
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', balance: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', balance: 50 });
   });
 
-  test('is made good by the next sweep when the database refuses what this one would book', async () => {
+  test('is recovered by the next sweep if the database refuses its booking', async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
-    const made = await topUp(renter, 50);
-    await shop.chain.pay(made.address, made.amount);
+    const created = await topUp(renter, 50);
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     shop.shkeeper.loses = true;
     await shop.shkeeper.poll();
@@ -138,27 +138,27 @@ describe('a lost callback', () => {
     clock.advance(60);
     await expect(reconcile(deps, () => {})).rejects.toThrow('refused');
     await deps.db.pool.query('drop trigger refuse on payment');
-    // At once: a top-up whose payments were not booked was not asked about.
+    // Immediately, since a top-up whose payments were not booked doesn't count as checked.
     expect(await reconcile(deps, () => {})).toBe(1);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
   test('is recovered for a top-up of last week while one of its payments is pending', async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
-    const made = await topUp(renter, 600);
-    await shop.chain.pay(made.address, made.amount);
+    const created = await topUp(renter, 600);
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     clock.advance(8 * 86_400);
     const { shkeeper } = shop;
     shkeeper.mode = 'down';
     await shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'QUARANTINED', balance: 0 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'QUARANTINED', balance: 0 });
     shkeeper.mode = 'ok';
     clock.advance(60);
     expect(await reconcile(deps, () => {})).toBe(1);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 600 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'LATE', credited: 600 });
   });
 
   test('is recovered even if the processor knows nothing of ten older top-ups', async () => {
@@ -167,14 +167,14 @@ describe('a lost callback', () => {
     const renter = await shop.gateway.renter('0');
     for (let index = 0; index < 10; index += 1) shop.shkeeper.broken.add((await topUp(renter, 50)).id);
     clock.advance(1);
-    const made = await topUp(renter, 50);
-    await shop.chain.pay(made.address, made.amount);
+    const created = await topUp(renter, 50);
+    await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
     shop.shkeeper.loses = true;
     await shop.shkeeper.poll();
     clock.advance(60);
     for (let round = 0; round < 3; round += 1) await reconcile(deps, () => {});
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
   test('is swept for each top-up once a minute, by one gateway at a time', async () => {
@@ -183,7 +183,7 @@ describe('a lost callback', () => {
     for (let index = 0; index < 3; index += 1) await topUp(renter, 50);
     for (const { clock } of shop.gateways) clock.advance(60);
     const rounds = await Promise.all(shop.gateways.map(({ deps }) => reconcile(deps, () => {})));
-    expect(rounds.reduce((sum: number, asked) => sum + (asked ?? 0), 0)).toBe(3);
+    expect(rounds.reduce((sum: number, checked) => sum + (checked ?? 0), 0)).toBe(3);
     expect(await reconcile(shop.gateway.deps, () => {})).toBe(0);
   });
 });

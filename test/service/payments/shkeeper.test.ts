@@ -8,7 +8,7 @@ import { WrittenChain } from '../../support/payments/chain.js';
 import type { Fee } from '../../support/payments/shkeeper.js';
 import { openShop, read, type Shop, topUp } from '../../support/payments/shop.js';
 
-/** What the real SHKeeper does that its routes and signatures alone don't show. */
+/** Behaviour of the real SHKeeper that its routes and signatures don't show. */
 
 const DAY_SECONDS = 86_400;
 
@@ -30,41 +30,41 @@ async function sweep(): Promise<void> {
   await reconcile(shop.gateway.deps, () => {});
 }
 
-describe('the fee that SHKeeper takes on top', () => {
+describe('the fee that SHKeeper adds', () => {
   const PERCENT: Fee = { policy: 'PERCENT_FEE', percent: '2' };
   const FIXED: Fee = { policy: 'FIXED_FEE', percent: '2', fixed: '1.5' };
   const BOTH: Fee = { policy: 'PERCENT_OR_MINIMAL_FIXED_FEE', percent: '2', fixed: '1.5' };
 
   test.each<[string, Fee, number, string, number]>([
     ['none', { policy: 'NO_FEE' }, 50, '0.625', 50],
-    ['2 per cent', PERCENT, 50, '0.6375', 50],
-    ['2 per cent, of a part', PERCENT, 50, '0.31875', 25],
-    ['2 per cent, of half a dollar', PERCENT, 50, '0.006375', 0.5],
-    ['a fixed one', FIXED, 50, '0.64375', 50],
-    ['a fixed one, of a part', FIXED, 50, '0.33125', 25],
-    ['the larger of both, which is fixed', BOTH, 50, '0.64375', 50],
-    ['the larger of both, which is the percentage', BOTH, 200, '2.55', 200],
-  ])('%s, is not credited after a lost callback', async (_name, fee, asked, coins, usd) => {
+    ['2 percent', PERCENT, 50, '0.6375', 50],
+    ['2 percent of a part', PERCENT, 50, '0.31875', 25],
+    ['2 percent of half a dollar', PERCENT, 50, '0.006375', 0.5],
+    ['a fixed fee', FIXED, 50, '0.64375', 50],
+    ['a fixed fee for a part', FIXED, 50, '0.33125', 25],
+    ['the larger of both, the fixed fee', BOTH, 50, '0.64375', 50],
+    ['the larger of both, the percentage', BOTH, 200, '2.55', 200],
+  ])('is not credited after a lost callback: %s', async (_name, fee, requestedUsd, coins, usd) => {
     shop.shkeeper.fee = fee;
-    const made = await topUp(renter, asked);
-    const transaction = await chain.pay(made.address, coins);
+    const created = await topUp(renter, requestedUsd);
+    const transaction = await chain.pay(created.address, coins);
     await chain.mine(6);
     shop.shkeeper.loses = true;
     await shop.shkeeper.poll();
     await sweep();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING', payments: [{ usd }] });
-    await creditPayment(shop.gateway.deps, made.id, { transaction, note: 'seen on the chain' });
-    expect((await read(renter, made.id)).credited).toBe(usd);
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING', payments: [{ usd }] });
+    await creditPayment(shop.gateway.deps, created.id, { transaction, note: 'seen on the chain' });
+    expect((await read(renter, created.id)).credited).toBe(usd);
     shop.shkeeper.loses = false;
-    // What comes late is answered, and changes nothing.
+    // A late callback is answered and changes nothing.
     await shop.shkeeper.poll();
-    expect((await read(renter, made.id)).credited).toBe(usd);
+    expect((await read(renter, created.id)).credited).toBe(usd);
   });
 
-  test('is not known while SHKeeper gives no quote: the operator says what the payment is worth', async () => {
+  test('is unknown without a quote, so the operator enters the payment’s value', async () => {
     shop.shkeeper.fee = PERCENT;
-    const made = await topUp(renter, 50);
-    const transaction = await chain.pay(made.address, '0.6375');
+    const created = await topUp(renter, 50);
+    const transaction = await chain.pay(created.address, '0.6375');
     await chain.mine(6);
     shop.shkeeper.loses = true;
     await shop.shkeeper.poll();
@@ -72,23 +72,23 @@ describe('the fee that SHKeeper takes on top', () => {
     await sweep();
     shop.shkeeper.quotes = true;
     shop.shkeeper.loses = false;
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING', payments: [{ usd: null }] });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING', payments: [{ usd: null }] });
     const decision = { transaction, note: 'seen on the chain' };
     const { deps } = shop.gateway;
-    await expect(creditPayment(deps, made.id, decision)).rejects.toMatchObject({ field: 'amount' });
-    await creditPayment(deps, made.id, { ...decision, usdMicro: 50_000_000n });
-    expect((await read(renter, made.id)).credited).toBe(50);
+    await expect(creditPayment(deps, created.id, decision)).rejects.toMatchObject({ field: 'amount' });
+    await creditPayment(deps, created.id, { ...decision, usdMicro: 50_000_000n });
+    expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('when it is more than a payment, keeps that one aside and no other', async () => {
+  test('if it is more than a payment, quarantines only that payment', async () => {
     shop.shkeeper.fee = FIXED;
-    const made = await topUp(renter, 50);
-    for (const coins of ['0.01', made.amount, '0.64375']) {
-      await chain.pay(made.address, coins);
+    const created = await topUp(renter, 50);
+    for (const coins of ['0.01', created.amount, '0.64375']) {
+      await chain.pay(created.address, coins);
       await chain.mine(6);
       await shop.shkeeper.poll();
     }
-    const { payments, credited } = await read(renter, made.id);
+    const { payments, credited } = await read(renter, created.id);
     expect(payments.map(({ state, usd }: { state: string; usd: number }) => [state, usd])).toEqual([
       ['QUARANTINED', 0],
       ['CREDITED', 50],
@@ -101,51 +101,51 @@ describe('the fee that SHKeeper takes on top', () => {
 });
 
 describe('a transaction that was replaced', () => {
-  test('is gone once what replaced it is credited, though SHKeeper never drops it', async () => {
-    const made = await topUp(renter, 50);
-    const first = await chain.pay(made.address, made.amount);
+  test('is gone once its replacement is credited, although SHKeeper never drops it', async () => {
+    const created = await topUp(renter, 50);
+    const first = await chain.pay(created.address, created.amount);
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN', payments: [{ transaction: first }] });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN', payments: [{ transaction: first }] });
     shop.gateway.clock.advance(60);
     chain.replace(first);
-    await chain.pay(made.address, made.amount);
+    await chain.pay(created.address, created.amount);
     await chain.mine(6);
     await shop.shkeeper.poll();
     await sweep();
-    const paid = await read(renter, made.id);
+    const paid = await read(renter, created.id);
     expect(paid).toMatchObject({ state: 'CREDITED', credited: 50, confirmations: null, underWay: [] });
     expect(paid.payments).toMatchObject([{ transaction: first, state: 'GONE' }, { state: 'CREDITED' }]);
 
     // One that is sent afterwards is another payment.
     shop.gateway.clock.advance(60);
-    await chain.pay(made.address, '0.1');
+    await chain.pay(created.address, '0.1');
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN', underWay: [{ id: made.id }] });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN', underWay: [{ id: created.id }] });
     await chain.mine(6);
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'OVERPAID', credited: 58 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'OVERPAID', credited: 58 });
   });
 
-  test('is gone after a day without a block, and credited all the same if one takes it', async () => {
-    const made = await topUp(renter, 50);
-    await chain.pay(made.address, made.amount);
+  test('is gone after a day without a block, but credited if a block includes it', async () => {
+    const created = await topUp(renter, 50);
+    await chain.pay(created.address, created.amount);
     await shop.shkeeper.poll();
     shop.gateway.clock.advance(DAY_SECONDS - 1);
-    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN' });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN' });
     shop.gateway.clock.advance(1);
-    expect(await read(renter, made.id)).toMatchObject({
+    expect(await read(renter, created.id)).toMatchObject({
       state: 'EXPIRED',
       payments: [{ state: 'GONE' }],
       underWay: [],
     });
     await chain.mine(6);
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
+    expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
   });
 });
 
-describe('a key that SHKeeper does not know', () => {
-  test('hides the assets, which it would list to anybody', async () => {
+describe('an API key unknown to SHKeeper', () => {
+  test('hides the assets, although SHKeeper lists them to any client', async () => {
     expect(await topUpAssets(shop.gateway.deps)).toEqual(['LTC']);
     const wrong = await openShop({ config: { paymentsKey: 'another' } });
     await expect(topUpAssets(wrong.gateway.deps)).rejects.toMatchObject({ code: 'unavailable' });

@@ -13,7 +13,7 @@ import { client, startGateway } from '../../support/gateway.js';
 import { connect, count, query } from '../../support/process.js';
 
 const SILENT = pino({ level: 'silent' });
-/** Of the gateway's statements, and the lock of those that load. */
+/** The lock timeout of the gateway's statements; the lock of a load has a longer one. */
 const LOCK_TIMEOUT_MS = 5_000;
 const SEED_LOCK = 4_207_001;
 const TABLES = ['gpu_model', 'region', 'market_snapshot', 'machine', 'account', 'api_key', 'ledger_entry'];
@@ -36,7 +36,7 @@ async function rows(url: string): Promise<Record<string, number>> {
 const seedsOf = async (url: string) => (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 
 describe('a first start on a database given by DATABASE_URL', () => {
-  it('loads the catalogue once, by one of two gateways, and nothing before its ports are free', async () => {
+  it('loads the catalogue once with two gateways, and only if its ports are free', async () => {
     const databaseUrl = await createEmptyDatabase();
     const { seed } = readConfig({ DATABASE_URL: databaseUrl });
     const other = createServer().listen(0, '127.0.0.1');
@@ -59,7 +59,7 @@ describe('a first start on a database given by DATABASE_URL', () => {
     expect(await seedsOf(databaseUrl)).toEqual([]);
     expect(await rows(databaseUrl)).toEqual({ ...NOTHING, market_snapshot: 0 });
 
-    // As long as a load on a slow database: a second start waits for it longer than for other locks.
+    // Simulates a load on a slow database: a second start waits longer for it than for other locks.
     const slow = await connect(databaseUrl);
     await slow.query('select pg_advisory_lock($1)', [SEED_LOCK]);
     const starting = Promise.all([startGateway({ databaseUrl, seed }), startGateway({ databaseUrl, seed })]);
@@ -78,7 +78,7 @@ describe('a first start on a database given by DATABASE_URL', () => {
     }
   });
 
-  it('loads nothing if SEED is none, serves an empty sheet, and keeps to that', async () => {
+  it('loads nothing if SEED is none, serves an empty sheet, and never loads later', async () => {
     const databaseUrl = await createEmptyDatabase();
     const gateway = await startGateway({ databaseUrl, seed: 'none' });
     expect([await seedsOf(databaseUrl), await rows(databaseUrl)]).toEqual([['none'], NOTHING]);
@@ -91,7 +91,7 @@ describe('a first start on a database given by DATABASE_URL', () => {
   });
 });
 
-describe('a database that can’t be used is named in one line', () => {
+describe('a one-line error names an unusable database', () => {
   async function refusal(env: Record<string, string>): Promise<string> {
     const error = await openConfiguredDatabase(readConfig(env), SILENT, 'within').catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
@@ -104,7 +104,7 @@ describe('a database that can’t be used is named in one line', () => {
   it.each([
     // A name with two addresses, an IPv6 and an IPv4 one on most hosts.
     [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/],
-    // The driver warns at length of this one.
+    // The driver logs a long warning for this one.
     [
       { DATABASE_URL: 'postgresql://127.0.0.1:1/x?sslmode=require' },
       /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/,
@@ -119,7 +119,7 @@ describe('a database that can’t be used is named in one line', () => {
     expect(await refusal(env as Record<string, string>)).toMatch(expected);
   });
 
-  it('also one of wrong name or password', async () => {
+  it('with a wrong name or password', async () => {
     const wrong = new URL(await createTestDatabase());
     wrong.pathname = '/absent';
     expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(
@@ -131,7 +131,7 @@ describe('a database that can’t be used is named in one line', () => {
     );
   });
 
-  it('also one that a newer version has migrated', async () => {
+  it('that a newer version has migrated', async () => {
     const databaseUrl = await createTestDatabase();
     await query(
       databaseUrl,

@@ -26,8 +26,8 @@ beforeEach(async () => {
   ({ id } = await newVolume(gateway, renter.accountId));
 });
 
-describe('what an owner deletes of a history', () => {
-  test('is in the activity: each snapshot, and packs once', async () => {
+describe('deletion by the owner', () => {
+  test('records each snapshot, and packs once, in the activity', async () => {
     const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
     // restic holds a lock and reads the indexes before it deletes packs.
@@ -45,17 +45,17 @@ describe('what an owner deletes of a history', () => {
     ]);
   });
 
-  test('leaves one row of a lease, however many snapshots it had', async () => {
+  test('leaves one row per lease, regardless of its number of snapshots', async () => {
     const token = await takeLease(gateway, id);
-    const made = [await put(token, 'snapshots'), await put(token, 'snapshots')];
+    const snapshots = [await put(token, 'snapshots'), await put(token, 'snapshots')];
     await endLease(gateway, id);
-    for (let count = 0; count < 20; count += 1) made.push(await put(renter.key, 'snapshots'));
+    for (let count = 0; count < 20; count += 1) snapshots.push(await put(renter.key, 'snapshots'));
     const rows = async () => {
       const query = 'select lease from volume_snapshot where volume_id = $1 order by at';
       return (await gateway.deps.db.pool.query(query, [id])).rows.map(({ lease }) => lease);
     };
     expect(await rows()).toHaveLength(22);
-    for (const name of made) await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${name}`);
+    for (const name of snapshots) await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${name}`);
     expect(await rows()).toEqual([1n, null]);
   });
 });
@@ -68,10 +68,10 @@ test('an index that its owner deletes while it is verified gets no result', asyn
   expect(rows).toEqual([{ name: kept }]);
 });
 
-describe('a lock that was left behind', () => {
+describe('a lock left behind', () => {
   const locks = async (secret: string) => (await ask(gateway, secret, 'GET', `${id}/locks/`)).json();
 
-  test("of the owner's is gone as an instance takes the volume", async () => {
+  test('by the owner is removed when an instance takes the volume', async () => {
     const lock = await put(renter.key, 'locks');
     expect(await locks(renter.key)).toEqual([lock]);
     const token = await takeLease(gateway, id);
@@ -79,7 +79,7 @@ describe('a lock that was left behind', () => {
     expect(await locks(token)).toEqual([own]);
   });
 
-  test('is gone after half an hour, whoever left it', async () => {
+  test('is removed after half an hour, regardless of its creator', async () => {
     const lock = await put(renter.key, 'locks');
     const path = join(gateway.dataDir, 'volumes', id, 'locks', lock);
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
@@ -89,7 +89,7 @@ describe('a lock that was left behind', () => {
     expect(await locks(renter.key)).toEqual([]);
   });
 
-  test('needs no room: a volume that is full can be restored', async () => {
+  test('needs no space, so a full volume can be restored', async () => {
     const token = await takeLease(gateway, id);
     await gateway.deps.db.pool.query('update volume set stored_bytes = 1000000000000 where id = $1', [id]);
     await put(token, 'locks');

@@ -40,8 +40,8 @@ beforeEach(async () => {
   token = await takeLease(gateway, id);
 });
 
-describe('whoever may not', () => {
-  test('a lease writes, reads and lists what it has written', async () => {
+describe('access to a volume', () => {
+  test('lets a lease write, read and list objects', async () => {
     expect((await ask(gateway, token, 'POST', `${id}/?create=true`)).status).toBe(200);
     expect((await ask(gateway, token, 'HEAD', `${id}/config`)).status).toBe(404);
     expect((await put(token, 'data', bytes)).status).toBe(200);
@@ -59,7 +59,7 @@ describe('whoever may not', () => {
     expect(await (await ask(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
   });
 
-  test("no key, a wrong one, and another account's", async () => {
+  test("is refused without a key, and with a wrong or another account's key", async () => {
     expect((await ask(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
     expect((await ask(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
@@ -67,11 +67,11 @@ describe('whoever may not', () => {
     expect((await ask(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
   });
 
-  test('a token of an older lease, of another volume, and of none', async () => {
+  test('is refused with a token of an older lease, another volume or no lease', async () => {
     const other = (await newVolume(gateway, renter.accountId)).id;
-    const ofOther = await takeLease(gateway, other);
+    const otherToken = await takeLease(gateway, other);
     const newer = await takeLease(gateway, id, 'i-0000000b');
-    for (const wrong of [token, ofOther, 'x', '0'.repeat(64)]) {
+    for (const wrong of [token, otherToken, 'x', '0'.repeat(64)]) {
       expect((await put(wrong, 'data', bytes)).status).toBe(403);
       expect((await ask(gateway, wrong, 'GET', `${id}/data/`)).status).toBe(403);
       expect((await ask(gateway, wrong, 'GET', 'v-ffffffff/data/')).status).toBe(403);
@@ -81,7 +81,7 @@ describe('whoever may not', () => {
     expect((await ask(gateway, newer, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
-  test('the key of a suspended account; what its instance saves still arrives', async () => {
+  test('is refused with a suspended account’s key, but not to its instance', async () => {
     const suspended = await gateway.renter();
     const volume = await newVolume(gateway, suspended.accountId);
     const held = await takeLease(gateway, volume.id);
@@ -90,18 +90,18 @@ describe('whoever may not', () => {
     expect((await ask(gateway, held, 'GET', `${volume.id}/data/`)).status).toBe(200);
   });
 
-  test('anybody, of a volume that is deleted', async () => {
+  test('is refused to everyone once the volume is deleted', async () => {
     await endLease(gateway, id);
     await deleteVolume(gateway.deps, { accountId: renter.accountId, keyId: null }, { id });
     expect((await ask(gateway, renter.key, 'GET', `${id}/data/`)).status).toBe(404);
     expect((await ask(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
-  test('a key that may only read, and any while an instance holds the volume, to write', async () => {
+  test('excludes writes by a read-only key, or while an instance holds the volume', async () => {
     const creator = { accountId: renter.accountId, ...FULL_POWER };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
-    const money = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
-    expect((await ask(gateway, money.secret, 'GET', `${id}/data/`)).status).toBe(403);
+    const moneyKey = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
+    expect((await ask(gateway, moneyKey.secret, 'GET', `${id}/data/`)).status).toBe(403);
     expect((await ask(gateway, secret, 'GET', `${id}/data/`)).status).toBe(200);
     expect((await put(renter.key, 'data', bytes)).status).toBe(409);
     await endLease(gateway, id);
@@ -114,7 +114,7 @@ describe('whoever may not', () => {
     expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
-  test('an owner, to delete packs by a restic that read the indexes before a lease, even if it renews its lock', async () => {
+  test('excludes deletion of packs based on indexes read before a lease', async () => {
     const remove = () => ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
@@ -132,7 +132,7 @@ describe('whoever may not', () => {
     expect((await remove()).status).toBe(200);
   });
 
-  test('a lease, to take away or write over what is there', async () => {
+  test('excludes removal or replacement of objects by a lease', async () => {
     const config = `${id}/config`;
     expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
     expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
@@ -144,10 +144,10 @@ describe('whoever may not', () => {
     const putKey = (file: Buffer) => ask(gateway, held, 'POST', `${made.id}/keys/${nameOf(file)}`, { body: file });
     const own = keyFile(made.password, master);
     expect((await putKey(own)).status).toBe(200);
-    // Sent again, since the answer was lost.
+    // Sent again after a lost response.
     expect((await putKey(own)).status).toBe(200);
     expect((await putKey(keyFile(made.password, master))).status).toBe(403);
-    // The config of this one is none that the key opens.
+    // The key does not open this volume's config.
     expect((await put(token, 'keys', key)).status).toBe(409);
     for (const kind of ['data', 'snapshots', 'index', 'locks'] as const)
       expect((await put(token, kind, bytes)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('whoever may not', () => {
     expect((await ask(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
   });
 
-  test('a key that no instance could open the volume with, and the removal of the last that can', async () => {
+  test('excludes keys that don’t open the volume, and removal of the last that does', async () => {
     await endLease(gateway, id);
     await makeRepository(gateway, renter.key, { id, password });
     const [first] = await (await ask(gateway, renter.key, 'GET', `${id}/keys/`)).json();
@@ -164,7 +164,7 @@ describe('whoever may not', () => {
       Buffer.from(await (await ask(gateway, renter.key, 'GET', `${id}/keys/${first}`)).arrayBuffer()),
       password,
     );
-    // As `restic key passwd` and `restic init` with another password upload them, another repository's, and what takes too long.
+    // Keys with another password, of another repository, malformed, or too costly to open.
     const costly = { N: 2 ** 20, r: 8, p: 2 };
     const foreign = [keyFile('another', master), keyFile(password, keyOf(randomBytes(64))), bytes];
     for (const file of [...foreign, withCost(keyFile(password, master), costly)]) {
@@ -197,15 +197,15 @@ describe('whoever may not', () => {
     'ID//config',
     'ID/config/',
     'ID/config%00',
-  ])('a path that leads elsewhere: %s', async (path) => {
+  ])('is refused at a path outside it: %s', async (path) => {
     const status = await rawStatus(token, `/volumes/${path.replace('ID', id)}`);
     expect(status).toBe(404);
   });
 
-  test('a wrong name, too many bytes, and what ends too early leave nothing', async () => {
+  test('keeps nothing of misnamed, oversized or aborted uploads', async () => {
     const wrong = await ask(gateway, token, 'POST', `${id}/data/${nameOf(Buffer.from('x'))}`, { body: bytes });
     expect([wrong.status, (await wrong.json()).error.code]).toEqual([422, 'invalid_request']);
-    expect(await declared(536_870_913)).toBe(413);
+    expect(await statusOfLength(536_870_913)).toBe(413);
     const [socket] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
     socket.write(bytes.subarray(0, 1_000));
     await vi.waitFor(async () => expect(await arriving()).toHaveLength(1), 20_000);
@@ -214,7 +214,7 @@ describe('whoever may not', () => {
     expect(await (await ask(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
   });
 
-  test('more than the volume may keep, until it is grown', async () => {
+  test('excludes more bytes than the volume may keep, until it grows', async () => {
     await gateway.deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [
       id,
       4n * 1_073_741_824n - 4_000n,
@@ -226,7 +226,7 @@ describe('whoever may not', () => {
   });
 });
 
-describe('a lease that ends in the middle of an upload', () => {
+describe('a lease that ends during an upload', () => {
   test('leaves nothing', async () => {
     const [socket, answer] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
     socket.write(bytes.subarray(0, 1_000));
@@ -240,7 +240,7 @@ describe('a lease that ends in the middle of an upload', () => {
     expect(rows[0].bytes).toBe(0n);
   });
 
-  test('waits while a snapshot is committed, and then that is there', async () => {
+  test('leaves no snapshot if the upload waits for the volume’s lock', async () => {
     const { pool } = gateway.deps.db;
     const client = await pool.connect();
     await client.query('begin');
@@ -261,7 +261,7 @@ function put(secret: string, kind: string, body: Buffer): Promise<Response> {
   return ask(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body });
 }
 
-/** An upload whose body the test sends. */
+/** Begins an upload whose body the test sends. */
 function begin(secret: string, path: string, length: number): [ClientRequest, Promise<number>] {
   const authorization = `Basic ${btoa(`user:${secret}`)}`;
   const sent = request(`${gateway.address}${path}`, {
@@ -280,14 +280,14 @@ function begin(secret: string, path: string, length: number): [ClientRequest, Pr
   return [sent, status];
 }
 
-async function declared(length: number): Promise<number> {
+async function statusOfLength(length: number): Promise<number> {
   const [sent, status] = begin(token, `/volumes/${id}/data/${name}`, length);
-  const found = await status;
+  const statusCode = await status;
   sent.destroy();
-  return found;
+  return statusCode;
 }
 
-/** Without what `fetch` makes of a path. */
+/** Requests a path as given, without the normalization of `fetch`. */
 function rawStatus(secret: string, path: string): Promise<number> {
   const { hostname, port } = new URL(gateway.address);
   const authorization = `Basic ${btoa(`user:${secret}`)}`;
@@ -320,8 +320,8 @@ function withCost(file: Buffer, cost: object): Buffer {
 describe('an owner whose key is revoked', () => {
   const large = randomBytes(32_000_000);
 
-  /** A download that takes its head and then reads nothing. */
-  const halted = (key: string): Promise<{ rest(): Promise<number> }> =>
+  /** Begins a download that reads only its head until `rest` is called. */
+  const startDownload = (key: string): Promise<{ rest(): Promise<number> }> =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Basic ${btoa(`x:${key}`)}` };
       request(`${gateway.address}/volumes/${id}/data/${nameOf(large)}`, { headers }, (answer) => {
@@ -340,13 +340,13 @@ describe('an owner whose key is revoked', () => {
         .end();
     });
 
-  test('receives nothing more of a download', async () => {
+  test('receives no more of a download', async () => {
     expect((await put(token, 'data', large)).status).toBe(200);
     const creator = { accountId: renter.accountId, ...FULL_POWER };
     const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});
-    const [ended, continued] = await Promise.all([halted(secret!), halted(renter.key)]);
+    const [ended, continued] = await Promise.all([startDownload(secret!), startDownload(renter.key)]);
     await revokeApiKey(gateway.deps, renter.accountId, apiKey.id);
-    // The gateway sends what the connection takes in the meantime.
+    // In the meantime, the gateway sends what the connection buffers.
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await ended.rest()).toBeLessThan(large.length / 2);
     expect(await continued.rest()).toBe(large.length);

@@ -11,7 +11,7 @@ import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
 import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../../support/volumes.js';
 
-/** What one account's volumes take of what all share. */
+/** How much of the shared resources one account's volumes may use. */
 
 let gateway: VolumeGateway;
 beforeAll(async () => {
@@ -20,17 +20,17 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 afterEach(() => vi.restoreAllMocks());
 
-test('a store that is slow to keep what was sent leaves the database to others', { timeout: 60_000 }, async () => {
+test('a store that publishes slowly leaves database connections to others', { timeout: 60_000 }, async () => {
   const renter = await gateway.renter();
   const { volumeStore } = gateway.deps;
   const receive = volumeStore.receive.bind(volumeStore);
-  let goOn = () => {};
+  let resume = () => {};
   const waiting = new Promise<void>((resolve) => {
-    goOn = resolve;
+    resume = resolve;
   });
   let received = 0;
-  vi.spyOn(volumeStore, 'receive').mockImplementation(async (...given) => {
-    const found = await receive(...given);
+  vi.spyOn(volumeStore, 'receive').mockImplementation(async (...args) => {
+    const found = await receive(...args);
     received += 1;
     const publish = async () => {
       await waiting;
@@ -50,16 +50,16 @@ test('a store that is slow to keep what was sent leaves the database to others',
     }),
   );
   try {
-    // More than the gateway has connections.
+    // More uploads than the gateway has database connections.
     await vi.waitFor(() => expect(received).toBeGreaterThan(20), 20_000);
     expect((await renter.graphql('{ volumes { id } }')).status).toBe(200);
   } finally {
-    goOn();
+    resume();
   }
   for (const answer of answers) expect((await answer).status).toBe(200);
 });
 
-test('uploads of one account, however many volumes it has, leave places to others', { timeout: 60_000 }, async () => {
+test('uploads of one account with many volumes leave places to others', { timeout: 60_000 }, async () => {
   const [renter, other] = [await gateway.renter(), await gateway.renter()];
   const volumes = await Promise.all(Array.from({ length: 9 }, () => newVolume(gateway, renter.accountId)));
   const open: ClientRequest[] = [];
@@ -71,12 +71,12 @@ test('uploads of one account, however many volumes it has, leave places to other
     }
   try {
     await vi.waitFor(async () => expect(await arriving(volumes.map(({ id }) => id))).toBeGreaterThan(11), 20_000);
-    // Those that have no place by now wait for one.
+    // Uploads without a place wait for one.
     for (const { id } of volumes) expect((await ask(gateway, renter.key, 'GET', `${id}/keys/`)).status).toBe(200);
     const { id } = await newVolume(gateway, other.accountId);
     const body = randomBytes(1_000);
     expect((await ask(gateway, other.key, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(200);
-    // None was given up meanwhile.
+    // None was aborted in the meantime.
     expect(open.filter(({ destroyed }) => destroyed)).toEqual([]);
   } finally {
     for (const sent of open) sent.destroy();
@@ -87,47 +87,47 @@ describe('places', () => {
   const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
-  test('are lent to each account in its share, and those that wait too', async () => {
+  test('are limited per account, as are transfers that wait for them', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
-    const begun: string[] = [];
-    const ask = (volume: string, account: string) => {
+    const started: string[] = [];
+    const start = (volume: string, account: string) => {
       const done = transfers.run({ id: volume, accountId: account }, signal, () => {
-        begun.push(volume);
+        started.push(volume);
         return never();
       });
       done.catch(() => {});
       return done;
     };
-    for (const volume of ['a', 'a', 'b', 'b', 'c']) void ask(volume, 'one');
-    expect(begun).toEqual(['a', 'a', 'b']);
-    await expect(ask('d', 'one')).rejects.toMatchObject({ code: 'unavailable' });
-    void ask('e', 'two');
-    void ask('f', 'two');
-    expect(begun).toEqual(['a', 'a', 'b', 'e', 'f']);
+    for (const volume of ['a', 'a', 'b', 'b', 'c']) void start(volume, 'one');
+    expect(started).toEqual(['a', 'a', 'b']);
+    await expect(start('d', 'one')).rejects.toMatchObject({ code: 'unavailable' });
+    void start('e', 'two');
+    void start('f', 'two');
+    expect(started).toEqual(['a', 'a', 'b', 'e', 'f']);
   });
 
-  test('go to the first that may have them', async () => {
+  test('go to the first transfer within its limits', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
     const ends: (() => void)[] = [];
-    const begun: string[] = [];
+    const started: string[] = [];
     const run = (volume: string, account: string) =>
       transfers.run({ id: volume, accountId: account }, signal, () => {
-        begun.push(volume);
+        started.push(volume);
         return new Promise<void>((resolve) => ends.push(resolve));
       });
     const first = ['a', 'a', 'b'].map((volume) => run(volume, 'one'));
     void run('c', 'one');
     void run('d', 'two');
-    expect(begun).toEqual(['a', 'a', 'b', 'd']);
+    expect(started).toEqual(['a', 'a', 'b', 'd']);
     ends[0]!();
     await first[0];
-    await expect.poll(() => begun).toEqual(['a', 'a', 'b', 'd', 'c']);
+    await expect.poll(() => started).toEqual(['a', 'a', 'b', 'd', 'c']);
   });
 });
 
-test('takes nothing from others while the gateway prunes the repository', async () => {
+test('an upload to a full volume is refused with 503 while the gateway prunes it', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
   const token = await takeLease(gateway, id);
@@ -139,7 +139,7 @@ test('takes nothing from others while the gateway prunes the repository', async 
   expect((await ask(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
 });
 
-test('copies that fail leave others their turn, however many they are', async () => {
+test('many failing copies don’t block others', async () => {
   const renter = await gateway.renter();
   const { deps } = gateway;
   const { pool } = deps.db;
@@ -150,7 +150,7 @@ test('copies that fail leave others their turn, however many they are', async ()
   expect(put.status).toBe(200);
   const copy = 'update volume set copy_of = $2, head_snapshot_id = $3 where id = $1';
   await pool.query(copy, [good, source, nameOf(head)]);
-  // Their source is gone; they come first.
+  // Their source is missing, and they come first.
   await pool.query(
     `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id, copy_of, head_snapshot_id)
      select 'v-' || lpad(number::text, 8, '0'), $1, 'copy', 1, 100, now(), '', (select sealing_key_id from volume limit 1), 'v-00000000', $2 from generate_series(1, 130) number`,
@@ -163,7 +163,7 @@ test('copies that fail leave others their turn, however many they are', async ()
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
 
-test("the restic of a gateway has bounded memory: what it reads is its renters'", async () => {
+test('a gateway’s restic has bounded memory, since renters control its input', async () => {
   const path = await mkdtemp(join(tmpdir(), 'path-'));
   await writeFile(join(path, 'restic'), '#!/bin/sh\nulimit -d\necho "$@"\n', { mode: 0o755 });
   vi.stubEnv('PATH', `${path}:${process.env.PATH}`);
@@ -177,7 +177,7 @@ test("the restic of a gateway has bounded memory: what it reads is its renters'"
   }
 });
 
-test('a key that is revoked while it uploads leaves nothing', async () => {
+test('a key revoked during its upload leaves nothing', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
   const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...FULL_POWER }, {});

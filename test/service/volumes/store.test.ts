@@ -56,12 +56,12 @@ describe.each([
     expect(Math.abs(Date.now() - listed[0]!.modifiedAtMs)).toBeLessThan(60_000);
   });
 
-  test('reads a part', async () => {
+  test('reads a part of an object', async () => {
     const bytes = randomBytes(1_000_000);
     const object = named('data', bytes);
     await put(store, ONE, object, bytes);
     for (const [from, to] of [
-      // s3rver takes 0-0 for all of it.
+      // s3rver treats 0-0 as the whole object.
       [0, 9],
       [10, 700_000],
       [999_999, 999_999],
@@ -72,7 +72,7 @@ describe.each([
     }
   });
 
-  test('has nothing of what is not there', async () => {
+  test('finds nothing for missing objects and volumes', async () => {
     const object = named('keys', randomBytes(9));
     expect(await store.size(ONE, object)).toBeNull();
     expect(await store.read(ONE, object, null)).toBeNull();
@@ -85,7 +85,7 @@ describe.each([
     expect(await store.copy(ONE, TWO, 'config')).toBe(0);
   });
 
-  test('shows nothing of an object before it is published, and nothing at all of one that is discarded', async () => {
+  test('hides an object until it is published, and discards it without a trace', async () => {
     for (const size of [100, 6_000_000]) {
       const bytes = randomBytes(size);
       const object = named('index', bytes);
@@ -97,7 +97,7 @@ describe.each([
     }
   });
 
-  test('an upload that breaks leaves nothing, and says what broke it', async () => {
+  test('keeps nothing of a failed upload, and reports the cause', async () => {
     const bytes = randomBytes(7_000_000);
     const broken = (async function* () {
       yield* pieces(bytes);
@@ -107,7 +107,7 @@ describe.each([
     expect(await all(store.list(ONE, 'data'))).toEqual([]);
   });
 
-  test('keeps what is there, and replaces what is damaged', async () => {
+  test('keeps an existing object, and replaces a damaged one', async () => {
     const bytes = randomBytes(1_000);
     const object = named('data', bytes);
     expect(await put(store, ONE, object, bytes)).toEqual({ outcome: 'created' });
@@ -117,7 +117,7 @@ describe.each([
     expect((await read(store, ONE, object))?.equals(bytes)).toBe(true);
   });
 
-  test('deletes one object, and says how long it was', async () => {
+  test('deletes one object and returns its size', async () => {
     const [one, two] = [randomBytes(10), randomBytes(20)];
     await put(store, ONE, named('locks', one), one);
     await put(store, ONE, named('locks', two), two);
@@ -125,7 +125,7 @@ describe.each([
     expect((await all(store.list(ONE, 'locks'))).map(({ name }) => name)).toEqual([nameOf(two)]);
   });
 
-  test('erases a volume, and no other', async () => {
+  test('erases only the given volume', async () => {
     for (const volume of [ONE, TWO])
       for (const kind of ['data', 'keys', 'index', 'snapshots', 'locks'] as const) {
         const bytes = randomBytes(50);
@@ -139,7 +139,7 @@ describe.each([
     expect(await all(store.list(TWO, 'data'))).toHaveLength(1);
   });
 
-  test('copies what is missing; deleting the one leaves the other', async () => {
+  test('copies missing objects, which remain after the source is erased', async () => {
     const all = [randomBytes(10), randomBytes(2_000), randomBytes(30)];
     for (const bytes of all) await put(store, ONE, named('data', bytes), bytes);
     await put(store, ONE, CONFIG, Buffer.from('config'));
@@ -153,7 +153,7 @@ describe.each([
   });
 });
 
-test('an S3 store lists more objects than one page has, and erases them', async () => {
+test('an S3 store lists and erases more objects than fit on one page', async () => {
   const store = openS3();
   const bytes = Buffer.from('object');
   await put(store, ONE, named('snapshots', bytes), bytes);
@@ -167,7 +167,7 @@ test('an S3 store lists more objects than one page has, and erases them', async 
 });
 
 describe('a folder', () => {
-  test('has nothing that others may read, and nothing left of what was published', async () => {
+  test('is private to its user, and keeps no temporary files after publishing', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await put(store, ONE, named('data', bytes), bytes);
@@ -177,7 +177,7 @@ describe('a folder', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toEqual([]);
   });
 
-  test('forgets what a gateway that died left behind', async () => {
+  test('removes temporary files of a crashed gateway', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -187,7 +187,7 @@ describe('a folder', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 
-  test('erases what is on its way too', async () => {
+  test('also erases uploads in progress', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(6_000_000);
     const arriving = await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -197,14 +197,14 @@ describe('a folder', () => {
     expect(await store.size(ONE, named('data', bytes))).toBeNull();
   });
 
-  test('that is away is a fault of the store', async () => {
+  test('that is unavailable causes a store fault', async () => {
     await writeFile(join(folder, 'file'), '');
     const store = new FolderStore(join(folder, 'file', 'volumes'));
     await expect(put(store, ONE, CONFIG, Buffer.from('x'))).rejects.toThrow(StoreFault);
   });
 });
 
-test('an S3 that is away is a fault of the store', async () => {
+test('an unreachable S3 causes a store fault', async () => {
   const store = new S3Store({ bucket: 'b', prefix: '', endpoint: 'http://127.0.0.1:9', region: 'us-east-1' });
   await expect(store.size(ONE, CONFIG)).rejects.toThrow(StoreFault);
   await expect(put(store, ONE, CONFIG, Buffer.from('x'))).rejects.toThrow(StoreFault);

@@ -18,7 +18,7 @@ const MAIL = { to: 'renter@example.com', subject: 'Subject', text: 'Text', id: '
 let here: Service;
 let there: Service;
 let server: Awaited<ReturnType<typeof startMailServer>>;
-/** What the server of both gateways does with each mail. */
+/** Handles each mail at the mail server of both gateways. */
 let answer: (mail: ReceivedMail) => unknown = () => {};
 let answerAddress: (address: string) => Error | null = () => null;
 const closing: (() => unknown)[] = [];
@@ -43,7 +43,7 @@ afterEach(async () => {
   answerAddress = () => null;
   setClocks(new Date().toISOString());
   for (const close of closing.splice(0)) await close();
-  // What a test counted binds no other.
+  // One test's counts must not limit another.
   await here.sql('delete from mail_question');
 });
 afterAll(async () => {
@@ -65,40 +65,40 @@ async function shown(renter: Renter) {
   expect(body.errors).toBeUndefined();
   return body.data.mailAddress;
 }
-async function question(address: string, number = 1): Promise<ReceivedMail> {
+async function nthMail(address: string, number = 1): Promise<ReceivedMail> {
   await expect.poll(() => mailsTo(address).length, PATIENCE).toBe(number);
   return mailsTo(address)[number - 1]!;
 }
 let count = 0;
-/** A renter whose address is confirmed. */
+/** Returns a renter with a confirmed address. */
 async function confirmed(events?: string[]): Promise<{ renter: Renter; address: string }> {
   count += 1;
   const [renter, address] = [await here.renter('50'), `renter${count}@example.com`];
   expect((await renter.graphql(SET, { address, events })).body.errors).toBeUndefined();
-  const asked = await question(address);
-  expect((await fetch(linkIn(asked), { method: 'POST' })).status).toBe(200);
+  const confirmation = await nthMail(address);
+  expect((await fetch(linkIn(confirmation), { method: 'POST' })).status).toBe(200);
   return { renter, address };
 }
 
 describe('a mail address', () => {
-  it('is told nothing before it is confirmed, and then as webhooks are: in order, from the moment on', async () => {
+  it('receives notices only after its confirmation, and in order like webhooks', async () => {
     const renter = await here.renter('50');
     const address = 'first@example.com';
     const set = await renter.graphql(SET, { address });
     expect(set.body.data.setMailAddress).toEqual({ address, confirmedAt: null, pausedAt: null });
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
-    const asked = await question(address);
-    expect(asked.headers.subject).toBe('Please confirm this address for notices');
-    expect(asked.headers.from).toBe('GPU rental <notices@example.com>');
-    expect(asked.headers['auto-submitted']).toBe('auto-generated');
-    expect(asked.headers['list-unsubscribe']).toBeUndefined();
-    // A program that looks into mails opens links: that confirms nothing.
-    const page = await fetch(linkIn(asked));
+    const confirmation = await nthMail(address);
+    expect(confirmation.headers.subject).toBe('Please confirm this address for notices');
+    expect(confirmation.headers.from).toBe('GPU rental <notices@example.com>');
+    expect(confirmation.headers['auto-submitted']).toBe('auto-generated');
+    expect(confirmation.headers['list-unsubscribe']).toBeUndefined();
+    // Opening the link, as mail scanners do, confirms nothing.
+    const page = await fetch(linkIn(confirmation));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form method="post">')]);
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
     expect((await shown(renter)).confirmedAt).toBeNull();
-    expect((await fetch(`${linkIn(asked).slice(0, -1)}_`, { method: 'POST' })).status).toBe(404);
-    const done = await fetch(linkIn(asked), { method: 'POST' });
+    expect((await fetch(`${linkIn(confirmation).slice(0, -1)}_`, { method: 'POST' })).status).toBe(404);
+    const done = await fetch(linkIn(confirmation), { method: 'POST' });
     expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('Your address is confirmed')]);
     expect((await shown(renter)).confirmedAt).not.toBeNull();
 
@@ -106,22 +106,22 @@ describe('a mail address', () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: machine })).body;
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     await renter.rest('DELETE', `/instances/${id}`);
-    await question(address, 4);
-    const [, ...told] = mailsTo(address);
-    expect(told.map(({ headers }) => headers.subject)).toEqual([
+    await nthMail(address, 4);
+    const [, ...notices] = mailsTo(address);
+    expect(notices.map(({ headers }) => headers.subject)).toEqual([
       `Instance ${id} is running`,
       `Instance ${id} stopped: user`,
       `Instance ${id} was destroyed: user`,
     ]);
-    expect(told[1]!.text).toContain(`machine: ${machine}`);
-    expect(told[1]!.headers['message-id']).toMatch(/^<evt-[0-9a-f]{24}@example\.com>$/);
-    expect(told[1]!.headers['content-type']).toContain('text/plain');
+    expect(notices[1]!.text).toContain(`machine: ${machine}`);
+    expect(notices[1]!.headers['message-id']).toMatch(/^<evt-[0-9a-f]{24}@example\.com>$/);
+    expect(notices[1]!.headers['content-type']).toContain('text/plain');
     await expect.poll(async () => (await shown(renter)).waiting, PATIENCE).toBe(0);
-    // Nothing of before the confirmation comes.
+    // Nothing from before the confirmation arrives.
     expect(mailsTo(address)).toHaveLength(4);
   });
 
-  it('is ended by one click, and then needs to be confirmed again; webhooks are told', async () => {
+  it('is unsubscribed by one click until reconfirmed, and webhooks are notified', async () => {
     const { renter, address } = await confirmed();
     const witness = await startReceiver();
     closing.push(witness.close);
@@ -129,11 +129,11 @@ describe('a mail address', () => {
       url: witness.url,
     });
     expect((await renter.graphql('mutation { testMailAddress { address } }')).body.errors).toBeUndefined();
-    const test = await question(address, 2);
+    const test = await nthMail(address, 2);
     expect(test.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
     const url = /^<(\S+)>$/.exec(test.headers['list-unsubscribe']!)![1]!;
     expect(url).toBe(linkIn(test));
-    // As RFC 8058 has it: a POST with this body, no cookie, and nothing before.
+    // As RFC 8058 specifies: a POST with this body, without a cookie or an earlier request.
     const ended = await fetch(url, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
     expect(ended.status).toBe(200);
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
@@ -145,11 +145,11 @@ describe('a mail address', () => {
     await expect
       .poll(() => witness.received.map(({ type, data }) => [type, data.reason]), PATIENCE)
       .toEqual([['mail.paused', 'ended by a link in a mail']]);
-    // The link that confirmed it once does so no more.
+    // The original confirmation link no longer works.
     expect((await fetch(linkIn(mailsTo(address)[0]!), { method: 'POST' })).status).toBe(410);
     expect((await shown(renter)).confirmedAt).toBeNull();
     await renter.graphql(SET, { address });
-    const again = await question(address, 3);
+    const again = await nthMail(address, 3);
     expect((await fetch(linkIn(again), { method: 'POST' })).status).toBe(200);
     expect(await shown(renter)).toMatchObject({
       pausedAt: null,
@@ -157,12 +157,12 @@ describe('a mail address', () => {
     });
   });
 
-  it('has a link that is valid for a day, and one address takes the place of another', async () => {
+  it('has a link that is valid for a day, and is replaced by a new address', async () => {
     const renter = await here.renter('50');
     await renter.graphql(SET, { address: 'old@example.com' });
-    const first = await question('old@example.com');
+    const first = await nthMail('old@example.com');
     await renter.graphql(SET, { address: 'new@example.com' });
-    const second = await question('new@example.com');
+    const second = await nthMail('new@example.com');
     expect((await fetch(linkIn(first), { method: 'POST' })).status).toBe(404);
     advance(86_400);
     const late = await fetch(linkIn(second), { method: 'POST' });
@@ -172,26 +172,26 @@ describe('a mail address', () => {
       'new@example.com',
     );
     expect(await shown(renter)).toBeNull();
-    // What is another's is nothing.
+    // Another account's address is not found.
     const other = await here.renter('1');
     expect((await other.graphql('mutation { deleteMailAddress }')).body.errors[0].extensions.code).toBe('not_found');
   });
 
-  it('is not for flooding strangers: questions are few for an account, a mailbox and a network', async () => {
+  it('gets few confirmation mails per account, mailbox and network', async () => {
     const codeOf = async (renter: Renter, address: string) =>
       (await renter.graphql(SET, { address })).body.errors?.[0].extensions.code ?? null;
     const renters = await Promise.all(Array.from({ length: 4 }, () => here.renter('1')));
-    // One mailbox, however it is written, whoever asks.
-    const ways = [
+    // One mailbox, regardless of its spelling and the account.
+    const spellings = [
       'some.body@example.com',
       'Somebody@EXAMPLE.com',
       'somebody+x@example.com',
       'so.me.body+y@example.com',
     ];
     const outcomes = [];
-    for (const [index, way] of ways.entries()) outcomes.push(await codeOf(renters[index]!, way));
+    for (const [index, spelling] of spellings.entries()) outcomes.push(await codeOf(renters[index]!, spelling));
     expect(outcomes).toEqual([null, null, null, 'rate_limited']);
-    // One account, however many mailboxes; at once, and by two gateways.
+    // One account with many mailboxes, concurrently through two gateways.
     const renter = await here.renter('1');
     const elsewhere = there.withKey(renter.key);
     const all = await Promise.all(
@@ -208,7 +208,7 @@ describe('a mail address', () => {
     expect(await codeOf(await here.renter('1'), 'b9@example.com')).toBeNull();
   });
 
-  it('is one plain address, and a service without a mail server has none', async () => {
+  it('is one plain address, and is refused by a service without a mail server', async () => {
     const renter = await here.renter('1');
     for (const address of [
       'nobody',
@@ -239,7 +239,7 @@ describe('a mail address', () => {
     );
   });
 
-  it('is sent again while the server is busy, in order, and paused when it refuses the address', async () => {
+  it('gets retries in order while the server is busy, and is paused if refused', async () => {
     const { renter, address } = await confirmed(['balance.credited', 'instance.running', 'instance.destroyed']);
     answer = () => {
       throw refusal(451, 'busy');
@@ -255,13 +255,13 @@ describe('a mail address', () => {
     expect((await shown(renter)).attempts[0].error).toBe('mail server of this service: status 451');
     answer = () => {};
     advance(6);
-    await question(address, 3);
+    await nthMail(address, 3);
     expect(
       mailsTo(address)
         .slice(1)
         .map(({ headers }) => headers.subject),
     ).toEqual([`Instance ${id} is running`, `Instance ${id} was destroyed: user`]);
-    // Refused for now is not refused.
+    // A temporary refusal does not pause it.
     answerAddress = () => refusal(450, 'try later');
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1n });
     await expect.poll(async () => (await shown(renter)).attempts[0].error, PATIENCE).toMatch(/450 try later/);
@@ -272,13 +272,13 @@ describe('a mail address', () => {
       .poll(async () => (await shown(renter)).pauseReason, PATIENCE)
       .toMatch(/^its mail server refuses it: 550 no such mailbox/);
     expect((await shown(renter)).waiting).toBe(0);
-    // Set again, a confirmed address goes on without a question.
+    // Set again, a confirmed address resumes without another confirmation.
     answerAddress = () => null;
     await renter.graphql(SET, { address });
     expect(await shown(renter)).toMatchObject({ pausedAt: null, confirmedAt: expect.any(String) });
   });
 
-  it('slow mails hold no webhook', async () => {
+  it('does not delay webhooks while its mails are slow', async () => {
     const { renter } = await confirmed(['balance.credited']);
     const target = await startReceiver();
     closing.push(target.close);
@@ -309,7 +309,7 @@ describe('the mail server', () => {
     closing.push(made.close);
     return made;
   };
-  /** A server of bytes. */
+  /** Starts a raw TCP server and returns its URL. */
   const listener = async (talk: (socket: Socket) => void): Promise<string> => {
     const sockets = new Set<Socket>();
     const made = createServer((socket) => {
@@ -325,7 +325,7 @@ describe('the mail server', () => {
     return `smtp://127.0.0.1:${(made.address() as { port: number }).port}`;
   };
 
-  it('is given user and password, and told of once when it is down and up again', async () => {
+  it('receives user and password, and is reported once when it is down', async () => {
     states.length = 0;
     const up = await started({ allowInsecureAuth: true });
     const send = sender(up.url.replace('//', '//renter%40x:p%2Fw@'));
@@ -340,22 +340,22 @@ describe('the mail server', () => {
     expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('that never greets, or never ends its greeting, is left after the time', async () => {
-    const gone: string[] = [];
-    const silent = await listener((socket) => socket.on('close', () => gone.push('silent')));
+  it('times out if it never greets or never ends its greeting', async () => {
+    const closed: string[] = [];
+    const silent = await listener((socket) => socket.on('close', () => closed.push('silent')));
     const trickling = await listener((socket) => {
       const timer = setInterval(() => (socket.destroyed ? clearInterval(timer) : socket.write('220-wait\r\n')), 20);
-      socket.on('close', () => gone.push('trickling'));
+      socket.on('close', () => closed.push('trickling'));
     });
     for (const url of [silent, trickling])
       expect(await sender(url, 'offered', 500)(MAIL)).toEqual({
         status: null,
         error: 'mail server of this service: no response within 0.5 s',
       });
-    await expect.poll(() => gone.sort(), PATIENCE).toEqual(['silent', 'trickling']);
+    await expect.poll(() => closed.sort(), PATIENCE).toEqual(['silent', 'trickling']);
   });
 
-  it('without STARTTLS gets nothing where TLS is required, nor one whose certificate nobody vouches for', async () => {
+  it('gets nothing without required TLS or with an untrusted certificate', async () => {
     const plain = await started();
     expect((await sender(plain.url, 'required')(MAIL)).status).not.toBe(250);
     const unknown = await started({ disabledCommands: [] });
@@ -365,7 +365,7 @@ describe('the mail server', () => {
     expect(await sender(plain.url)(MAIL)).toEqual({ status: 250, error: null });
   });
 
-  it('refuses by number: an address for ever, everything else for now', async () => {
+  it('refuses an address permanently, and everything else temporarily', async () => {
     const refusing = (responseCode: number, at: 'onConnect' | 'onMailFrom' | 'onRcptTo') =>
       started({
         [at]: (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(refusal(responseCode, 'no thanks')),
@@ -386,7 +386,7 @@ describe('the mail server', () => {
     expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'mail server of this service: status 552' });
   });
 
-  it('is sent nothing that a value of others could make of a mail', async () => {
+  it('receives no header or control character injected by an event’s values', async () => {
     const target = await started();
     const hostile = 'a\r\nBcc: victim@example.com\r\n\r\nbody\u0085\u2028\u202e\u009b31m\u0000\n.\r\n';
     const data = { webhook: hostile, reason: hostile, [hostile]: hostile };
@@ -401,7 +401,7 @@ describe('the mail server', () => {
     expect(to).toEqual([MAIL.to]);
     expect(headers.bcc).toBeUndefined();
     expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^Bcc/im);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not appear
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);
     expect(text.split('\n').filter((line) => line.startsWith('Bcc'))).toEqual([]);
   });

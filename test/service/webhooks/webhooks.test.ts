@@ -53,13 +53,13 @@ async function shown(renter: Renter) {
   return body.data.webhooks;
 }
 
-/** Time that passes before an answer is noted ends the lease of its sender, and it is sent again. */
+/** Waits for all responses, since an unrecorded one is sent again when time advances past its lease. */
 async function allSent(renter: Renter) {
   await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
 }
 
 describe('webhooks', () => {
-  it('tell of an instance in order, signed, and of credit, whoever asks for which', async () => {
+  it('report an instance’s events in order and signed, and credit, as subscribed', async () => {
     const renter = await here.renter('50');
     const [all, some] = [await receiver(), await receiver()];
     const { secret } = await hook(renter, all.url);
@@ -81,7 +81,7 @@ describe('webhooks', () => {
     expect(new Set(all.received.map((event) => event.id)).size).toBe(5);
   });
 
-  it('wait as long as a receiver says in Retry-After, events of other subjects too', async () => {
+  it('wait for a receiver’s Retry-After, including events of other subjects', async () => {
     const renter = await here.renter('50');
     const target = await receiver((_event, response) => {
       response.writeHead(429, { 'Retry-After': '120' });
@@ -97,7 +97,7 @@ describe('webhooks', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  it('are sent again until they are taken, each instance on its own, and by hand', async () => {
+  it('are retried until accepted, in order per instance, and redelivered manually', async () => {
     const renter = await here.renter('50');
     let isUp = false;
     const target = await receiver((_event, response) => {
@@ -107,13 +107,13 @@ describe('webhooks', () => {
     const instance = (await renter.rest('POST', '/instances', { machine_id: await here.machine() })).body.id;
     await renter.rest('DELETE', `/instances/${instance}`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
-    // What is recorded after the clock has moved would wait from then on.
+    // An attempt recorded after the clock advances would wait from that time.
     await expect.poll(async () => (await shown(renter))[0].attempts.length, PATIENCE).toBe(1);
     const deliveries = async () =>
       (await renter.graphql('{ webhooks { deliveries { eventType subject state tries nextAt } } }')).body.data
         .webhooks[0].deliveries;
     const of = { subject: instance, state: 'PENDING' };
-    // The second waits for the first, whatever the time.
+    // The second waits for the first regardless of the time.
     expect(await deliveries()).toMatchObject([
       { ...of, eventType: 'instance.destroyed', tries: 0, nextAt: null },
       { ...of, eventType: 'instance.running', tries: 1, nextAt: expect.any(String) },
@@ -135,7 +135,7 @@ describe('webhooks', () => {
     await expect.poll(() => target.types().at(-1), PATIENCE).toBe('webhook.test');
   });
 
-  it('keep the order of one instance while another goes on', async () => {
+  it('keep the order of one instance without delaying another', async () => {
     const renter = await here.renter('50');
     let held = '';
     const target = await receiver(({ type, data }, response) => {
@@ -149,7 +149,7 @@ describe('webhooks', () => {
     await renter.rest('DELETE', `/instances/${held}`);
     const other = await rent();
     await renter.rest('DELETE', `/instances/${other}`);
-    // The receiver takes what is not held, so it is not left alone: what is due is sent at once.
+    // The receiver accepts other events, so due events are sent immediately.
     advance(3);
     await expect.poll(() => of(other), PATIENCE).toEqual(['instance.running', 'instance.destroyed']);
     await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(2);
@@ -161,7 +161,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days, and at once by 410, and the others are told', async () => {
+  it('are paused after three days or immediately by 410, and notify the others', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {
@@ -189,9 +189,9 @@ describe('webhooks', () => {
     const webhooks = await shown(renter);
     const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
     expect(reasons.sort()).toEqual(['an event was not taken for three days', 'its receiver answered 410 Gone', 'null']);
-    // A clock that jumps while one is on its way has it sent again, under its id.
-    const told = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
-    await expect.poll(told, PATIENCE).toBe(2);
+    // If the clock jumps while an event is in flight, it is sent again under the same id.
+    const distinctEvents = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
+    await expect.poll(distinctEvents, PATIENCE).toBe(2);
     expect(new Set(witness.types())).toEqual(new Set(['webhook.paused']));
     const resumed = await renter.graphql(
       `mutation { changeWebhook(id: "${last.id}", paused: false) { pausedAt waiting } }`,
@@ -200,7 +200,7 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   }, 120_000);
 
-  it('one slow receiver holds nobody else', async () => {
+  it('of other accounts are not delayed by one slow receiver', async () => {
     const [slow, quick] = [await receiver(() => 'silent'), await receiver()];
     const [first, second] = [await here.renter('50'), await here.renter('50')];
     await hook(first, slow.url);
@@ -212,7 +212,7 @@ describe('webhooks', () => {
     await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no answer within 5 s');
   });
 
-  it('have two secrets for a day, and a table of bounds', async () => {
+  it('have two secrets for a day after a rotation, and bounded inputs', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
@@ -240,10 +240,10 @@ describe('webhooks', () => {
         code: 'invalid_request',
         field,
       });
-    // What is another's is nothing.
+    // Another account's webhook is not found.
     const other = await here.renter('1');
-    const taken = await other.graphql(`mutation { deleteWebhook(id: "${id}") { id } }`);
-    expect(taken.body.errors[0].extensions.code).toBe('not_found');
+    const foreign = await other.graphql(`mutation { deleteWebhook(id: "${id}") { id } }`);
+    expect(foreign.body.errors[0].extensions.code).toBe('not_found');
     const { rows } = await here.deps.db.pool.query('select encode(sealed, $1) as sealed from webhook where id = $2', [
       'escape',
       id,
@@ -251,7 +251,7 @@ describe('webhooks', () => {
     expect(rows[0].sealed).not.toContain(secret.slice(6, 20));
   });
 
-  it('are signed by the same secret after their key was turned over, and the old key is not needed any more', async () => {
+  it('keep their secret after a rotation of the sealing key, without the old key', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
@@ -265,14 +265,14 @@ describe('webhooks', () => {
       [id],
     );
     expect(await secretsOf(keysOf(next), rows[0]!, here.clock.now())).toEqual([secret]);
-    // The gateways of this test have the old one alone.
+    // The gateways of this test have only the old one.
     await resealSecrets(keysOf(old, next));
     await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
     expect(() => target.verify(secret, target.received[0]!)).not.toThrow();
   });
 
-  it('tell once what only time makes true, whichever gateways look', async () => {
+  it('report time-dependent events once, regardless of the number of gateways', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, [
@@ -306,11 +306,11 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
-  it('tell of a network that a key was not used from before, and not of its first', async () => {
+  it('report a key’s use from a new network, except for its first', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, ['key.new_network']);
-    /** What a gateway saw it writes down when it ends, at the latest. */
+    /** Uses the key from addresses; a gateway records them no later than when it stops. */
     const useFrom = async (...addresses: string[]) => {
       const behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
       behind.clock.set(new Date().toISOString());
@@ -323,7 +323,7 @@ describe('webhooks', () => {
     const networks = () => target.received.map(({ data }) => data.network);
     await expect.poll(networks, PATIENCE).toContain('198.51.100.0/24');
     const seen = (network: string) => networks().filter((each) => each === network).length;
-    // The gateway that the webhook was made by may have written its own network down first.
+    // The gateway that created the webhook may have recorded its own network first.
     expect([seen('198.51.100.0/24'), seen('203.0.113.0/24') <= 1]).toEqual([1, true]);
     expect(target.received.find(({ data }) => data.network === '198.51.100.0/24')!.data).toMatchObject({
       address: expect.stringMatching(/^198\.51\.100\.[78]$/),
@@ -331,8 +331,8 @@ describe('webhooks', () => {
     });
   });
 
-  it('tell of the limit that stops an instance first: its own, its key’s or the account’s', async () => {
-    // In the middle of a month, whenever this runs.
+  it('report the first limit to stop an instance: its own, its key’s or account’s', async () => {
+    // In the middle of a month, regardless of the current date.
     setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
     const renter = await here.renter('500');
     const target = await receiver();
@@ -341,10 +341,10 @@ describe('webhooks', () => {
       (await renter.rest('POST', '/instances', { machine_id: await here.machine(), disk_gb: 1, ...rest })).body;
     const one = await rent();
     const hourly: number = one.price_hr;
-    // Two hours and some for the first alone.
+    // Enough for somewhat more than two hours of this instance only.
     const own = await rent({ spend_limit: Math.ceil(hourly * 2.5 * 100) / 100 });
     const { rows } = await here.deps.db.pool.query('select id from api_key where account_id = $1', [renter.accountId]);
-    // A key with a limit sets none.
+    // A key with a limit can't set one.
     const owner = here.withKey(
       (await renter.graphql('mutation { createApiKey { secret } }')).body.data.createApiKey.secret,
     );
@@ -355,10 +355,10 @@ describe('webhooks', () => {
       target.received
         .filter(({ type }) => type === 'instance.ending')
         .map(({ data }) => [data.instance, data.cause, data.limit_of, data.seconds_before]);
-    // 1.6 hours in: its own limit is less than an hour away, the key's 2.4.
+    // After 1.6 hours, its own limit is less than an hour away, and its key's 2.4 hours.
     advance(5_760);
     await expect.poll(endings, PATIENCE).toEqual([[own.id, 'limit', 'instance', 3_600]]);
-    // The account's comes before all others, in a quarter of an hour.
+    // The account's limit comes before all others, in a quarter of an hour.
     const setMonthly = 'mutation ($usd: Float) { setMonthlyLimit(monthlyLimit: $usd) { id } }';
     const set = await owner.graphql(setMonthly, { usd: Math.ceil(hourly * 2 * 1.85 * 100) / 100 });
     expect(set.body).toEqual({ data: { setMonthlyLimit: { id: renter.accountId } } });
@@ -372,8 +372,8 @@ describe('webhooks', () => {
   });
 });
 
-describe('what is not sent', () => {
-  it('goes to no address that is not public, however it is written, and follows nothing', async () => {
+describe('a delivery', () => {
+  it('goes only to public addresses in any notation, and follows no redirects', async () => {
     const target = await receiver((_event, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }));
     const closed = createSender({ allowed: [] });
     for (const host of [
@@ -392,31 +392,31 @@ describe('what is not sent', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  it('is judged at each connection: a name that changes its address helps nobody', async () => {
+  it('has its address checked at each connection, which prevents DNS rebinding', async () => {
     const target = await receiver();
     const answers = ['127.0.0.1', '10.0.0.1', '127.0.0.1'];
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const sender = (allowed: string[]) =>
       createSender({
         allowed,
         lookup: (host, _options, done) => {
-          asked.push(host);
-          done(null, [{ address: answers[asked.length - 1]!, family: 4 }]);
+          lookups.push(host);
+          done(null, [{ address: answers[lookups.length - 1]!, family: 4 }]);
         },
       });
     const url = `http://rebinds.example:${target.port}/`;
     expect(await sender(['127.0.0.1'])(url, {}, '{}')).toEqual({ status: 200, error: null });
     expect((await sender(['127.0.0.1'])(url, {}, '{}')).error).toMatch(/not a public/);
     expect((await sender([])(url, {}, '{}')).error).toMatch(/not a public/);
-    expect([asked.length, target.received.length]).toEqual([3, 1]);
+    expect([lookups.length, target.received.length]).toEqual([3, 1]);
   });
 
-  it('never takes more than two places for one account, however many webhooks it has', async () => {
+  it('never takes more than two places per account, regardless of its webhooks', async () => {
     const [busy, other] = [await here.renter('50'), await here.renter('50')];
-    let [open, most] = [0, 0];
+    let [open, maxOpen] = [0, 0];
     const silent = await receiver((_event, response) => {
       open += 1;
-      most = Math.max(most, open);
+      maxOpen = Math.max(maxOpen, open);
       response.once('close', () => {
         open -= 1;
       });
@@ -429,12 +429,12 @@ describe('what is not sent', () => {
     await expect.poll(() => silent.received.length, PATIENCE).toBeGreaterThan(1);
     await creditAccount(here.deps, other.accountId, { amountMicro: 1_000_000n });
     await expect.poll(() => prompt.received.length, PATIENCE).toBe(1);
-    // Sent to in turn, within five seconds each.
+    // They are served in turn, within five seconds each.
     await expect.poll(() => silent.received.length, PATIENCE).toBeGreaterThan(2);
-    expect(most).toBe(2);
+    expect(maxOpen).toBe(2);
   });
 
-  it('reads 64 kB of an answer, and waits 5 s for all of it', async () => {
+  it('reads at most 64 kB of a response, and waits at most 5 s for it', async () => {
     let sent = 0;
     const flood = await receiver((_event, response) => {
       const timer = setInterval(() => {
@@ -449,11 +449,11 @@ describe('what is not sent', () => {
       return 'silent';
     });
     const send = createSender({ allowed: ['127.0.0.1'] });
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     const [flooded, trickled] = await Promise.all([send(flood.url, {}, '{}'), send(trickle.url, {}, '{}')]);
     expect(flooded).toEqual({ status: 200, error: null });
     expect(trickled).toEqual({ status: null, error: 'no answer within 5 s' });
-    expect(performance.now() - beganMs).toBeLessThan(15_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(15_000);
     expect(sent).toBeLessThan(2_000_000);
   });
 });
