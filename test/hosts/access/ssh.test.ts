@@ -122,9 +122,9 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     );
     const said = reading(shell);
     shell.write('stty size; tty; echo $TERM\n');
-    await soon('the size is told', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
+    await soon('the size is reported', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
     shell.setWindow(50, 150, 0, 0);
-    await soon('the new size is told', async () => {
+    await soon('the new size is reported', async () => {
       shell.write('stty size\n');
       await sleep(100);
       return /50 150\r\n/.test(said());
@@ -323,7 +323,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
   it('admits only the account, through either gateway', async () => {
     const attempts: [what: string, user: string, key: KeyPair | null][] = [
       ['a stranger’s key', id, strangersKey],
-      ['a key of nobody', id, new KeyPair()],
+      ['an unregistered key', id, new KeyPair()],
       ['no key', id, null],
       ['an instance that is not there', 'i-00000000', key],
       ['another kind of name', 'root', key],

@@ -100,7 +100,7 @@ async function backAsWished(engine: TestEngine, document: Map<string, DesiredIns
   const absent = [...document.values()].filter(({ phase }) => phase === 'absent').map(({ id }) => id);
   let seen = '';
   await until(
-    'what ought to run, and nothing else',
+    'the desired containers, and no others',
     async () => {
       const containers = await engine.containers();
       const running = [...containers].filter(([, container]) => container.running).map(([id]) => id);

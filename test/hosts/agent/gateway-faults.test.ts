@@ -98,7 +98,7 @@ describe('a misbehaving gateway', () => {
     beforeEach(open);
     afterEach(close);
 
-    it('a log that nobody reads blocks neither the polls nor the shutdown', async () => {
+    it('an unread log blocks neither the polls nor the shutdown', async () => {
       const pipe = new FullPipe();
       host.start({}, pipe.fd);
       await gateway.next();

@@ -263,7 +263,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     exec.stdin.write('x'.repeat(60_000));
     await exec.output(new PassThrough(), new PassThrough());
     exec.detach();
-    await until('nobody holds it back', async () => (await run('cat /tmp/left')).out !== '', 15_000);
+    await until('the rest of the input is counted', async () => (await run('cat /tmp/left')).out !== '', 15_000);
     expect((await run('cat /tmp/left')).out).toBe('0\n');
   });
 

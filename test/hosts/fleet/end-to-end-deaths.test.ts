@@ -139,7 +139,7 @@ function gpusOf(machineId: string): string[] {
   return Array.from({ length: last! - first! + 1 }, (_, n) => `${host} ${first! + n}`);
 }
 
-/** What a renter does next with a machine; responses may be lost with the gateway. */
+/** Does what a renter might do next with a machine; responses may be lost with the gateway. */
 async function step(renter: RealRenter, machineId: string, random: (below: number) => number): Promise<string> {
   const [kind, pick, type] = [random(5), random(INSTANCES), ['od', 'interruptible'][random(2)]];
   try {
@@ -168,7 +168,7 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
   const began = performance.now();
   let seen = '';
   const running = await until(
-    'what ought to run, and nothing else',
+    'the desired containers, and no others',
     async () => {
       const instances = await known(renter);
       const containers = [...(await fleet.engine.containers())];

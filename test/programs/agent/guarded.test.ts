@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { GUARDED_SCRIPT } from '../../../src/agent/volumes/guarded.js';
 import { needs } from '../../support/tools.js';
 
-/** What a repository could make a faulty restic do; this program takes its place. */
+/** Does in place of restic all that a repository could make a faulty restic do. */
 const PROGRAM = `#!/bin/sh
 chmod 4777 /restic; rm -f /restic; (echo more >> /restic)
 echo '#!/bin/sh' > /cache/run; chmod 755 /cache/run; /cache/run && echo ran > /mnt/ran

@@ -59,7 +59,7 @@ describe('in containers', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('the image contains what runs, and its user can’t change it', () => {
+  it('the image contains only the built programs, which its user can’t change', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
@@ -107,7 +107,7 @@ describe('in containers', wanted, () => {
 
     // Process 1 adopts a killed server's orphans. Node would leave them as zombies: 15 of them, when tried.
     inside('alone', 'sh', '-c', 'kill -9 $(head -1 /data/postgres/postmaster.pid)');
-    await until('it is away', async () => !(await isReady()), 10_000);
+    await until('it is down', async () => !(await isReady()), 10_000);
     await until('it is ready again', isReady, HEALTHY_WITHIN_MS);
     const states = inside('alone', 'sh', '-c', 'cat /proc/[0-9]*/stat')
       .split('\n')
