@@ -16,7 +16,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
 
   beforeAll(async () => {
     [chain, browser] = await Promise.all([LitecoinChain.open(), sharedChromium()]);
-    shop = await openShop({ chains: { LTC: chain }, tellsUnconfirmed: ['LTC'] });
+    shop = await openShop({ chains: { LTC: chain }, reportsUnconfirmed: ['LTC'] });
     pages = new Pages(browser, shop.gateway.address);
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-/** As far as tests use it: it has no types of its own. */
+/** The part that tests use: it has no types of its own. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

@@ -235,7 +235,7 @@ class World {
       const { transaction, micro, isFinal } = step;
       // A sum of zero that is final is kept aside, and stays so: another transaction then.
       if (micro === 0) return;
-      model.tell(renter, `tx-${transaction}`, BigInt(micro), isFinal);
+      model.notify(renter, `tx-${transaction}`, BigInt(micro), isFinal);
       await bookPayments(domain, this.topUps[step.account]!, [
         {
           transaction: `tx-${transaction}`,

@@ -138,12 +138,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   const NONE = 'an image that does not exist';
   const failures: [string, Partial<DesiredInstance>, RegExp, string][] = [
     [NONE, {}, /^the registry has no such image$/, 'image'],
-    [
-      'a command that the image lacks',
-      { command: ['/no/such'] },
-      /^\/no\/such was not found in the image$/,
-      'image',
-    ],
+    ['a command that the image lacks', { command: ['/no/such'] }, /^\/no\/such was not found in the image$/, 'image'],
   ];
   const ownFailures: typeof failures = [
     ['an invalid image name', { image: '../containers' }, /^this is not the name of an image$/, 'image'],

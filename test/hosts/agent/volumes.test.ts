@@ -49,11 +49,11 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     // The first test covers a volume without a repository.
     if (tests > 1) store.make(volume);
     store.snapshotSeconds = 3_600;
-    store.isAway = false;
+    store.isDown = false;
     store.forgetAsked();
   });
   afterEach(async () => {
-    store.isAway = false;
+    store.isDown = false;
     store.leases.delete(volume);
     gateway.wish([wished(id, 'absent', { volumes: [{ id: volume, path: '/data', sizeGb: 1, lease: null }] })]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
@@ -146,10 +146,10 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
         WITHIN_MS,
       );
     await told(({ snapshot, saved, message }) => snapshot !== null && !saved && message === null);
-    store.isAway = true;
+    store.isDown = true;
     await told(({ message }) => message !== null);
     const before = store.snapshots(volume).length;
-    store.isAway = false;
+    store.isDown = false;
     await told(({ message, snapshot }) => message === null && snapshot !== store.snapshots(volume)[before - 1]);
     expect(store.snapshots(volume).length).toBeGreaterThan(before);
   });
@@ -157,7 +157,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   itsOwn('is erased once saved; its GPUs and processors are free before', async () => {
     await run(1);
     await sh('echo last > /data/file');
-    store.isAway = true;
+    store.isDown = true;
     const gone = desired('absent', 1);
     gateway.wish([gone]);
     await gateway.sees(
@@ -172,7 +172,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(filesLeft()).toContain(`${volume}.ext4`);
     gateway.wish([gone, wished(next, 'absent')]);
     await gateway.phase(next, 'ERASED', WITHIN_MS);
-    store.isAway = false;
+    store.isDown = false;
     await gateway.sees(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('last\n');
     // The gateway has not confirmed it yet.
@@ -300,13 +300,13 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
       await stop(1);
       await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
       store.leases.set(volume, 2);
-      store.isAway = true;
+      store.isDown = true;
       gateway.wish([desired('running', 2, { start: 2 })]);
       await gateway.sees(id, ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''), WITHIN_MS);
       const data = join(store.dir, volume, 'data');
       for (const file of readdirSync(data, { recursive: true, encoding: 'utf8' }).map((each) => join(data, each)))
         if (statSync(file).isFile()) writeFileSync(file, randomBytes(statSync(file).size));
-      store.isAway = false;
+      store.isDown = false;
       const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
       expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
       gateway.wish([desired('stopped', 2, { start: 2 })]);

@@ -15,7 +15,7 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** The longest permitted stall of a gateway, whatever a host, a container, a renter or a stranger sends. */
+/** The longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send. */
 const MOST_MS = 100;
 /** Includes the work that follows an attack. */
 const AFTER_MS = 300;

@@ -12,7 +12,7 @@ import { unitsOfMicro } from '../../../src/domain/rules/money.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 /** Two gateways on one database; the first one's change notices can be delayed or cut off. */
 let wire: DatabaseWire;
@@ -46,7 +46,7 @@ const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
 
 /** A test before may have cut connections, one of which was just being opened anew. */
-const allHeard = () => vi.waitFor(() => heardByAll([first, second]), PATIENCE);
+const allHeard = () => vi.waitFor(() => allCaughtUp([first, second]), PATIENCE);
 
 async function offered(service: Service, id: string): Promise<boolean> {
   const { status, body } = await service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);

@@ -133,7 +133,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     { ...runs, numRuns },
     {
       send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
-      judge: (answer, { path: address }) => {
+      verify: (answer, { path: address }) => {
         // The document knows of these, but they are not for a caller to bring about.
         expect(answer.status).toBeLessThan(500);
         fuzzed.service.api.check(method, address, answer);
