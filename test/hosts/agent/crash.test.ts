@@ -22,7 +22,7 @@ const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIG
 describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

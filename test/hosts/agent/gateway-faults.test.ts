@@ -31,7 +31,7 @@ class MovedClock implements AgentClock {
 describe('a misbehaving gateway', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

@@ -24,7 +24,7 @@ const HARD = { SPACES: 'a  b', QUOTES: `"'$(id)\``, LINES: 'one\ntwo', EQUALS: '
 describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();

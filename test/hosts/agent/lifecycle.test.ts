@@ -18,7 +18,7 @@ const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
 describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();

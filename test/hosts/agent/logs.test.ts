@@ -22,7 +22,7 @@ const PIECES_READ = {
 describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

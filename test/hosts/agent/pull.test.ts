@@ -16,7 +16,7 @@ const LAYER_BYTES = 12_000_000;
 describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

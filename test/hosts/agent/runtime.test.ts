@@ -33,7 +33,7 @@ env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
 describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('are left out', wanted, () => {});
+    it('are skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();

@@ -26,7 +26,7 @@ const WITHIN_MS = 60_000;
 describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

@@ -19,7 +19,7 @@ const WITHIN_MS = 60_000;
 describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   const wanted = needsEngine(name, 'restic', 'rclone', 'setpriv');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();

@@ -21,7 +21,7 @@ const DISK = { disk_gb: 1 };
 describe('a deploy on a real host', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;

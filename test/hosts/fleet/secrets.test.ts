@@ -22,7 +22,7 @@ const [variable, file, wrong, inline] = [value(), value(), value(), value()];
 describe('secrets’ values', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const dataDir = folder();

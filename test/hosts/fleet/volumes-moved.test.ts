@@ -26,7 +26,7 @@ const run = promisify(execFile);
 describe('a volume on two real hosts', () => {
   const wanted = needsEngine('podman', 'restic', 'setpriv', 'python3');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;

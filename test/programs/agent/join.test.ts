@@ -16,7 +16,7 @@ import { until } from '../../support/until.js';
 describe('gpu-agent join', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let engine: TestEngine;

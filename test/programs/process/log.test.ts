@@ -141,7 +141,7 @@ describe('the line of a request', () => {
 });
 
 describe('a key is in no line', () => {
-  it('wherever it is pasted in an address, plain or encoded', async () => {
+  it('if it is pasted anywhere in an address, plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];
