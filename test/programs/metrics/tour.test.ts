@@ -179,7 +179,7 @@ describe('the metrics after a tour', () => {
   });
 });
 
-/** Names in PromQL that are a metric of ours, Node's or the process's. */
+/** Names in PromQL that are a metric of the gateway, Node or the process. */
 function namesIn(text: string): string[] {
   return [...new Set(text.match(/\b(gpu_rental|nodejs|process)_\w+/g))];
 }
