@@ -214,7 +214,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       },
       SOON_MS,
     );
-    await until('what was left is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('the abandoned shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     for (const other of [...others, next]) {
       other.type('echo still""here\n');
       await other.sees('stillhere');
@@ -295,7 +295,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
         expect((await fetch(`${fleet.address}/console/session`, { method: 'DELETE', headers })).status).toBe(204);
       }
       expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
-      await until('its shell is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+      await until('its shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
       expect(await knock(fleet.address, { origin: fleet.address, cookie: key.cookie })).toBe(401);
     }
     // Shells of other keys continue.
@@ -319,7 +319,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     first.gateway.destroy();
     await served;
     expect(shells.size).toBe(1);
-    await until('it is let go of', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
     first.close();
   });
 
@@ -361,7 +361,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await host.end();
     await page.end();
     host.start();
-    await until('it is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     const next = await until(
       'there is another shell',
       () =>

@@ -164,7 +164,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     }
     expect((await outputOf('echo the engine answers')).code).toBe(0);
     const isLeft = () => processes((commandLine) => commandLine.includes(command)).length > 0;
-    await until('it is hung up', () => !isLeft(), 30_000, ASK_EVERY_MS);
+    await until('it has ended', () => !isLeft(), 30_000, ASK_EVERY_MS);
   });
 
   it('ends a command that reads no input when the other side disconnects', {

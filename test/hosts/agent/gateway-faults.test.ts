@@ -75,7 +75,7 @@ describe('a misbehaving gateway', () => {
       const before = gateway.answeredBadly;
       gateway.mood = mood;
       gateway.wake();
-      await until('it has asked again and again', () => gateway.answeredBadly >= before + 3, 20_000);
+      await until('it has polled repeatedly', () => gateway.answeredBadly >= before + 3, 20_000);
       expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State).toMatchObject({
         Running: true,
         StartedAt: State.StartedAt,
@@ -116,7 +116,7 @@ describe('a misbehaving gateway', () => {
       await gateway.next();
       gateway.mood = 'away';
       gateway.wake();
-      await until('it has asked again and again', () => gateway.answeredBadly >= 5, 30_000);
+      await until('it has polled repeatedly', () => gateway.answeredBadly >= 5, 30_000);
       expect(host.log.split('no answer of use')).toHaveLength(2);
     });
 

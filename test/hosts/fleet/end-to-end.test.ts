@@ -49,7 +49,7 @@ describe('a deploy on a real host', () => {
     const machine = await fleet.enrolled();
     machine.start();
     const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
-    await until('heard from', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
+    await until('it is reachable', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     await adminJson(['machine', 'online', machine.machineId], fleet.env);
     await until('offered', () => fleet.isOffered(machine.machineId), 20_000);
@@ -307,7 +307,7 @@ describe('a deploy on a real host', () => {
     const revoked = performance.now();
     await until('refused', async () => (await desired()).status === 401, 20_000);
     expect(performance.now() - revoked).toBeLessThan(whileBusy(1_000));
-    await until('the agent says so', () => machine.log.includes('join again'), 30_000);
+    await until('the agent reports it', () => machine.log.includes('join again'), 30_000);
     await machine.end();
   });
 });

@@ -119,7 +119,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await sees(page, '\nfirst\n');
       expect(runs('sleep 7171')).toBe(true);
       await page.getByRole('button', { name: 'Close terminal 2' }).click();
-      await until('its shell is hung up', () => !runs('sleep 7171'), SOON_MS);
+      await until('its shell has ended', () => !runs('sleep 7171'), SOON_MS);
       await enter(page, 'exit 3');
       await page.getByText('The shell has ended with code 3.').waitFor();
       await page.getByRole('button', { name: 'Begin another' }).click();
@@ -225,7 +225,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       const headers = { origin: pages.address };
       expect((await page.request.delete(`${pages.address}/console/session`, { headers })).status()).toBe(204);
       await page.getByText('You are signed out').first().waitFor();
-      await until('its shell is hung up', () => !runs('sleep 9191'), SOON_MS);
+      await until('its shell has ended', () => !runs('sleep 9191'), SOON_MS);
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
       await renter.act(id, 'stop');
       await pages.with(screen(), renter.api, async ({ page: another }) => {
