@@ -5,7 +5,7 @@ import { FailedFiles } from './test/support/failed-files.js';
 import { LeftOut } from './test/support/left-out.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
-/** Where the names of the files that failed are to be written. */
+/** The file that receives the names of failed test files. */
 const { FAILED_FILES } = process.env;
 const budgets = new Budgets();
 const require = createRequire(import.meta.url);
@@ -21,7 +21,7 @@ export default defineConfig({
     isolate: false,
     // One more than two cores: tests wait for containers, clocks and processes about a third of the time.
     maxWorkers: 3,
-    // Slow machines get time. Tests that measure a duration state their own bound.
+    // Allows for slow machines. Tests that measure a duration set their own bound.
     testTimeout: 90_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 10_000 } },

@@ -1,5 +1,5 @@
-// npm run bench:fleet: 5,000 host agents on one gateway and one PostgreSQL. Prints what an idle fleet costs, how soon a
-// deploy reaches its agent, and whether offers and balance are as fast as without it. Exit code 1 when a bound is missed.
+// npm run bench:fleet: 5,000 host agents on one gateway and one PostgreSQL. Prints the cost of an idle fleet, how soon a
+// deploy reaches its agent, and whether offers and balance are as fast as without it. Exit code 1 if a bound is missed.
 import { Agents, addHosts, machineIdOf } from './support/agents.mjs';
 import { rowsOf } from './support/database.mjs';
 import { fillAccounts, keyOf, settleTables } from './support/fill.mjs';
@@ -21,7 +21,7 @@ const REACHES_WITHIN_MS = 10_000;
 const BOUNDS = { idleShare: 0.3, statementsPerSecond: 60, p99Ms: 1_000, ratio: 0.9 };
 
 const missed = [];
-/** Of the gateway's core, what the fleet takes. */
+/** Share of the gateway's core that the idle fleet uses. */
 let idleShare = 0;
 const check = (what, value, holds) => {
   console.log(`${holds ? ' ' : '!'} ${what.padEnd(52)} ${value}`);
@@ -45,7 +45,7 @@ await withServer(async (server) => {
       inTurn(accounts.map((n) => requestBytes({ path: '/v1/balance', headers: keyHeader(n) }))),
     ),
   });
-  console.log(`${AGENTS} agents, one gateway${isPinned ? ' on a core of its own' : ''}, one PostgreSQL\n`);
+  console.log(`${AGENTS} agents, one gateway${isPinned ? ' on its own core' : ''}, one PostgreSQL\n`);
   await speeds();
   const without = await speeds();
 
@@ -63,10 +63,10 @@ await withServer(async (server) => {
     const ratio = before.cpuMicros / after.cpuMicros;
     const perSecond = `${Math.round(before.perSecond)} -> ${Math.round(after.perSecond)}/s`;
     const figures = `${before.cpuMicros.toFixed(0)} -> ${after.cpuMicros.toFixed(0)} µs of CPU, ${perSecond}`;
-    check(`${name} with the fleet, of without`, `${ratio.toFixed(2)} (${figures})`, ratio >= BOUNDS.ratio);
+    check(`${name} with the fleet relative to without`, `${ratio.toFixed(2)} (${figures})`, ratio >= BOUNDS.ratio);
   }
   const refused = Object.entries(agents.refused).map(([why, count]) => `${count} ${why}`);
-  check('requests of agents that were refused', refused.join(', ') || '0', refused.length === 0);
+  check('refused requests of agents', refused.join(', ') || '0', refused.length === 0);
   agents.end();
   await gateway.end();
 });
@@ -91,14 +91,14 @@ async function idle({ pid }, url, agents) {
   const perSecond = ((await statements()) - before.statements) / IDLE_SECONDS;
   idleShare = share;
   check('idle fleet: share of a core', share.toFixed(3), share <= BOUNDS.idleShare);
-  check('idle fleet: transactions a second', perSecond.toFixed(1), perSecond <= BOUNDS.statementsPerSecond);
+  check('idle fleet: transactions per second', perSecond.toFixed(1), perSecond <= BOUNDS.statementsPerSecond);
   const rate = (figure) => ((agents[figure] - before[figure]) / IDLE_SECONDS).toFixed(0);
   console.log(
-    `  (${rate('reports')} reports and ${rate('polls')} answered polls a second; ${residentMegabytesOf(pid).toFixed(0)} MB)`,
+    `  (${rate('reports')} reports and ${rate('polls')} answered polls per second; ${residentMegabytesOf(pid).toFixed(0)} MB)`,
   );
 }
 
-/** From the request of a deploy to its document at the agent. */
+/** Measures from the request of a deploy to its document at the agent. */
 async function deploys({ port }, arrivals) {
   const took = [];
   let machine = 0;
@@ -126,14 +126,17 @@ async function deploys({ port }, arrivals) {
   );
 }
 
-/** Answers a second, and the gateway's CPU time of one: other programs on the machine change that little. */
+/**
+ * Returns responses per second, and the gateway's CPU time per response, which other programs on the machine change
+ * little.
+ */
 async function speedOf({ port, pid }, clientOf) {
   const rounds = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const [cpuBefore, startedAt] = [cpuSecondsOf(pid), performance.now()];
     const { perSecond } = await runLoad({ port, connections: CONNECTIONS, seconds: ROUND_SECONDS, clientOf });
     const seconds = (performance.now() - startedAt) / 1_000;
-    // The idle fleet shows what agents cost meanwhile.
+    // The idle fleet shows what the agents cost in the meantime.
     const busy = cpuSecondsOf(pid) - cpuBefore - idleShare * seconds;
     rounds.push({ perSecond, cpuMicros: (busy / (perSecond * seconds)) * 1_000_000 });
   }

@@ -1,7 +1,7 @@
-// npm run bench:fragmentation    how often a rental is refused for want of a block though enough GPUs are free
-// Rentals of 1, 2, 4 and 8 GPUs arrive at 50 hosts of eight and leave, at a load of 85 %. By the service's own rule of the
-// block to break (`breaksOf`), by the first block that is free, and by a packer that may move what runs: that one
-// refuses only when fewer GPUs are free than are asked for. The same arrivals for all.
+// npm run bench:fragmentation    how often a rental is refused because no block is free although enough GPUs are
+// Rentals of 1, 2, 4 and 8 GPUs arrive at 50 hosts of eight and leave, at a load of 85 %. Compares the service's own rule
+// of the block to break (`breaksOf`), the first free block, and a repacker that may move running instances: it refuses
+// only if fewer GPUs are free than requested. All get the same arrivals.
 import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
 import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
 import { randomFrom } from './support/random.mjs';
@@ -12,7 +12,7 @@ const rate = (LOAD * HOSTS * GPUS * SIZES.length) / SIZES.reduce((sum, size) => 
 
 const { blocks } = layoutOf(Array(GPUS).fill('gpu'), ALL_SIZES);
 
-/** Blocks of the size on which nothing runs; `hosts` are their GPUs that are taken, as bits. */
+/** Yields free blocks of the size; `hosts` are their rented GPUs, as bits. */
 function* freeBlocks(hosts, count) {
   const ofSize = blocks.filter((block) => block.count === count);
   for (const [host, taken] of hosts.entries())
@@ -29,7 +29,7 @@ const PACKERS = {
     return best;
   },
   'first free block': (hosts, count) => freeBlocks(hosts, count).next().value ?? null,
-  'a packer that moves what runs': null,
+  'repacker that may move running instances': null,
 };
 
 function run(pick) {
@@ -67,5 +67,5 @@ const refusals = Object.entries(PACKERS).map(([name, pick]) => [name, run(pick)]
 const optimal = refusals.at(-1)[1];
 for (const [name, refused] of refusals)
   console.log(
-    `${name.padEnd(36)} ${String(refused).padStart(6)} of ${STEPS} refused, ${(refused / optimal).toFixed(2)} of the packer that moves`,
+    `${name.padEnd(40)} ${String(refused).padStart(6)} of ${STEPS} refused, ${(refused / optimal).toFixed(2)} relative to the repacker`,
   );

@@ -1,6 +1,6 @@
 // npm run bench:gateways: one, two and four gateways on one PostgreSQL and one Redis, behind Caddy with TLS. Prints
 // requests per second and where the CPU time goes. Nothing is pinned: gateways, Caddy, PostgreSQL and the load share the
-// machine's cores, so on a small one the sum is bounded by them and not by the number of gateways.
+// machine's cores, so on a small machine these limit the total, not the number of gateways.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -49,12 +49,12 @@ async function freePort() {
 async function until(what, look) {
   const late = performance.now() + STARTS_WITHIN_MS;
   while (!(await look().catch(() => false))) {
-    if (performance.now() > late) throw new Error(`not in time: ${what}`);
+    if (performance.now() > late) throw new Error(`timed out: ${what}`);
     await sleep(100);
   }
 }
 
-/** CPU seconds of a process in all its threads, and with `withChildren` of those it has started. */
+/** Returns the CPU seconds of a process in all its threads, and with `withChildren` of its child processes. */
 function cpuSeconds(pid, withChildren = false) {
   const ids = withChildren ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [pid];
   let ticks = 0;
@@ -126,7 +126,7 @@ try {
   const numbers = Array.from({ length: ACCOUNTS }, (_, index) => index + 1);
   const offers = () => inTurn([bytesOf({ path: '/v1/offers' })]);
   const balance = () => inTurn(numbers.map((n) => bytesOf({ path: '/v1/balance', headers: keyHeader(n) })));
-  /** Each connection rents and destroys a machine of its own, for an account of its own. */
+  /** Each connection rents and destroys its own machine, for its own account. */
   const rentals = () => {
     let clients = 0;
     return () => {

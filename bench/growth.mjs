@@ -15,14 +15,14 @@ import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const CONNECTIONS = 8;
-/** Upper bound of the time on the large data divided by that on the default data. */
+/** Maximum of the time on the large data divided by that on the default data. */
 const MOST = 1.25;
-/** Upper bound of what a reader waits more while the inventory is read again. */
+/** Maximum additional wait of a reader while the inventory is read again. */
 const STALL_MS = 100;
 
 /**
- * `--case`: the names of routes, each whole or its beginning, or `stalls`; may be given several times. `--sliced`: the public
- * routes with 100,000 hosts of eight instead of the large data.
+ * `--case`: the names of routes, complete or their beginnings, or `stalls`; may be given several times. `--sliced`: the
+ * public routes with 100,000 hosts of eight instead of the large data.
  */
 const { values: given } = parseArgs({
   options: { case: { type: 'string', multiple: true }, sliced: { type: 'boolean', default: false } },
@@ -77,7 +77,7 @@ async function compareRoutes(server, routes, { defaultUrl, largeUrl, large }) {
   const plansFile = file.replace(/\.json$/, '.plans.txt');
   for (const side of Object.values(sides)) await side.end();
   writeFileSync(plansFile, await plansOf({ server, database: large, side: sides.large, route: slowest.route }));
-  console.log(`the slowest by the ratio of p50 is ${slowest.name}: its query plans are in ${plansFile}\n${file}`);
+  console.log(`the slowest route by its ratio of p50 is ${slowest.name}; its query plans are in ${plansFile}\n${file}`);
 }
 
 async function createData(server, large) {
@@ -88,7 +88,7 @@ async function createData(server, large) {
   const url = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
   const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], url));
   console.log(said.trim());
-  if (code !== 0) throw new Error('the large data breaks a rule');
+  if (code !== 0) throw new Error('the audit of the large data found a mismatch');
 }
 
 async function timed(what, work) {
@@ -98,7 +98,7 @@ async function timed(what, work) {
   return result;
 }
 
-/** One result for each kind of request the route's clients send. */
+/** Returns one result for each kind of request the route's clients send. */
 async function measureRoute(route, { small, large }) {
   await route.check?.(small);
   await route.check?.(large);
@@ -126,15 +126,17 @@ async function measureRoute(route, { small, large }) {
   });
 }
 
-/** p50 and p99 in ms of one round, by kind of request, and the CPU time of the gateway for an answer of any kind. */
+/**
+ * Returns p50 and p99 in ms of one round, by kind of request, and the gateway's CPU time for a response of any kind.
+ */
 async function timesOf(route, side) {
   const latenciesMs = new Map();
-  const heard = (step, latencyMs) => {
+  const onResponse = (step, latencyMs) => {
     const known = latenciesMs.get(step);
     if (known === undefined) latenciesMs.set(step, [latencyMs]);
     else known.push(latencyMs);
   };
-  const clientOf = route.clientOf(side, heard);
+  const clientOf = route.clientOf(side, onResponse);
   const { port, pid } = side;
   const cpuBefore = cpuSecondsOf(pid);
   const load = await runLoad({
@@ -162,7 +164,7 @@ function summaryOf(results) {
     return [name, ...figures.map((value) => value.toFixed(2)), verdict, cpuRatio.toFixed(2)];
   });
   const legend =
-    'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
+    "p50 and p99 in ms on the default and on the large data; CPU ratio: the ratio of the gateway's CPU time";
   return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${legend}`;
 }
 

@@ -1,11 +1,11 @@
-// npm run bench:idle: gateways on the demo inventory that no client uses. Prints what one and two of them cost; exit code 1 when
-// one takes 10 ms of CPU time a second or more, or 2 transactions.
+// npm run bench:idle: gateways on the demo inventory without clients. Prints the cost of one and of two of them; exit code 1 if
+// one takes 10 ms of CPU time or 2 transactions per second or more.
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { cpuSecondsOf, cpuSecondsOfTree, startGateway } from './support/programs.mjs';
 import { withServer } from './support/session.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 60);
-/** For the first look of each timer, and for PostgreSQL's upkeep of what the start wrote. */
+/** For the first run of each timer, and for PostgreSQL's maintenance of what the start wrote. */
 const SETTLE_MS = 30_000;
 const BOUNDS = { gatewayMs: 10, transactions: 2 };
 
@@ -13,17 +13,17 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 await withServer(async (server) => {
   await server.create('idle');
-  // A connection to the database that is measured would count itself.
-  const [url, besideUrl] = [server.urlOf('idle'), server.urlOf('postgres')];
+  // A connection to the measured database would count itself.
+  const [url, otherUrl] = [server.urlOf('idle'), server.urlOf('postgres')];
   const gateways = [await startGateway(url, { SEED: 'demo' })];
-  const one = await measure(besideUrl, gateways);
+  const one = await measure(otherUrl, gateways);
   gateways.push(await startGateway(url));
-  await measure(besideUrl, gateways);
+  await measure(otherUrl, gateways);
   if (one.gatewayMs >= BOUNDS.gatewayMs || one.transactions >= BOUNDS.transactions) process.exitCode = 1;
   for (const gateway of gateways) await gateway.end();
 });
 
-/** Of each second: CPU time of the gateways and of PostgreSQL, and transactions, those of autovacuum included. */
+/** Measures per second: CPU time of the gateways and of PostgreSQL, and transactions, including those of autovacuum. */
 async function measure(url, gateways) {
   const postmaster = await postmasterOf(url);
   const look = async () => {
@@ -40,7 +40,7 @@ async function measure(url, gateways) {
   const after = await look();
   const rates = Object.fromEntries(Object.keys(after).map((name) => [name, (after[name] - before[name]) / SECONDS]));
   console.log(
-    `gateways: ${gateways.length}; each second ${rates.gatewayMs.toFixed(1)} ms of CPU time, ` +
+    `gateways: ${gateways.length}; per second ${rates.gatewayMs.toFixed(1)} ms of CPU time, ` +
       `PostgreSQL ${rates.postgresMs.toFixed(1)} ms, ${rates.transactions.toFixed(2)} transactions`,
   );
   return rates;

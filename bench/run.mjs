@@ -1,5 +1,5 @@
 // `npm run bench`: the gateway against its peers, both started here, in one run. `-- --case NAME` runs one case.
-// Exit code 1 if answers differ or a case can't run; a missed target is reported, but is no error.
+// Exit code 1 if responses differ or a case can't run; a missed target is reported, but is not an error.
 import { parseArgs } from 'node:util';
 import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';
@@ -39,7 +39,7 @@ async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
   const unknown = values.case?.filter((name) => !all.some((known) => known.name === name)) ?? [];
   if (unknown.length > 0) {
-    console.error(`no case ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(' ')}`);
+    console.error(`unknown case ${unknown.join(', ')}; the cases are: ${all.map(({ name }) => name).join(' ')}`);
     process.exitCode = 2;
     return;
   }
@@ -100,7 +100,7 @@ async function attempt({ name, title, against }, work) {
   return { name, title, against, ...outcome };
 }
 
-/** A case of several results. */
+/** A case with several results. */
 async function attemptAll(named, work) {
   let all = [];
   const { failure, ...rest } = await attempt(named, async () => {
@@ -113,13 +113,13 @@ async function attemptAll(named, work) {
 async function compare({ atLeast, unit, open }, context) {
   const opened = await open(context);
   try {
-    if (opened.difference !== null) return { failure: `answers differ: ${opened.difference}` };
+    if (opened.difference !== null) return { failure: `responses differ: ${opened.difference}` };
     const measured = await measure(opened, settings);
     const fault = await opened.verify?.();
     if (fault) return { failure: fault };
     const { ratio, peer } = measured;
-    const isHeldBack = peer.generatorBusy > GENERATOR_LIMIT && peer.busy < GENERATOR_LIMIT;
-    const notes = [opened.note, isHeldBack ? 'the peer was held back by the load generator' : undefined];
+    const isLimited = peer.generatorBusy > GENERATOR_LIMIT && peer.busy < GENERATOR_LIMIT;
+    const notes = [opened.note, isLimited ? 'the load generator limited the peer' : undefined];
     const note = notes.filter((text) => text !== undefined).join('; ');
     return { atLeast, unit, isReached: ratio >= atLeast, note, ...measured, summary: ratioText(measured) };
   } finally {
@@ -139,8 +139,8 @@ function summaryOf(results) {
   return [
     table([heading, ...results.map(rowOf)], [3, 4, 5, 6, 7, 9, 10]),
     '',
-    'gateway, peer: requests (deploy-destroy, deploy-launch: pairs; ssh, web-ports: MB) per second. CPU ratio: the same by CPU time of the two processes, which',
-    'other programs on the machine disturb less. busy: how much of their core gateway and peer had.',
+    'gateway, peer: requests (deploy-destroy, deploy-launch: pairs; ssh, web-ports: MB) per second. CPU ratio: the ratio of CPU time of the two processes, which',
+    'other programs on the machine affect less. busy: the share of their core that gateway and peer used.',
     ...notes,
   ].join('\n');
 }
@@ -153,7 +153,7 @@ function rowOf(result) {
     return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, '', ''];
   }
   const { subject, peer, ratio, spread, cpuRatio } = result;
-  // Of a way that several programs share there is no CPU time of two processes.
+  // A way that several programs share has no CPU time of two processes.
   const shares = cpuRatio === undefined ? [] : [subject, peer].map((side) => whole(side.busy * 100));
   const [least, most] = spread.map((value) => value.toFixed(2));
   const figures = [whole(subject.perSecond), whole(peer.perSecond), ratio.toFixed(2), `${least}–${most}`];

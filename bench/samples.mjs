@@ -1,5 +1,5 @@
-// npm run bench:samples: 5,000 host agents, each with a running instance, that report with samples and without. Prints what
-// the samples cost the gateway and PostgreSQL; exit code 1 when that is more than a quarter of a core or 50 writes a second.
+// npm run bench:samples: 5,000 host agents, each with a running instance, that report with samples and without. Prints the
+// samples' cost for the gateway and PostgreSQL; exit code 1 if it exceeds a quarter of a core or 50 writes per second.
 import { Agents, addHosts } from './support/agents.mjs';
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { fillAccounts, fillInstancesOfAgents, settleTables } from './support/fill.mjs';
@@ -9,11 +9,11 @@ import { withServer } from './support/session.mjs';
 const AGENTS = Number(process.env.BENCH_AGENTS ?? 5_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 15);
 const ROUNDS = 3;
-/** So that every agent has reported in the new way. */
+/** Time until every agent has reported in the new way. */
 const CHANGE_MS = 11_000;
 const PER_ACCOUNT = 100;
 const REPORTS_PER_SECOND = AGENTS / 10;
-const PER_REPORT = 'ms of the gateway and PostgreSQL a report';
+const PER_REPORT = 'ms of the gateway and PostgreSQL per report';
 const BOUNDS = { cores: 0.25, transactions: 50 };
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -43,18 +43,18 @@ await withServer(async (server) => {
   const more = (name) => mean('with', name) - mean('without', name);
   for (const name of Object.keys(figures.with[0]))
     console.log(`  ${name.padEnd(45)} ${mean('without', name).toFixed(3)} -> ${mean('with', name).toFixed(3)}`);
-  // On a machine that is too slow for all of them, reports come more rarely: the cost of each counts.
+  // On a machine that is too slow for all of them, reports arrive less often: the cost per report counts.
   const cores = (more(PER_REPORT) * REPORTS_PER_SECOND) / 1_000;
-  const transactions = more('transactions a second');
-  console.log(`\n  the samples cost ${cores.toFixed(3)} cores at ${REPORTS_PER_SECOND} reports a second`);
-  console.log(`  and ${transactions.toFixed(1)} transactions a second`);
-  console.log(`  requests that were refused: ${JSON.stringify(agents.refused)}`);
+  const transactions = more('transactions per second');
+  console.log(`\n  the samples cost ${cores.toFixed(3)} cores at ${REPORTS_PER_SECOND} reports per second`);
+  console.log(`  and ${transactions.toFixed(1)} transactions per second`);
+  console.log(`  refused requests: ${JSON.stringify(agents.refused)}`);
   if (cores > BOUNDS.cores || transactions > BOUNDS.transactions) process.exitCode = 1;
   agents.end();
   await gateway.end();
 });
 
-/** First reports and documents are dearer: waits until as much is written in 5 s as in the 5 s before, a minute at most. */
+/** First reports and documents cost more: waits until 5 s write as much as the previous 5 s, at most a minute. */
 async function settle(url) {
   const count = async () => {
     const [row] = await rowsOf(
@@ -89,12 +89,12 @@ async function measure({ pid }, url, agents) {
   const work = after.gateway - before.gateway + after.database - before.database;
   const perReport = (1_000 * work) / (after.reports - before.reports);
   return {
-    'reports a second': rate('reports'),
+    'reports per second': rate('reports'),
     [PER_REPORT]: perReport,
     'cores of the gateway': rate('gateway'),
     'cores of PostgreSQL': rate('database'),
-    'transactions a second': rate('transactions'),
-    'MB of WAL a second': rate('wal') / 1e6,
-    'rows of samples a second': rate('rows'),
+    'transactions per second': rate('transactions'),
+    'MB of WAL per second': rate('wal') / 1e6,
+    'rows of samples per second': rate('rows'),
   };
 }

@@ -1,6 +1,6 @@
-// `npm run bench:scale`: what one gateway, one PostgreSQL and one Redis carry, for docs/scale.md. On 1,000,000 past instances,
-// 100,000 accounts and 100,000 machines, which BENCH_DATA=FOLDER keeps for the next run (as bench:growth does). `--database NAME`:
-// another one of them.
+// `npm run bench:scale`: the capacity of one gateway, one PostgreSQL and one Redis, for docs/scale.md. With 1,000,000 past
+// instances, 100,000 accounts and 100,000 machines, which BENCH_DATA=FOLDER keeps for the next run (as bench:growth does).
+// `--database NAME`: another of its databases.
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import { settings } from './support/settings.mjs';
 const { values: given } = parseArgs({ options: { database: { type: 'string', default: 'large' } } });
 const STREAMS = 2_000;
 const NOTICES = 100_000;
-const NOTICES_AT_ONCE = 100;
+const NOTICES_PER_COMMIT = 100;
 const REDIS_PORT = 16_379;
 const CONNECTIONS = 32;
 
@@ -32,12 +32,12 @@ async function main(server) {
     await createLargeData(server, 'gateway', 'large');
   }
   const url = server.urlOf(given.database);
-  console.log(table([['table', 'rows', 'bytes a row', 'with indexes'], ...(await sizes(url))], [1, 2, 3]));
+  console.log(table([['table', 'rows', 'bytes per row', 'with indexes'], ...(await sizes(url))], [1, 2, 3]));
   const startedAt = performance.now();
   const gateway = await startGateway(url);
-  say('start to first answer', `${(performance.now() - startedAt).toFixed(0)} ms`);
+  say('start to first response', `${(performance.now() - startedAt).toFixed(0)} ms`);
   await pause(3_000);
-  say('memory after it', `${residentMegabytesOf(gateway.pid).toFixed(0)} MB`);
+  say('memory afterwards', `${residentMegabytesOf(gateway.pid).toFixed(0)} MB`);
   await rentals(url, gateway);
   await notices(url, gateway);
   await streams(url, gateway);
@@ -54,7 +54,7 @@ async function sizes(url) {
   return rows.map(({ name, rows: count, bytes, all }) => [name, count, bytes, all]);
 }
 
-/** Deploys and destroys on machines of their own, and what they leave in the tables and in the log. */
+/** Deploys and destroys, each on its own machine; measures rows and log that remain. */
 async function rentals(url, gateway) {
   const renters = await rentalsOf(url);
   const run = (seconds) =>
@@ -73,37 +73,37 @@ async function rentals(url, gateway) {
   const [after] = await rowsOf(url, LOG_POSITION);
   const pairs = load.latenciesMs.length / 2;
   const sorted = Float64Array.from(load.latenciesMs).sort();
-  say('rentals (deploy and destroy) a second', (load.perSecond / 2).toFixed(0));
+  say('rentals (deploy and destroy) per second', (load.perSecond / 2).toFixed(0));
   say(
-    'an answer of these',
+    'latency of these',
     `p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms`,
   );
-  say('CPU of the gateway for a rental', `${((spent / pairs) * 1_000).toFixed(2)} ms`);
-  say('log (WAL) of a rental', `${((Number(after.bytes) - Number(before.bytes)) / pairs / 1_000).toFixed(1)} kB`);
+  say('CPU of the gateway per rental', `${((spent / pairs) * 1_000).toFixed(2)} ms`);
+  say('log (WAL) per rental', `${((Number(after.bytes) - Number(before.bytes)) / pairs / 1_000).toFixed(1)} kB`);
 }
 
-/** What another gateway's rentals cost this one. */
+/** Measures the cost of another gateway's rentals for this one. */
 async function notices(url, gateway) {
   const send = `select count(pg_notify('gateway', json_build_object('table', 'instance', 'id', 'i-' || lpad(to_hex(n), 8, '0'),
     'account', 'acc-none', 'machine', 'm-none')::text)) from generate_series($1::int, $2) n`;
   const cpu = cpuSecondsOf(gateway.pid);
   const startedAt = performance.now();
   await withClient(url, async (client) => {
-    for (let n = 0; n < NOTICES; n += NOTICES_AT_ONCE) await client.query(send, [n, n + NOTICES_AT_ONCE - 1]);
+    for (let n = 0; n < NOTICES; n += NOTICES_PER_COMMIT) await client.query(send, [n, n + NOTICES_PER_COMMIT - 1]);
   });
   const sentMs = performance.now() - startedAt;
-  // Until it has heard them all: an answer of a rental waits for nothing, so measure its CPU time.
+  // Measures CPU time until it has received all of them, because no response to a rental waits for that.
   let [known, spent] = [-1, 0];
   while (spent !== known) {
     known = spent;
     await pause(500);
     spent = cpuSecondsOf(gateway.pid) - cpu;
   }
-  say('notices sent a second, 100 in a commit', (NOTICES / (sentMs / 1_000)).toFixed(0));
-  say('CPU of the gateway for a notice', `${((spent / NOTICES) * 1e6).toFixed(1)} µs`);
+  say('notices sent per second, 100 per commit', (NOTICES / (sentMs / 1_000)).toFixed(0));
+  say('CPU of the gateway per notice', `${((spent / NOTICES) * 1e6).toFixed(1)} µs`);
 }
 
-/** One stream for each of many accounts; then a change of each. */
+/** Opens one stream for each of many accounts; then changes each account. */
 async function streams(url, gateway) {
   const before = residentMegabytesOf(gateway.pid);
   const query = 'subscription { balanceChanged { balance burnPerHour } }';
@@ -123,27 +123,27 @@ async function streams(url, gateway) {
   await until(() => events >= STREAMS);
   await pause(2_000);
   say(
-    `memory for each of ${STREAMS} streams`,
+    `memory per stream, with ${STREAMS}`,
     `${(((residentMegabytesOf(gateway.pid) - before) * 1_024) / STREAMS).toFixed(0)} kB`,
   );
   const [cpu, begun, startedAt] = [cpuSecondsOf(gateway.pid), events, performance.now()];
   const ids = Array.from({ length: STREAMS }, (_, index) => accountId(index + 1));
   await rowsOf(url, `update account set credit_units = credit_units + 3600 where id = any($1)`, [ids]);
   await until(() => events >= begun + STREAMS);
-  say(`a change told to all ${STREAMS} of them within`, `${(performance.now() - startedAt).toFixed(0)} ms`);
-  say('CPU of the gateway for an event', `${(((cpuSecondsOf(gateway.pid) - cpu) / STREAMS) * 1_000).toFixed(2)} ms`);
+  say(`a change delivered to all ${STREAMS} of them within`, `${(performance.now() - startedAt).toFixed(0)} ms`);
+  say('CPU of the gateway per event', `${(((cpuSecondsOf(gateway.pid) - cpu) / STREAMS) * 1_000).toFixed(2)} ms`);
   await rowsOf(url, `update account set credit_units = credit_units - 3600 where id = any($1)`, [ids]);
   for (const socket of sockets) socket.destroy();
 }
 
 async function until(isSo) {
   for (let tries = 0; !isSo(); tries += 1) {
-    if (tries > 3_000) throw new Error('not within 60 s');
+    if (tries > 3_000) throw new Error('timed out after 60 s');
     await pause(20);
   }
 }
 
-/** What the shared rate limit costs Redis. */
+/** Measures the shared rate limit's cost for Redis. */
 async function limiter(url) {
   const redisServer = spawn('redis-server', ['--port', String(REDIS_PORT), '--save', ''], { stdio: 'ignore' });
   const redis = new Redis(REDIS_PORT, '127.0.0.1');
@@ -160,10 +160,10 @@ async function limiter(url) {
     const cpu = (await figure('used_cpu_user')) + (await figure('used_cpu_sys'));
     const load = await run(settings.seconds);
     const spent = (await figure('used_cpu_user')) + (await figure('used_cpu_sys')) - cpu;
-    say('GET /v1/balance a second with Redis', load.perSecond.toFixed(0));
-    say('CPU of Redis for a request', `${((spent / load.latenciesMs.length) * 1e6).toFixed(1)} µs`);
+    say('GET /v1/balance per second with Redis', load.perSecond.toFixed(0));
+    say('CPU of Redis per request', `${((spent / load.latenciesMs.length) * 1e6).toFixed(1)} µs`);
     const keys = await redis.dbsize();
-    say('memory of Redis for an account', `${(((await figure('used_memory')) - 1e6) / keys).toFixed(0)} bytes at most`);
+    say('memory of Redis per account', `${(((await figure('used_memory')) - 1e6) / keys).toFixed(0)} bytes at most`);
     await gateway.end();
   } finally {
     redis.disconnect();

@@ -1,6 +1,6 @@
 // `npm run bench:upgrade -- --from CHECKOUT`: a gateway of an older release, built in CHECKOUT, serves renters on 1,000,000 past
-// instances while this version starts on its database and migrates it. Tells how long each migration took, and the
-// slowest answers before, meanwhile and afterwards. Exit code 1 if an answer failed or the audit finds a difference.
+// instances while this version starts on its database and migrates it. Prints how long each migration took, and the
+// slowest responses before, during and after it. Exit code 1 if a request failed or the audit finds a mismatch.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { authorization } from './cases/accounts.mjs';
@@ -15,12 +15,12 @@ import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const READERS = 8;
-/** Before the new version starts, and after its first answer. */
+/** Before the new version starts, and after its first response. */
 const AROUND_MS = 10_000;
-/** Any answer: what failed is counted. */
+/** Any response: failures are counted. */
 const STATUSES = [200, 201, 409, 429, 500, 503];
 const FAILED = new Set([429, 500, 503]);
-const PHASES = ['before', 'meanwhile', 'afterwards'];
+const PHASES = ['before', 'during', 'after'];
 
 const { values: given } = parseArgs({ options: { from: { type: 'string' } } });
 if (given.from === undefined) throw new Error('npm run bench:upgrade -- --from CHECKOUT');
@@ -48,7 +48,7 @@ async function main(server) {
   const rentals = await rentalsOf(url);
   const phase = { now: 'before', isOver: false };
   const answers = [];
-  const heard = (kind, begunIn, latencyMs, status) =>
+  const record = (kind, begunIn, latencyMs, status) =>
     answers.push({ kind, begunIn, endedIn: phase.now, latencyMs, status });
   const load = runLoad({
     port: olderGateway.port,
@@ -56,24 +56,24 @@ async function main(server) {
     seconds: 3_600,
     status: STATUSES,
     clientOf: (index) =>
-      stopping(phase, index < rentals.length ? renting(rentals[index], heard, phase) : reading(index, heard, phase)),
+      stopping(phase, index < rentals.length ? renting(rentals[index], record, phase) : reading(index, record, phase)),
   });
   await pause(AROUND_MS);
-  phase.now = 'meanwhile';
+  phase.now = 'during';
   const startedAt = performance.now();
   const gateway = await startGateway(url);
   const startMs = performance.now() - startedAt;
-  phase.now = 'afterwards';
+  phase.now = 'after';
   await pause(AROUND_MS);
   phase.isOver = true;
   await load;
   await olderGateway.end();
 
   const migrations = (await rowsOf(url, TIMES)).filter(({ name }) => !known.has(name));
-  console.log(`the new version answers after ${startMs.toFixed(0)} ms`);
+  console.log(`the new version responds after ${startMs.toFixed(0)} ms`);
   console.log(table([['migration', 'ms'], ...migrations.map(({ name, ms }) => [name, ms])], [1]));
   const summary = PHASES.flatMap((name) => ['rental', 'balance'].map((kind) => summaryOf(answers, name, kind)));
-  console.log(table([['phase', 'answers', 'failed', 'p50 ms', 'p99 ms', 'slowest ms'], ...summary], [1, 2, 3, 4, 5]));
+  console.log(table([['phase', 'responses', 'failed', 'p50 ms', 'p99 ms', 'slowest ms'], ...summary], [1, 2, 3, 4, 5]));
   await gateway.end();
   const { code, said } = await runAdmin(['audit'], url);
   console.log(said.trim());
@@ -81,7 +81,7 @@ async function main(server) {
   console.log(save('upgrade', rentals.length + READERS, { from: given.from, startMs, sizes, migrations, summary }));
 }
 
-/** The longest of a phase are those that ended in it or began in it. */
+/** A phase's slowest responses are those that started or ended in it. */
 function summaryOf(answers, name, kind) {
   const of = answers.filter((each) => each.kind === kind && (each.begunIn === name || each.endedIn === name));
   const sorted = Float64Array.from(of, ({ latencyMs }) => latencyMs).sort();
@@ -90,26 +90,26 @@ function summaryOf(answers, name, kind) {
   return [`${kind} ${name}`, String(of.length), String(failed), ...figures];
 }
 
-/** Ends by itself when the phases are over. */
+/** Ends automatically after the last phase. */
 function stopping(phase, client) {
   return { wantsBody: client.wantsBody, next: (isOver, answer) => client.next(isOver || phase.isOver, answer) };
 }
 
-function renting(rental, heard, phase) {
+function renting(rental, record, phase) {
   const client = rentalClient(rental);
   let begunIn = phase.now;
   const next = (isOver, answer) => {
-    if (answer !== undefined) heard('rental', begunIn, answer.latencyMs, answer.status);
+    if (answer !== undefined) record('rental', begunIn, answer.latencyMs, answer.status);
     begunIn = phase.now;
     return client.next(isOver, answer);
   };
   return { wantsBody: true, next };
 }
 
-function reading(index, heard, phase) {
+function reading(index, record, phase) {
   let [number, begunIn] = [index, phase.now];
   const next = (isOver, answer) => {
-    if (answer !== undefined) heard('balance', begunIn, answer.latencyMs, answer.status);
+    if (answer !== undefined) record('balance', begunIn, answer.latencyMs, answer.status);
     if (isOver) return null;
     begunIn = phase.now;
     number = (number % ACCOUNTS) + 1;

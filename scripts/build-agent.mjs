@@ -1,5 +1,5 @@
 // node scripts/build-agent.mjs              writes the host agent as one file, dist/gpu-agent.mjs
-// It runs with Node alone: the packages it uses are inside. `npx tsc -p .` has to have run before.
+// It needs only Node: the packages it uses are inside. Run `npx tsc -p .` first.
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// node scripts/build-graphiql.mjs           writes GraphiQL's files to dist/graphiql, or the folder named next
-// The package that brings them holds each as a string in one 9 MB module, which the server must never load. `version`
-// is written last and names what is there: the package's version and this script. When it fits, nothing is done.
+// node scripts/build-graphiql.mjs           writes GraphiQL's files to dist/graphiql, or to the given folder
+// Their package contains each as a string in one 9 MB module, which the server must never load. `version` is written last
+// and identifies the content: the package's version and this script. If it matches, the script exits.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

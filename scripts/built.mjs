@@ -1,4 +1,4 @@
-// node scripts/built.mjs            builds unless dist/ was built from the sources as they are now
+// node scripts/built.mjs            builds unless dist/ was built from the current sources
 // node scripts/built.mjs --stamp    records that dist/ was built from them; the last step of `npm run build`
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

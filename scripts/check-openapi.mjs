@@ -1,4 +1,4 @@
-// Lints the OpenAPI documents that the built code makes, of REST and of the host agents: Redocly's strict rules and all
+// Lints the OpenAPI documents of the built code, for REST and for host agents: Redocly's strict rules and all
 // of Spectral's.
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectral from '@stoplight/spectral-core';

@@ -1,5 +1,5 @@
-// node scripts/check-readme.mjs [FILE]    runs the shell examples of README.md, or of the file named, against a new gateway
-// Each `sh` block must print what the block after it shows, or nothing where none follows. Ids, times and amounts that
+// node scripts/check-readme.mjs [FILE]    runs the shell examples of README.md, or of the given file, against a new gateway
+// Each `sh` block must print the next block's content, or nothing if none follows. Ids, times and amounts that
 // grow with time are masked on both sides. Blocks of npm commands are left out: they need the checkout, not a gateway.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

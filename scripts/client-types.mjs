@@ -1,4 +1,4 @@
-// Writes the client's types from the OpenAPI document that the built code makes; with --check it only checks that the
+// Writes the client's types from the built code's OpenAPI document; with --check it only checks that the
 // file is up to date. It leaves out what the client does not use: headers, examples, and the bodies of refusals, which all
 // have the same shape.
 import { readFile, writeFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// npm run console:pictures      writes the pictures of docs/console.md, from a gateway of its own with made-up rentals
-// Files stay small: few colours, no more than a screen each.
+// npm run console:pictures      writes the pictures of docs/console.md, from a temporary gateway with made-up rentals
+// Files stay small: few colours, at most a screen each.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { graphql, launchChromium, signIn } from './console-visit.mjs';

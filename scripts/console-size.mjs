@@ -1,5 +1,5 @@
-// Fails if a first visit to the console would load more JavaScript than this, in any language: what its page names,
-// with its static imports. Later downloads don't count.
+// Fails if a first visit to the console would load more JavaScript than this, in any language: the page's scripts with
+// their static imports. Later downloads don't count.
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';

@@ -1,5 +1,5 @@
-// npm run console:speed      measures the console in Chromium: the first sight by a slow line, and long lists in scrolling
-// A gateway of its own with the demo's machines; on a computer that does nothing else, for its times are of this computer.
+// npm run console:speed      measures the console in Chromium: the first visit over a slow connection, and scrolling of long lists
+// Uses a temporary gateway with the demo's machines. Times depend on the computer, which should be idle.
 import { graphql, launchChromium, signIn } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 

@@ -9,7 +9,7 @@ const web = fileURLToPath(new URL('../web', import.meta.url));
 /** Matches units, names and abbreviations that are the same in every language. */
 const SAME_EVERYWHERE =
   /\b(USD|GPUs?|CPUs?|vCPUs?|RAM|VRAM|[KMGT]B|[KMGT]iB|bit|Mbit|Hz|MHz|SSH|API|REST|GraphQL|CSV|URL|ID|IP|UTC|JSON|JSONL|min|ms)\b/g;
-/** Matches attributes that are read to people. */
+/** Matches attributes that are read aloud. */
 const READ_ALOUD =
   /^(aria-(label|description|roledescription|valuetext)|title|placeholder|alt|label|caption|summary|data-label|legend)$/;
 /** Elements whose content is typed rather than read. */

@@ -1,4 +1,4 @@
-// Shared by scripts that open the console in Chromium: that of CHROMIUM_PATH, or Debian's, preferably the headless one.
+// Shared by scripts that open the console in Chromium: the one at CHROMIUM_PATH, or Debian's, preferably headless.
 // A gateway is an address and a key, as fresh-gateway.mjs provides.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';

@@ -1,7 +1,7 @@
 // Checks the English of documentation, comments and messages: textlint with the replacements of .english/replacements.yml. cspell
 // checks their spelling, with the words of .english/words.txt. Prints each finding with its place, and fails if there is one, or if
 // the rules no longer refuse a sentence of .english/refused.txt.
-//   node scripts/english.mjs [file ...]      with files, also those that are not checked yet
+//   node scripts/english.mjs [file ...]      the given files, including ones that are not checked yet
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 // Shows that this host's real GPUs reach a container through the agent, with no gateway and no registry:
 //   node scripts/gpu-check.mjs [SOCKET OF DOCKER OR PODMAN]
-// The agent runs as always; this program speaks the gateway's side of the protocol to it.
+// The agent runs as usual; this program implements the gateway's side of the protocol.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

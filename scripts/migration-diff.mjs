@@ -1,6 +1,6 @@
 // node scripts/migration-diff.mjs           prints the SQL from an empty database to prisma/schema.prisma
-// node scripts/migration-diff.mjs --check   exit code 1, with the SQL that is missing, when prisma/migrations
-//                                           (or the folder named next) does not lead there
+// node scripts/migration-diff.mjs --check   exit code 1, with the missing SQL, if prisma/migrations
+//                                           (or the given folder) does not produce it
 // Prisma's own engine compares. It ignores what its schema can't express (triggers, check constraints, the condition of
 // a partial index), so the check neither requires nor rejects that.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { Pool } from 'pg';
 import { register } from 'tsx/esm/api';
 
 const require = createRequire(import.meta.url);
-// A dependency of the adapter, found from where the adapter finds it.
+// A dependency of the adapter, resolved from the adapter's own location.
 const adapterRequire = createRequire(require.resolve('@prisma/adapter-pg'));
 const { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } = adapterRequire('@prisma/driver-adapter-utils');
 

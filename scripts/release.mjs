@@ -1,5 +1,5 @@
-// Called by `npm version`. --check: "Unreleased" of CHANGELOG.md has entries. Without: they become the section of the version
-// that package.json has by now.
+// Called by `npm version`. --check: fails if "Unreleased" of CHANGELOG.md has no entries. Otherwise they become the section of
+// the version in package.json.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// node scripts/sbom.mjs            prints the bill of materials (CycloneDX) of what is installed with the package or built into it
+// node scripts/sbom.mjs            prints the bill of materials (CycloneDX) of packages installed with this one or built into it
 // node scripts/sbom.mjs --check    refuses licences that are not listed here
 import { execFileSync } from 'node:child_process';
 

@@ -1,5 +1,5 @@
-// node scripts/smoke.mjs FOLDER    starts the built gateway on the Node that runs this, makes one rental and ends both
-// Where FOLDER does not exist yet, this is a first start, which fills it for later runs.
+// node scripts/smoke.mjs FOLDER    starts the built gateway on the current Node, makes one rental and ends both
+// If FOLDER does not exist yet, this is a first start, which fills it for later runs.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

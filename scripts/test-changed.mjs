@@ -1,6 +1,6 @@
-// node scripts/test-changed.mjs [BASE]    runs the tests that can notice what changed since BASE (default: HEAD, so what is not
-//                                         committed yet); `npm run test:changed -- BASE` builds first
-// Vitest knows which tests import a file. This adds the tests that start a program built from it, and those that read it.
+// node scripts/test-changed.mjs [BASE]    runs the tests that changes since BASE can affect (default: HEAD, so uncommitted
+//                                         changes); `npm run test:changed -- BASE` builds first
+// Vitest knows which tests import a file. This script adds the tests that start a program built from it, and those that read it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

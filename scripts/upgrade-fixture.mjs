@@ -1,8 +1,6 @@
 // node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/programs/upgrades
-// CHECKOUT is a built checkout of that release. Its own gateway is driven through three weeks of renting, on a clock of
-// this
-// script's; then every row of its database goes to FOLDER/rows.gz, and what its own answers were to
-// FOLDER/expected.json.
+// CHECKOUT is a built checkout of that release. Its own gateway runs through three weeks of renting, on this script's
+// clock; then every row of its database is written to FOLDER/rows.gz, and its responses to FOLDER/expected.json.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -254,8 +252,8 @@ async function freeMachines(address) {
 }
 
 /**
- * A line for each table: its name, a tab, its rows as a JSON array written by PostgreSQL, so that no number loses a
- * digit.
+ * Returns a line for each table: its name, a tab, its rows as a JSON array written by PostgreSQL, so that no number
+ * loses a digit.
  */
 async function rowsOf(pool) {
   const { rows: tables } = await pool.query(

@@ -11,7 +11,7 @@ import { median } from '../support/rounds.mjs';
 import { settings } from '../support/settings.mjs';
 
 const BYTES_PER_MB = 1_000_000;
-/** Grows the heap's young generation once: what is measured comes after that. */
+/** Grows the heap's young generation once: the measurement starts afterwards. */
 const WARM_UP_MB = 100;
 const LOOK_AT_MEMORY_MS = 50;
 const AT_LEAST = 0.5;
@@ -20,8 +20,8 @@ const WAYS = ['down', 'up'];
 const megabytes = settings.transferMegabytes;
 
 /**
- * Sends bytes each way into a container, and the same way without the gateway, in turn. Both have all cores, as the
- * programs of a way share the work: `perSecond` is MB/s from end to end.
+ * Sends bytes each way into a container, and the same way without the gateway, alternately. Both have all cores,
+ * because the programs of a way share the work: `perSecond` is MB/s from end to end.
  */
 export const accessCases = [
   { name: 'ssh', title: 'SSH', against: 'ssh to an sshd on this host', open: openSsh },
@@ -59,7 +59,7 @@ async function carry({ name, title, against }, { freshUrl }, open) {
     results.push({
       name: `${name} memory`,
       title: `${title}, memory`,
-      against: 'RSS above that before',
+      against: 'RSS above the previous RSS',
       ...memory,
       isReached,
     });
@@ -98,7 +98,7 @@ async function compare(sides, gateway, host, way) {
   return { subject, peer, ratio, spread, rounds, note, atLeast: AT_LEAST, unit: 'MB/s', isReached: ratio >= AT_LEAST };
 }
 
-/** The system's ssh, with the ciphers that it agrees on by itself. */
+/** The system's ssh, with the ciphers that it negotiates by default. */
 async function openSsh({ host: { api, id }, dir }) {
   const [key, hostKey] = ['client', 'host'].map((name) => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, name)]);
@@ -151,7 +151,7 @@ async function openWebPort({ host: { api, id, address }, dir }) {
   const file = join(dir, 'zeros');
   const side = (base) => async (way, size) => {
     const bytes = size * BYTES_PER_MB;
-    // Sparse: nothing is read from a disk.
+    // A sparse file: nothing is read from a disk.
     closeSync(openSync(file, 'w'));
     truncateSync(file, bytes);
     const what = way === 'down' ? `-o /dev/null ${base}/${bytes}` : `-T ${file} ${base}/`;

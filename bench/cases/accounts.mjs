@@ -9,7 +9,7 @@ import { graphqlRequest } from './offers.mjs';
 
 /** An account's own data, with key and rate limit, against a program that reads one row. */
 const ACCOUNTS_COMPARED = 100;
-/** A balance changes every second: answers from different seconds are compared again. */
+/** A balance changes every second: responses from different seconds are compared again. */
 const TRIES = 5;
 
 export const BOTH = `{ balance { currency balance monthSpend }
@@ -59,7 +59,7 @@ async function openCase({ gateway, databaseUrl }, { requestFor, read }) {
   };
 }
 
-/** The balance as REST spells it, after a check that the instances are those of the data. */
+/** Returns the balance in REST's spelling, after a check that the instances are those of the data. */
 async function readBoth(port, n) {
   const body = JSON.stringify({ query: BOTH });
   const answer = await ask(port, { method: 'POST', path: '/graphql', headers: authorization(n), body });

@@ -8,25 +8,25 @@ import { FIXED, graphqlRequest, readOffers, VARIED } from './offers.mjs';
 
 /** Number of accounts that take turns, the same on both data sets. */
 const ACCOUNTS_IN_TURN = 1_000;
-/** Number of different public requests: more than kept answers could serve. */
+/** Number of different public requests: more than the response cache can serve. */
 const DISTINCT = 5_000;
-/** Above every price: a limit from here on makes a request different without shortening its answer. */
+/** Above every price: limits of at least this make requests different without shortening their responses. */
 const ABOVE_ALL_PRICES_USD = 10_000;
 const PAGE = 25;
 
 const SEARCH = `query Search($filter: OfferFilterInput, $sort: OfferSort) {
   offerSearch(first: ${PAGE}, filter: $filter, sort: $sort) { totalCount pageInfo { hasNextPage }
     edges { cursor node { machineId gpu region diskGb reliability pricePerHour { onDemand interruptible reserved } } } } }`;
-/** Instances on a page, and in a statement, of a history: as many as every account has. */
+/** Instances on a page of a history, and in a statement: as many as every account has. */
 const SHORT_PAGE = 5;
 const SHORT_PERIOD = 10;
 const HISTORY = `{ instanceHistory(first: ${PAGE}) {
   edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
-/** What matches is as frequent on both data sets. */
+/** Matching instances are equally frequent in both data sets. */
 const FILTERED = HISTORY.replace('first:', 'filter: { stopReasons: [USER], modes: [ON_DEMAND] }, first:');
 
-/** Every route, with the same requests on both data sets: only the data around them differs. */
+/** Returns every route, with the same requests on both data sets: only the data around them differs. */
 export async function growthRoutes(databaseUrl) {
   return [
     ...(await publicGrowthRoutes(databaseUrl)),
@@ -35,14 +35,14 @@ export async function growthRoutes(databaseUrl) {
     {
       name: 'instance',
       clientOf:
-        ({ rentals }, heard) =>
+        ({ rentals }, onResponse) =>
         (connection) =>
-          rentalClient(rentals[connection], { heard }),
+          rentalClient(rentals[connection], { onResponse }),
     },
   ];
 }
 
-/** Those of the routes that read no account. */
+/** Returns those routes that read no account. */
 export async function publicGrowthRoutes(databaseUrl) {
   const offers = await readOffers(databaseUrl);
   return publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region'));
@@ -110,7 +110,7 @@ function accountRoutes() {
   ];
 }
 
-/** Of the account with a long history, and on the default data of one of the others. */
+/** Routes of the account with a long history, and on the default data of one of the others. */
 function historyRoutes() {
   const page = (args) => `{ instanceHistory(first: ${SHORT_PAGE}${args}) {
     edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
@@ -121,7 +121,7 @@ function historyRoutes() {
       const query = page(`, after: "${cursorOf(n, history.at(-1).sequence - backOf(history))}"`);
       return [graphqlRequest({ query }, authorization(n))];
     });
-  /** Over the instances that follow `firstOf(history)`, the past ones' count. */
+  /** Covers the instances that follow `firstOf(history)`, the number of past ones. */
   const statementFrom = (name, firstOf) =>
     reading(name, ({ historyAccount: n, history }) => {
       const past = history.filter(({ to }) => to !== null);
@@ -146,7 +146,7 @@ function historyRoutes() {
   ];
 }
 
-/** The instances of an account, oldest first, with their times. */
+/** Returns the instances of an account, oldest first, with their times. */
 export function historyOf(url, n) {
   const instant = (column) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
   return rowsOf(
@@ -157,7 +157,7 @@ export function historyOf(url, n) {
   );
 }
 
-/** `requests` are the same on both sides, or made for a side. A round continues where the one before ended. */
+/** `requests` are the same on both sides, or created per side. A round continues where the previous one ended. */
 function reading(name, requests) {
   const of = (side) => (typeof requests === 'function' ? requests(side) : requests);
   const clients = new Map();
@@ -179,12 +179,12 @@ function forAccounts(requestFor) {
   return Array.from({ length: ACCOUNTS_IN_TURN }, (_, index) => requestFor(ACCOUNTS - index));
 }
 
-/** The account with a long history; on the default data one of the others. */
+/** Returns the requests of the account with a long history; on the default data those of one of the others. */
 function forOne(requestFor) {
   return (side) => [requestFor(side.historyAccount)];
 }
 
-/** Names that occur often enough to fill a page. */
+/** Returns names that occur often enough to fill a page. */
 function namesWithPage(offers, field) {
   const counts = new Map();
   for (const { [field]: name } of offers) counts.set(name, (counts.get(name) ?? 0) + 1);

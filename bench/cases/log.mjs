@@ -5,7 +5,7 @@ import { CONNECTIONS } from '../support/settings.mjs';
 
 const PATH = '/v1/offers?limit=25';
 
-/** What a line for each request costs: the gateway with its default log, to a file, against itself without one. */
+/** The cost of a line per request: the gateway with its default log, to a file, against itself without one. */
 export const logCases = [
   {
     name: 'log',

@@ -42,7 +42,7 @@ function memoryCase({ name, title, data, atMostMegabytes }) {
         const seconds = settings.memorySeconds;
         const { statuses } = await runLoad({ port, connections: CONNECTIONS, seconds, clientOf, status: EXPECTED });
         const unavailable = statuses[503] ?? 0;
-        const note = unavailable > 0 ? `${unavailable} answers were 503: ${JSON.stringify(statuses)}` : '';
+        const note = unavailable > 0 ? `${unavailable} responses were 503: ${JSON.stringify(statuses)}` : '';
         return { megabytes: residentMegabytesOf(pid), startMegabytes, statuses, note };
       } finally {
         await gateway.end();

@@ -7,12 +7,12 @@ import { startPeer } from '../support/programs.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { CONNECTIONS, PROJECT } from '../support/settings.mjs';
 
-/** More than the cache of public answers holds. */
+/** More than the cache of public responses holds. */
 const VARIABLE_SETS = 10_000;
 const LIMIT = 25;
 const MICRO_PER_USD = 1_000_000;
 
-/** All fields of an offer but the relations to its model and region. */
+/** All fields of an offer except the relations to its model and region. */
 const OFFER_FIELDS = `machineId gpu numGpus region cpu vcpus ramGb diskGb netMbps { down up } ports pcie nvlink cudaMax
   reliability preemptible demo pricePerHour { onDemand interruptible reserved }`;
 
@@ -55,7 +55,7 @@ function offersCase({ name, title, atLeast, bodiesFor }) {
       const load = (port) => (seconds) => runLoad({ port, connections: CONNECTIONS, seconds, clientOf });
       return {
         difference: firstDifference(ours, theirs),
-        note: `${requests.length} requests in turn, ${meanLength(ours).toFixed(1)} offers in an answer`,
+        note: `${requests.length} requests in turn, ${meanLength(ours).toFixed(1)} offers per response`,
         subject: { pid: gateway.pid, run: load(gateway.port) },
         peer: { pid: peer.pid, run: load(peer.port) },
         close: () => peer.end(),
@@ -82,8 +82,8 @@ function meanLength(answers) {
 }
 
 /**
- * Filters by the model, the region, or both, of existing machines, each with a price limit between half and twice the price
- * of an offer. The same in every run.
+ * Filters by the model, the region, or both, of existing machines, each with a price limit between half and twice the
+ * price of an offer. The same in every run.
  */
 export function variableSets(offers, count) {
   const random = randomFrom(20_261_120);

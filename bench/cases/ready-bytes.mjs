@@ -4,7 +4,7 @@ import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
 import { NotSupported, startPeer } from '../support/programs.mjs';
 import { CONNECTIONS } from '../support/settings.mjs';
 
-/** The public answers against a bare server that writes the same bytes. */
+/** The public responses against a bare server that writes the same bytes. */
 const ROUTES = { pricing: '/v1/gpus/pricing', offers: '/v1/offers?limit=25' };
 const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync };
 
@@ -51,7 +51,7 @@ async function conditional(port, path) {
   if (etag === undefined) throw new NotSupported('the answer has no ETag');
   const headers = { 'If-None-Match': etag };
   const unchanged = await ask(port, { path, headers });
-  if (unchanged.status !== 304) throw new NotSupported(`If-None-Match is answered with ${unchanged.status}`);
+  if (unchanged.status !== 304) throw new NotSupported(`If-None-Match yields status ${unchanged.status}`);
   const config = { mode: 'conditional', etag, whole: toMessage(whole), unchanged: toMessage(unchanged) };
   return { headers, status: 304, config };
 }
@@ -60,8 +60,9 @@ async function encoded(port, path, encoding) {
   const whole = await ask(port, { path });
   const headers = { 'Accept-Encoding': encoding };
   const compressed = await ask(port, { path, headers });
-  if (compressed.byName['content-encoding'] !== encoding) throw new NotSupported(`the answer is not in ${encoding}`);
-  if (!DECODERS[encoding](compressed.body).equals(whole.body)) throw new Error(`${encoding} gives another text`);
+  if (compressed.byName['content-encoding'] !== encoding)
+    throw new NotSupported(`the response is not encoded as ${encoding}`);
+  if (!DECODERS[encoding](compressed.body).equals(whole.body)) throw new Error(`${encoding} decodes to another text`);
   const config = { mode: 'encoded', encoding, whole: toMessage(whole), compressed: toMessage(compressed) };
   return { headers, status: 200, config };
 }

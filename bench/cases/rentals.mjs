@@ -27,7 +27,7 @@ export const rentalsCases = [
       await runPeer(0.01);
       return {
         difference: await differenceOfRows(databaseUrl, bareUrl),
-        note: "the peer's tables have no triggers that tell what changed",
+        note: "the peer's tables have no triggers that notify of changes",
         subject: { pid: gateway.pid, run },
         peer: { pid: peer.pid, run: runPeer },
         /** Finds no partial or inconsistent rental on either side. */
@@ -44,7 +44,7 @@ export const rentalsCases = [
     unit: 'pairs/s',
     open: async ({ gateway, databaseUrl }) => {
       const rentals = await rentalsOf(databaseUrl);
-      // A process of its own on the same database, so that the processor time of each side is its own.
+      // A separate process on the same database, so that each side's processor time is its own.
       const plain = await startGateway(databaseUrl);
       const run = (seconds) => rentByGateway(gateway.port, rentals, seconds, LAUNCH);
       const runPeer = (seconds) => rentByGateway(plain.port, rentals, seconds);
@@ -70,18 +70,18 @@ const LAUNCH = {
   restart: 'never',
 };
 
-/** The launch must have been kept whole, or nothing was measured. */
+/** The launch must have been stored completely, or nothing was measured. */
 function faultOfLaunch(databaseUrl) {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query(
       'select count(*)::int as launches, min(octet_length(launch::text)) as bytes from instance_launch',
     );
     const [{ launches, bytes }] = rows;
-    return launches > 0 && bytes >= LAUNCH_BYTES * 0.95 ? null : `${launches} launches of ${bytes} bytes are kept`;
+    return launches > 0 && bytes >= LAUNCH_BYTES * 0.95 ? null : `${launches} launches of ${bytes} bytes are stored`;
   });
 }
 
-/** Each connection repeatedly deploys on a machine of its own and destroys the instance. */
+/** Each connection repeatedly deploys on its own machine and destroys the instance. */
 async function rentByGateway(port, rentals, seconds, launch) {
   const clientOf = (connection) => pairClient(rentals[connection], launch);
   const load = await runLoad({ port, connections: rentals.length, seconds, clientOf, status: [200, 201] });
@@ -96,7 +96,7 @@ async function dropNotices(client) {
   for (const { tgname, relation } of rows) await client.query(`drop trigger ${tgname} on ${relation}`);
 }
 
-/** By now both sides have completed pairs: those of each account must be equal but for ids and times. */
+/** Both sides have completed pairs: those of each account must be equal except for ids and times. */
 async function differenceOfRows(...urls) {
   const [ours, theirs] = await Promise.all(urls.map(kindsOfRows));
   return isDeepStrictEqual(ours, theirs) ? null : `${JSON.stringify(ours)} and ${JSON.stringify(theirs)}`;

@@ -2,7 +2,7 @@ import { rowsOf } from '../support/database.mjs';
 import { startGateway } from '../support/programs.mjs';
 import { settings } from '../support/settings.mjs';
 
-/** A reader asks this often. */
+/** Interval between a reader's requests. */
 const EVERY_MS = 5;
 /** Before an event, and after it. */
 const QUIET_MS = 3_000;
@@ -10,7 +10,9 @@ const AFTER_MS = 6_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** How long `GET /offers` takes at most before and after each event, on 100,000 machines; a result for each event. */
+/**
+ * Measures the maximum latency of `GET /offers` before and after each event, on 100,000 machines; one result per event.
+ */
 export async function stalls(url, mostMs) {
   const gateway = await startGateway(url);
   const results = [];
@@ -18,7 +20,7 @@ export async function stalls(url, mostMs) {
     for (const [name, cause] of Object.entries(EVENTS)) {
       const worst = { before: [], after: [] };
       for (let time = 0; time < settings.rounds; time += 1) {
-        // A run that was broken off may have left something.
+        // An aborted run may have left something.
         await cause.undo?.(url, undefined, time);
         const prepared = await cause.prepare?.(url);
         await pause(QUIET_MS);
@@ -40,7 +42,7 @@ export async function stalls(url, mostMs) {
       }
       const [before, after] = [Math.max(...worst.before), Math.max(...worst.after)];
       const verdict = after - before <= mostMs ? 'reached' : 'missed';
-      const line = `${name}: the slowest answer took ${before.toFixed(0)} ms before, ${after.toFixed(0)} ms after: ${verdict}`;
+      const line = `${name}: the slowest response took ${before.toFixed(0)} ms before, ${after.toFixed(0)} ms after: ${verdict}`;
       console.log(line);
       results.push({ name, worst, before, after });
     }
@@ -50,14 +52,14 @@ export async function stalls(url, mostMs) {
   return results;
 }
 
-/** Notes the slowest answer of each phase; every request is another, so that none is kept. */
+/** Records the slowest response of each phase; every request is different, so that none is cached. */
 async function read(port, phase, latencies) {
   for (let number = 0; !phase.isOver; number += 1) {
     const startedAt = performance.now();
     const begunIn = phase.now;
     const answer = await fetch(`http://127.0.0.1:${port}/v1/offers?price_max=${10_000 + number / 100}`);
     await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`GET /offers answered ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`GET /offers returned ${answer.status}`);
     const counted = begunIn === 'before' && phase.now === 'after' ? 'after' : begunIn;
     latencies[counted] = Math.max(latencies[counted], performance.now() - startedAt);
     await pause(EVERY_MS);

@@ -1,4 +1,4 @@
-// 1,000 people who are signed in to the console, while offers change ten times a second.
+// 1,000 people who are signed in to the console, while offers change ten times per second.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,21 +12,21 @@ import { settings } from '../support/settings.mjs';
 const STREAMS = 1_000;
 const CHANGES_PER_SECOND = 10;
 const AT_MOST_MEGABYTES = 400;
-/** Opened at once: as many as come back together when a gateway has restarted. */
-const OPENED_AT_ONCE = 50;
+/** Opened concurrently: as many as reconnect together after a gateway's restart. */
+const OPENED_CONCURRENTLY = 50;
 const OPENS_WITHIN_MS = 60_000;
 const EVENT = 'event: next';
 
 const ACCOUNT = `subscription { accountChanged { account { asOf balance burnPerHour monthSpend exhaustsAt diskDeleteAt }
   instances { id status priceHr diskPriceHr usage { total } } topUps { id } } }`;
-/** As the console's screen of machines asks. */
+/** As the console's screen of machines subscribes. */
 const PRICING = 'subscription { pricingChanged { marketSnapshot data { slug availableGpus } } }';
 
 export const streamsCases = [
   {
     name: 'streams',
     title: `${STREAMS} signed-in event streams, and as many of the price sheet`,
-    against: `RSS while offers change ${CHANGES_PER_SECOND} times a second`,
+    against: `RSS while offers change ${CHANGES_PER_SECOND} times per second`,
     atMostMegabytes: AT_MOST_MEGABYTES,
     weigh: async ({ freshUrl }) => {
       const url = await freshUrl();
@@ -42,7 +42,7 @@ export const streamsCases = [
         open.push(...(await openAll(gateway.port, cookies, PRICING)));
         phases.push(await phase('with pricingChanged too'));
         const lost = open.filter(({ isOpen }) => !isOpen()).length;
-        if (lost > 0) throw new Error(`${lost} of ${open.length} streams broke off`);
+        if (lost > 0) throw new Error(`${lost} of ${open.length} streams were disconnected`);
         return { megabytes: phases.at(-1).megabytes, phases, note: phases.map(wordsFor).join('; ') };
       } finally {
         for (const { close } of open) close();
@@ -55,7 +55,7 @@ export const streamsCases = [
 const wordsFor = ({ name, megabytes, busy, changes, events }) =>
   `${name}: ${Math.round(megabytes)} MB, ${(busy * 100).toFixed(0)} % of a core, ${changes.toFixed(1)} changes and ${events.toFixed(0)} events/s`;
 
-/** A session for each account, as signing in makes them; one address alone may sign in only every few seconds. */
+/** Creates a session for each account, as signing in does; one address may sign in only every few seconds. */
 async function beginSessions(url) {
   const tokens = Array.from({ length: STREAMS }, (_, index) =>
     createHash('sha256').update(`session ${index}`).digest('base64url'),
@@ -82,8 +82,8 @@ async function beginSessions(url) {
 
 async function openAll(port, cookies, query) {
   const streams = [];
-  for (let from = 0; from < cookies.length; from += OPENED_AT_ONCE) {
-    const next = cookies.slice(from, from + OPENED_AT_ONCE).map((cookie) => openStream(port, cookie, query));
+  for (let from = 0; from < cookies.length; from += OPENED_CONCURRENTLY) {
+    const next = cookies.slice(from, from + OPENED_CONCURRENTLY).map((cookie) => openStream(port, cookie, query));
     streams.push(...(await Promise.all(next)));
   }
   return streams;
@@ -101,7 +101,7 @@ function openStream(port, cookie, query) {
       reject(new Error(`${why}: ${head.slice(0, 500)}`));
     };
     socket.setEncoding('utf8').on('data', (text) => {
-      // An event's name may only be cut in two where its chunk is, which then begins a new one.
+      // An event's name may only be split where its chunk is, which then starts a new one.
       events += text.split(EVENT).length - 1;
       if (head.length < 1_000) head += text;
       if (!/^HTTP\/1.1 200/.test(head)) return fail('refused');
@@ -120,7 +120,7 @@ function openStream(port, cookie, query) {
   });
 }
 
-/** What the gateway takes, and how many events it sends, while machines are rented and given back. */
+/** Measures the gateway's resources, and the events it sends, while machines are rented and returned. */
 async function observe({ pid, port }, rentals, open) {
   const sent = () => open.reduce((sum, { events }) => sum + events(), 0);
   await changeOffers(port, rentals, settings.seconds);
@@ -135,7 +135,10 @@ async function observe({ pid, port }, rentals, open) {
   };
 }
 
-/** Every change is a deploy or a destroy, at its time whatever the one before took. Returns how many there were. */
+/**
+ * Every change is a deploy or a destroy, at its time regardless of how long the previous one took. Returns the number
+ * of changes.
+ */
 async function changeOffers(port, rentals, seconds) {
   const call = async ({ account }, method, path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
@@ -143,9 +146,9 @@ async function changeOffers(port, rentals, seconds) {
       headers: { Authorization: `Bearer ${keyOf(account)}`, ...(body && { 'Content-Type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const told = await answer.json();
-    if (!answer.ok) throw new Error(JSON.stringify(told));
-    return told;
+    const result = await answer.json();
+    if (!answer.ok) throw new Error(JSON.stringify(result));
+    return result;
   };
   const changes = [];
   for (let turn = 0; turn < (seconds * CHANGES_PER_SECOND) / 2; turn += 1) {

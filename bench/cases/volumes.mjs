@@ -19,7 +19,10 @@ const AT_MOST_MEGABYTES = 100;
 const LOOK_AT_MEMORY_MS = 50;
 const AGAINST = 'rclone serve restic';
 
-/** restic saves and restores one large file and many small ones through the gateway, and through rclone's server, in turn. */
+/**
+ * restic saves and restores one large file and many small ones through the gateway, and through rclone's server,
+ * alternately.
+ */
 export const volumesCases = [{ name: 'volumes', title: 'volume', against: AGAINST, carry }];
 
 async function carry({ freshUrl }) {
@@ -49,12 +52,13 @@ async function carry({ freshUrl }) {
   }
 }
 
-/** Seconds each way; what comes back must be what was sent. */
+/** Returns seconds each way; the restored files must equal the saved ones. */
 async function moved(repository, files, target) {
   await restic(repository, 'init');
   const backup = await seconds(() => restic(repository, 'backup', files));
   const restore = await seconds(() => restic(repository, 'restore', 'latest', '--target', target));
-  if (digestOf(join(target, files)) !== digestOf(files)) throw new Error('other files came back than were saved');
+  if (digestOf(join(target, files)) !== digestOf(files))
+    throw new Error('the restored files differ from the saved ones');
   rmSync(target, { recursive: true });
   return { backup, restore };
 }
@@ -81,7 +85,7 @@ function compared(way, rounds) {
   };
 }
 
-/** What the gateway takes more while four volumes are saved at once. */
+/** Measures the gateway's additional memory while four volumes are saved concurrently. */
 async function weigh(gateway, files) {
   const repositories = [];
   for (let index = 0; index < AT_ONCE; index += 1) {
@@ -97,7 +101,7 @@ async function weigh(gateway, files) {
   await Promise.all(repositories.map((repository) => restic(repository, 'backup', files)));
   clearInterval(watch);
   const megabytes = most - before;
-  const named = { name: 'volumes memory', title: 'four volumes, memory', against: 'RSS above that before' };
+  const named = { name: 'volumes memory', title: 'four volumes, memory', against: 'RSS above the previous RSS' };
   return { ...named, atMostMegabytes: AT_MOST_MEGABYTES, megabytes, isReached: megabytes <= AT_MOST_MEGABYTES };
 }
 

@@ -1,4 +1,4 @@
-// Takes traces and keeps nothing: what is sent to it is counted.
+// Receives traces and stores nothing: it counts messages.
 import { createServer } from 'node:http';
 
 let messages = 0;

@@ -22,7 +22,7 @@ function resolversFor(offers) {
           if (gpu != null && offer.gpu !== gpu) continue;
           if (region != null && offer.region !== region) continue;
           if (offer.numGpus < numMin) continue;
-          // Cheapest first: the rest costs more.
+          // Cheapest first: the rest is more expensive.
           if (priceMax != null && offer.pricePerHour.onDemand > priceMax) break;
           found.push(offer);
           if (found.length === limit) break;

@@ -1,4 +1,4 @@
-// Express and node-postgres: the account of a key is looked up in memory, its row is read by primary key, and the balance
+// Express and node-postgres: the account of a key is looked up in memory, its row is read by primary key, and the balance is
 // computed from it. No ETag and no X-Powered-By, which would only slow it down.
 import express from 'express';
 import pg from 'pg';

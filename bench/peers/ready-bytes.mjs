@@ -1,5 +1,5 @@
-// A bare node:http server that writes the bytes it was given, and as little else as possible.
-// `mode` plain: every request has the answer `whole`. conditional: `unchanged` (304) when If-None-Match is `etag`.
+// A bare node:http server that writes the given bytes and as little else as possible.
+// `mode` plain: the response to every request is `whole`. conditional: `unchanged` (304) when If-None-Match is `etag`.
 // encoded: `compressed` when Accept-Encoding names `encoding`.
 import { createServer } from 'node:http';
 
@@ -19,12 +19,12 @@ const LISTENERS = {
 };
 
 process.once('message', ({ mode, whole, unchanged, compressed, ...rest }) => {
-  const told = { ...rest, whole: bytesOf(whole), unchanged: bytesOf(unchanged), compressed: bytesOf(compressed) };
-  const server = createServer(LISTENERS[mode](told));
+  const bytes = { ...rest, whole: bytesOf(whole), unchanged: bytesOf(unchanged), compressed: bytesOf(compressed) };
+  const server = createServer(LISTENERS[mode](bytes));
   server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 });
 
-/** `headers` alternate names and values; the body arrives as base64. */
+/** `headers` alternates names and values; the body arrives as base64. */
 function bytesOf(answer) {
   return answer && { ...answer, body: Buffer.from(answer.body, 'base64') };
 }

@@ -1,4 +1,4 @@
-// A plain reverse proxy on node:http: one server behind it, connections kept, bodies piped.
+// A plain reverse proxy on node:http: one server behind it, persistent connections, piped bodies.
 import { Agent, createServer, request } from 'node:http';
 import { pipeline } from 'node:stream';
 

@@ -1,5 +1,4 @@
-// Host agents as a gateway meets them: each waits for news on a connection of its own and reports every ten seconds on
-// a
+// Host agents as a gateway sees them: each polls for documents on its own connection and reports every ten seconds on a
 // new one, as the agent's HTTP client does.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
@@ -117,9 +116,9 @@ export class Agents {
     this.#report(agent);
   }
 
-  /** All of it runs, stopped or is erased at once. */
+  /** Reports every instance as running, stopped or erased immediately. */
   #report(agent) {
-    // Like the agent, which waits for an answer: a slow gateway has as many connections as agents.
+    // Like the agent, which waits for a response: a slow gateway has as many connections as agents.
     if (agent.reporting) return;
     agent.reporting = true;
     const { n, port, generation, instances } = agent;
@@ -161,7 +160,7 @@ export class Agents {
   }
 }
 
-/** As of an instance with one GPU. */
+/** Returns a sample of an instance with one GPU. */
 function sampleOf({ id, start }) {
   return {
     ...{ id, start, age: 1, cpuPercent: 100 * Math.random(), memoryUsedBytes: Math.floor(1e11 * Math.random()) },

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 
-/** Headers that Node's HTTP server adds by itself. */
+/** Headers that Node's HTTP server adds automatically. */
 const WRITTEN_BY_NODE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** Sends one request on its own connection; the body is given as it was transferred. */
+/** Sends one request on its own connection; returns the body as transferred. */
 export function ask(port, { method = 'GET', path, headers = {}, body }) {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -21,12 +21,12 @@ export function ask(port, { method = 'GET', path, headers = {}, body }) {
   });
 }
 
-/** In the form in which a peer receives it. */
+/** Returns it in the form in which a peer receives it. */
 export function toMessage({ status, headers, body }) {
   return { status, headers, body: body.toString('base64') };
 }
 
-/** The difference between two answers but for their request ids; null when there is none. */
+/** Returns the difference between two responses except for their request ids; null if they are equal. */
 export function differenceOf(ours, theirs) {
   if (ours.status !== theirs.status) return `status ${ours.status} and ${theirs.status}`;
   if (!ours.body.equals(theirs.body)) return `bodies of ${ours.body.length} and ${theirs.body.length} bytes differ`;

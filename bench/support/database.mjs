@@ -1,11 +1,14 @@
-// The PostgreSQL of a run: the project's embedded one, durable (fsync on), on data of its own.
+// The PostgreSQL of a run: the project's embedded one, durable (fsync on), with its own data.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openEmbeddedPostgres } from '../../dist/src/database/embedded/embedded-postgres.js';
 
-/** `keptDir`: a folder whose databases outlive the run, for the next one. Without it, new data that goes with the run. */
+/**
+ * `keptDir`: a folder whose databases outlive the run, for the next one. Without it, new data that is removed with the
+ * run.
+ */
 export async function openServer(keptDir) {
   const dataDir = keptDir ?? mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const server = await openEmbeddedPostgres({ dataDir, database: 'postgres' });
@@ -16,7 +19,7 @@ export async function openServer(keptDir) {
     exists: async (database) =>
       (await rowsOf(server.url, 'select from pg_database where datname = $1', [database])).length > 0,
     create: (database) => run(`create database ${database}`),
-    /** Fails while anybody is connected to the original. */
+    /** Fails while any client is connected to the original. */
     copy: (original, database) => run(`create database ${database} template ${original} strategy file_copy`),
     alter: (database, setting) => run(`alter database ${database} ${setting}`),
     log: () => readFileSync(join(dataDir, 'postgres.log'), 'utf8'),
@@ -42,7 +45,7 @@ export async function rowsOf(url, text, values = []) {
   return (await withClient(url, (client) => client.query(text, values))).rows;
 }
 
-/** Process id of the server. */
+/** Returns the process id of the server. */
 export async function postmasterOf(url) {
   const [{ folder }] = await rowsOf(url, `select current_setting('data_directory') as folder`);
   return Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);

@@ -1,4 +1,4 @@
-// The data of every case: the seed's demo inventory, and accounts with a history of their own.
+// The data of every case: the seed's demo inventory, and accounts with their own histories.
 import { withClient } from './database.mjs';
 import { fillAccounts, settleTables } from './fill.mjs';
 import { startGateway } from './programs.mjs';
@@ -7,12 +7,12 @@ export const ACCOUNTS = 3_000;
 /** Number of instances of each of them. */
 export const STOPPED = 10;
 export const PAST = 10;
-/** Number of accounts that rent, without instances at first; they are numbered after the others. */
+/** Number of accounts that rent, initially without instances; they are numbered after the others. */
 const RENTERS = 16;
 
 export const renters = Array.from({ length: RENTERS }, (_, index) => ACCOUNTS + 1 + index);
 
-/** Creates the database; nobody is connected to it afterwards. */
+/** Creates the database; no client is connected to it afterwards. */
 export async function createDefaultData(server, database) {
   await server.create(database);
   const url = server.urlOf(database);
@@ -25,7 +25,7 @@ export async function createDefaultData(server, database) {
   return url;
 }
 
-/** A free machine for each renter. */
+/** Returns a free machine for each renter. */
 export function rentalsOf(url) {
   return withClient(url, async (client) => {
     const { rows } = await client.query(FREE_MACHINES, [RENTERS]);

@@ -1,17 +1,17 @@
-// Accounts, instances and machines by bulk SQL. The rows obey the same rules as the gateway's: `admin audit` finds nothing.
-// Triggers are off meanwhile: no foreign key is checked and no gateway is notified.
+// Accounts, instances and machines by bulk SQL. The rows obey the same rules as the gateway's: `admin audit` finds no
+// mismatch. Triggers are off in the meantime: no foreign key is checked and no gateway is notified.
 import { DUE_AT, recomputed } from '../../dist/src/domain/billing/recompute.js';
 import { withClient } from './database.mjs';
 
 const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;
 const DISK_MICRO_PER_GB_HOUR = 140;
-/** Hosts of the stopped instances of one call. They are not offered, so the offers stay those of the seed. */
+/** Hosts of the stopped instances of one call. They are not offered, so the offers remain those of the seed. */
 const STORES = 40;
 const STORE_DISK_GB = 1_000_000;
 const STOPPED_DISK_GB = 10;
 const PAST_DISK_GB = 50;
 
-/** Odd factor of the numbers ids are made from: keeps them distinct and spreads them like random ones. */
+/** Odd factor of the numbers that ids are made from: keeps them distinct and spreads them like random ones. */
 const SCATTER = 2_654_435_761;
 /** Ids reserved for each account. An account with more instances needs a number far from the others'. */
 const IDS_OF_ACCOUNT = 64;
@@ -56,7 +56,7 @@ export function fillAccounts(url, { from, to, past, stopped, daysAgo = 2 }) {
   });
 }
 
-/** Adds `count` machines with the sizes, models and regions of those that exist. */
+/** Adds `count` machines with the sizes, models and regions of the existing ones. */
 export function fillMachines(url, count) {
   return withClient(url, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
@@ -66,8 +66,8 @@ export function fillMachines(url, count) {
 }
 
 /**
- * Adds `count` hosts of eight GPUs, sold in all sizes, with the models and regions of the machines that exist. On three of
- * four something runs, for an account of its own.
+ * Adds `count` hosts of eight GPUs, sold in all sizes, with the models and regions of the existing machines. Three of
+ * four run instances, of a separate account.
  */
 export function fillHosts(url, count) {
   return withClient(url, async (client) => {
@@ -87,7 +87,7 @@ export function fillHosts(url, count) {
   });
 }
 
-/** Gives each of the `count` machines of `addHosts` a running instance, for `perAccount` of them the same account. */
+/** Gives each of the `count` machines of `addHosts` a running instance, `perAccount` of them to the same account. */
 export function fillInstancesOfAgents(url, count, perAccount) {
   return withClient(url, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
@@ -153,7 +153,7 @@ const MACHINES = `
   from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
   on conflict do nothing`;
 
-/** Account of what runs on the hosts of eight. Its number is far from the others'. */
+/** Account of the instances on the hosts of eight. Its number is far from the others'. */
 const TENANT = 2_000_000;
 
 const HOSTS = `
@@ -205,8 +205,8 @@ const RUNNING_INSTANCES = `
   on conflict do nothing`;
 
 /**
- * One every twelve minutes, each ran for ten; its disk was kept a minute longer. At a time there is a machine for each
- * account; where there are more accounts, the next ones rented before these.
+ * One every twelve minutes, each of which ran for ten; its disk was kept a minute longer. At any time there is a
+ * machine for each account; with more accounts, the next ones rented before these.
  */
 const PAST_INSTANCES = `
   with priced as (${PRICED} and state = 'LISTED'), size as (select count(*) as machines from priced), begun as (
@@ -228,7 +228,10 @@ const STOPPED_INSTANCES = `
     $6, rate, at, at + interval '30 seconds', null, 'USER', 30, 1
   from begun join priced on place = (n - $1) % $7`;
 
-/** On each machine of `addHosts` one that has run since now, for the account that its number falls in; its agent was told of it. */
+/**
+ * On each machine of `addHosts` one that has run since now, for the account that its number belongs to, with a document
+ * for its agent.
+ */
 const INSTANCES_OF_AGENTS = `
   insert into instance (${INSTANCE_COLUMNS}, host_id, first_gpu, running_since)
   select 'i-' || lpad(to_hex(n), 8, '0'), 'acc-' || lpad(to_hex((n - 1) / $2::int + 1), 16, '0'), (n - 1) % $2 + 1, machine.id,

@@ -3,14 +3,14 @@ import { fillAccounts, fillHosts, fillMachines, settleTables } from './fill.mjs'
 /** Together with the default data: 100,000 accounts, 1,000,000 past instances and 100,000 machines. */
 const ACCOUNTS = { from: 4_000, to: 101_000, past: 10, stopped: 0, daysAgo: 4 };
 export const MACHINES = 100_000;
-/** Of eight GPUs: 1,500,000 machines. */
+/** Hosts of eight GPUs: 1,500,000 machines. */
 export const HOSTS = 100_000;
 /** An account with a long history. Its number is far from the others': the ids of its instances are made from it. */
 export const HEAVY_ACCOUNT = 1_000_000;
 const HEAVY_PAST = 10_000;
 const HEAVY_STOPPED = 10;
 
-/** Copies the default data and adds to it. Fails while anybody is connected to the original. */
+/** Copies the default data and adds to it. Fails while any client is connected to the original. */
 export async function createLargeData(server, original, database) {
   await server.copy(original, database);
   const url = server.urlOf(database);

@@ -1,7 +1,6 @@
 // A load generator for one core. autocannon 9 spends 30 µs of CPU on a request and a bare node:http server 23, so it
-// would measure itself; this one spends 16. It understands the HTTP that the servers here use: keep-alive, one request
-// at a
-// time on a connection, and a body that is empty, of stated length, or chunked.
+// would measure itself; this one spends 16. It understands the HTTP that the servers here use: keep-alive, one request at
+// a time on a connection, and a body that is empty, of stated length, or chunked.
 import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -10,7 +9,7 @@ const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const MESSAGE_LENGTH = 500;
 const NO_BODY = new Set([204, 304]);
 
-/** The bytes of a request. `body` is a string. */
+/** Returns the bytes of a request. `body` is a string. */
 export function requestBytes({ method = 'GET', path, host = '127.0.0.1', headers = {}, body }) {
   const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
@@ -18,7 +17,7 @@ export function requestBytes({ method = 'GET', path, host = '127.0.0.1', headers
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Clients that take the next request of one shared list for as long as the load lasts. */
+/** Clients that take the next request of one shared list until the load ends. */
 export function inTurn(requests) {
   let sent = 0;
   const next = (isOver) => {
@@ -30,15 +29,15 @@ export function inTurn(requests) {
   return () => ({ next });
 }
 
-/** Clients that send each request once; `heard(index, answer)` is called with every answer. */
-function once(requests, heard) {
+/** Clients that send each request once; `onResponse(index, answer)` is called with every response. */
+function once(requests, onResponse) {
   let sent = 0;
   return () => {
     let index = -1;
     return {
       wantsBody: true,
       next: (isOver, answer) => {
-        if (index >= 0) heard(index, answer);
+        if (index >= 0) onResponse(index, answer);
         index = isOver ? requests.length : sent;
         sent += 1;
         return requests[index] ?? null;
@@ -47,13 +46,13 @@ function once(requests, heard) {
   };
 }
 
-/** The parsed answers, in order. Throws unless each is 200 and without GraphQL errors. */
+/** Returns the parsed responses, in order. Throws unless each is 200 and without GraphQL errors. */
 export async function answersTo(port, requests, connections = 1) {
   const answers = [];
-  const heard = (index, { body }) => {
+  const onResponse = (index, { body }) => {
     answers[index] = JSON.parse(body);
   };
-  await runLoad({ port, connections, seconds: Number.POSITIVE_INFINITY, clientOf: once(requests, heard) });
+  await runLoad({ port, connections, seconds: Number.POSITIVE_INFINITY, clientOf: once(requests, onResponse) });
   const failed = answers.find(({ errors }) => errors !== undefined);
   if (failed !== undefined) throw new Error(`refused: ${JSON.stringify(failed.errors).slice(0, 500)}`);
   return answers;
@@ -62,8 +61,8 @@ export async function answersTo(port, requests, connections = 1) {
 /**
  * Sends requests over `connections` connections for `seconds` seconds; then each client may complete its sequence of
  * requests. `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` receives the previous
- * answer (none at the first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next
- * request, or null to end. Rejects at the end if an answer had a status other than `status` (a number or a list).
+ * response (none at the first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next
+ * request, or null to end. Rejects at the end if a response had a status other than `status` (a number or a list).
  * `openSocket(port)` may resolve to a connection with TLS.
  */
 export async function runLoad({ port, connections, seconds, clientOf, status = 200, openSocket = open }) {
@@ -88,12 +87,12 @@ export async function runLoad({ port, connections, seconds, clientOf, status = 2
   }
   if (took === 0) took = performance.now() - startedAt;
   const cpu = process.cpuUsage(cpuBefore);
-  if (tally.refused.size > 0) throw new Error(`unexpected answers: ${[...tally.refused.values()].join('; ')}`);
+  if (tally.refused.size > 0) throw new Error(`unexpected responses: ${[...tally.refused.values()].join('; ')}`);
   return {
     perSecond: (tally.answers / took) * 1_000,
-    /** Number of answers by status. */
+    /** Number of responses by status. */
     statuses: tally.statuses,
-    /** Of all answers, including those after the deadline. */
+    /** Latencies of all responses, including those after the deadline. */
     latenciesMs: tally.latenciesMs,
     /** Share of a core that the generator itself used. */
     generatorBusy: (cpu.user + cpu.system) / 1_000 / took,
@@ -110,7 +109,7 @@ function open(port) {
   });
 }
 
-/** Resolves when the client ends; rejects when the connection does before. */
+/** Resolves when the client ends; rejects if the connection ends first. */
 function converse(socket, client, tally, accepted) {
   return new Promise((resolve, reject) => {
     let answer = new Answer(client.wantsBody);
@@ -137,7 +136,7 @@ function converse(socket, client, tally, accepted) {
   });
 }
 
-/** One answer as it arrives. */
+/** One response as it arrives. */
 class Answer {
   status = 0;
   /** Complete, and only with `wantsBody`. */
@@ -145,14 +144,14 @@ class Answer {
   #wantsBody;
   #bytes = null;
   #headLength = 0;
-  /** Bytes of the body still to come; -1 while the head is incomplete, -2 for a chunked body. */
+  /** Bytes of the body that remain; -1 while the head is incomplete, -2 for a chunked body. */
   #left = -1;
 
   constructor(wantsBody = false) {
     this.#wantsBody = wantsBody;
   }
 
-  /** Adds bytes; true when the answer is complete. */
+  /** Adds bytes; returns whether the response is complete. */
   add(chunk) {
     // The bytes of a body are kept only if they are read later.
     const isKept = this.#left === -1 || this.#left === -2 || this.#wantsBody;
@@ -166,7 +165,7 @@ class Answer {
     return true;
   }
 
-  /** Status line and body, for an error message. */
+  /** Returns status line and body, for an error message. */
   text() {
     const [statusLine] = this.#bytes.toString('latin1').split('\r\n');
     return `${statusLine} ${this.#bytes.toString('utf8', this.#headLength).slice(0, MESSAGE_LENGTH)}`;

@@ -11,7 +11,7 @@ const SETTINGS = [
 ];
 const ENTRY = /^\d{4}-\d\d-\d\d .*? LOG: {2}/m;
 
-/** The plans of a route's statements, each at its last execution, as text. */
+/** Returns the plans of a route's statements, each at its last execution, as text. */
 export async function plansOf({ server, database, side, route }) {
   for (const setting of SETTINGS) await server.alter(database, `set ${setting}`);
   const gateway = await startGateway(server.urlOf(database));
@@ -27,6 +27,6 @@ export async function plansOf({ server, database, side, route }) {
     const statement = /plan:\n\tQuery Text: ([\s\S]*?)\n\t(?:Query Parameters|\S.*\(cost=)/.exec(entry)?.[1];
     if (statement !== undefined) plans.set(statement, entry);
   }
-  const count = `${plans.size} statements of ${route.name}, each as it was executed last\n`;
+  const count = `${plans.size} statements of ${route.name}, each with its last execution\n`;
   return [count, ...plans.values()].join('\n');
 }

@@ -1,4 +1,4 @@
-// Processes of a run and their cores: what is measured has core 0, everything that serves it core 1.
+// Processes of a run and their cores: the measured process has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -12,12 +12,14 @@ const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
 
-/** Something that a case needs is not there. */
+/** A case lacks a requirement. */
 export class NotSupported extends Error {}
 
 const children = new Set();
 
-/** Pins this process, and what it starts from now on, to the serving core. False where that can't be done. */
+/**
+ * Pins this process, and all processes that it starts afterwards, to the serving core. False if that is not possible.
+ */
 export const isPinned = pin();
 
 function pin() {
@@ -31,15 +33,15 @@ function pin() {
 }
 
 /**
- * The built gateway on a database, answering, with its log in a file as an operator has it. `env` adds to its settings.
- * Not pinned, it has all cores like everybody else.
+ * Starts the built gateway on a database and waits until it responds, with its log in a file as an operator has it.
+ * `env` adds to its settings. Unless pinned, it has all cores.
  */
 export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
   const log = openSync(join(folder, 'log'), 'a');
   const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, join(PROJECT, 'dist/gateway.mjs')], {
-    // A folder of its own: the checkout may hold an .env file.
+    // A separate folder, because the checkout may contain an .env file.
     cwd: folder,
     env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', SSH_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', log],
@@ -61,7 +63,7 @@ export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = 
   return { pid: child.pid, port, end: () => end(child) };
 }
 
-/** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, when it is ready. */
+/** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, once it is ready. */
 export async function startPeer(name, config, { isPinned: hasCore = true } = {}) {
   const path = join(PROJECT, 'bench/peers', `${name}.mjs`);
   const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, path], {
@@ -72,7 +74,7 @@ export async function startPeer(name, config, { isPinned: hasCore = true } = {})
   return {
     ...(await within(STARTS_WITHIN_MS, child, ready)),
     pid: child.pid,
-    /** Sends it a message and resolves to its answer. */
+    /** Sends it a message and resolves to its response. */
     ask: (message) => {
       const answer = once(child);
       child.send(message);
@@ -103,14 +105,14 @@ export async function endAll() {
   await Promise.all([...children].map(end));
 }
 
-/** CPU seconds a process has used so far, in all its threads. */
+/** Returns the CPU seconds that a process has used so far, in all its threads. */
 export function cpuSecondsOf(pid) {
   // The command, in parentheses, may contain spaces; user and system time are the 12th and 13th field after it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds of a process and its children, those too that have ended. */
+/** Returns the CPU seconds of a process and its children, including ended ones. */
 export function cpuSecondsOfTree(root) {
   let ticks = 0;
   for (const name of readdirSync('/proc')) {
@@ -126,12 +128,12 @@ export function cpuSecondsOfTree(root) {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process. */
+/** Returns the resident memory of a process. */
 export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
 }
 
-/** Any program, on all cores; ended with the run if not before. */
+/** Starts any program, on all cores; it ends no later than the run. */
 export function startProgram(file, args, options = { stdio: 'ignore' }) {
   return start(ALL_CORES, [file, ...args], options);
 }
@@ -154,7 +156,7 @@ async function within(limitMs, child, promise) {
   let failedToStart;
   const failed = new Promise((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new Error(`process ${child.pid} did not answer within ${limitMs / 1_000} s`)),
+      () => reject(new Error(`process ${child.pid} did not respond within ${limitMs / 1_000} s`)),
       limitMs,
     );
     ended = (code) => reject(new Error(`process ${child.pid} ended with ${code}`));

@@ -6,10 +6,11 @@ const PAIR = ['destroy'];
 const WHOLE_LIFE = ['stop', 'start', 'destroy'];
 
 /**
- * A client for `runLoad` that deploys on a machine of its own, takes the steps and starts again; when time is up it completes
- * the steps. `heard(step, latencyMs)` is called for every answer; `launch` is what the body holds beside machine and disk.
+ * Returns a client for `runLoad` that repeatedly deploys on its own machine and takes the steps; when time is up it
+ * completes the steps. `onResponse(step, latencyMs)` is called for every response; `launch` is added to machine and disk in
+ * the body.
  */
-export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard = () => {}, launch = {} } = {}) {
+export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, onResponse = () => {}, launch = {} } = {}) {
   const headers = authorization(account);
   const body = JSON.stringify({ machine_id: machineId, disk_gb: DISK_GB, ...launch });
   const deploy = requestBytes({ method: 'POST', path: '/v1/instances', headers, body });
@@ -17,7 +18,7 @@ export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard
   let path;
   let last = null;
   const next = (isOver, answer) => {
-    if (last !== null) heard(last, answer.latencyMs);
+    if (last !== null) onResponse(last, answer.latencyMs);
     if (answer?.status === 201) {
       path = `/v1/instances/${JSON.parse(answer.body).id}`;
       left = [...steps];

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { isPinned } from './programs.mjs';
 import { RESULTS, settings } from './settings.mjs';
 
-/** Rows as aligned columns, the first row as their heading; columns listed in `right` are right-aligned. */
+/**
+ * Returns rows as aligned columns, with the first row as their heading; columns listed in `right` are right-aligned.
+ */
 export function table(rows, right = []) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) =>
@@ -22,8 +24,8 @@ export function whole(number) {
 /** The conditions of a run, without which its figures mean nothing. */
 export function head(connections) {
   const cores = isPinned
-    ? 'what is measured alone on core 0; load generator and PostgreSQL on core 1'
-    : 'NOT PINNED (no taskset, or one core only): ratios say little';
+    ? 'the measured process on core 0; load generator and PostgreSQL on core 1'
+    : 'NOT PINNED (no taskset, or only one core): ratios mean little';
   return [
     `${cpus()[0]?.model.trim()}, Node ${process.version}, ${cores}`,
     `${settings.rounds} rounds of ${settings.seconds} s in turn, after a warm-up; ${connections} connections; medians of the rounds`,

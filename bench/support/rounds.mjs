@@ -4,12 +4,12 @@ import { cpuSecondsOf } from './programs.mjs';
  * The sides alternate after this many seconds within a round: the machine's own speed changes from second to second.
  */
 const TURN_SECONDS = 0.5;
-/** For about this long V8 compiles hot code in the background, on the same core. */
+/** V8 compiles hot code in the background for about this long, on the same core. */
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each
- * side in every round, the ratio of their medians, and the least and the greatest ratio of a round.
+ * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each side
+ * in every round, the ratio of their medians, and the least and the greatest ratio of a round.
  */
 export async function measure({ subject, peer }, { seconds, rounds }) {
   for (const side of [subject, peer]) await side.run(WARM_UP_SECONDS);
@@ -44,7 +44,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The value that a share `part` of the sorted values does not exceed. */
+/** Returns the value that a share `part` of the sorted values does not exceed. */
 export function percentile(sorted, part) {
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)];
 }
@@ -57,7 +57,7 @@ async function takeTurn({ pid, run }, seconds) {
   return { perSecond, latenciesMs, generatorBusy, took, cpu: cpuSecondsOf(pid) - cpuBefore };
 }
 
-/** Figures of a round from its turns, which have the same length. */
+/** Returns the figures of a round from its turns, which have the same length. */
 function figuresOf(turns) {
   const sum = (figure) => turns.reduce((total, turn) => total + turn[figure], 0);
   const perSecond = sum('perSecond') / turns.length;

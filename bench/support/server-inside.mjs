@@ -1,4 +1,4 @@
-// Runs inside the container: as many bytes as are asked for, and a sink that counts what it is sent.
+// Runs inside the container: sends as many bytes as requested, and counts received ones.
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 

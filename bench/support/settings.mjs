@@ -7,9 +7,9 @@ export const settings = {
   rounds: positive('BENCH_ROUNDS', 5),
   /** Duration of the load of the memory cases. */
   memorySeconds: positive('BENCH_MEMORY_SECONDS', 60),
-  /** In one turn of the cases that carry bytes into a container and out of it. */
+  /** In one turn of the cases that send bytes into a container and out of it. */
   transferMegabytes: positive('BENCH_TRANSFER_MB', 1_000),
-  /** Folder in which bench:growth keeps its databases from one run to the next. */
+  /** Folder in which bench:growth keeps its databases for the next run. */
   dataDir: process.env.BENCH_DATA,
 };
 

@@ -9,7 +9,7 @@ const LONG_MS = 600_000;
 /** See screens.test.ts. */
 const OF_THE_MARKET = ['/machines', '/deploy', '/launch', '/sign-in'];
 
-describe('screens of an account', needs('chromium'), () => {
+describe('the account’s screens', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('screens of an account', needs('chromium'), () => {
   afterAll(() => here?.close());
 
   it(
-    'pass axe, fit, move nothing and need no mouse',
+    'pass axe, fit the window, move nothing and work without a mouse',
     async () => {
       const addresses = SCREENS.filter((each) => !OF_THE_MARKET.includes(each));
       expect(addresses.length).toBe(SCREENS.length - OF_THE_MARKET.length);

@@ -14,7 +14,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('makes an account without a name, shows its key once, and signs in with it when it is kept', () =>
+  it('creates an account without a name, shows its key once and signs in with it', () =>
     here.pages.with('/sign-in', null, async ({ page }) => {
       await page.getByRole('button', { name: 'Create an account' }).click();
       const secret = await page.locator('.secret').innerText();
@@ -26,7 +26,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
       expect(await page.content()).not.toContain(secret);
     }));
 
-  it('takes a key once, and keeps it nowhere', async () => {
+  it('accepts a key once, and stores it nowhere', async () => {
     const owner = await renter();
     await here.pages.with('/money', null, async ({ page, requests }) => {
       await page.getByLabel('API key').fill('gpu_live_wrong');
@@ -58,7 +58,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('lets somebody without a key fill in the form, sign in, and go on in it; never to another origin', async () => {
+  it('lets a visitor fill in a form, sign in and continue, on the same origin only', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
@@ -85,7 +85,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('ends the session when its key is revoked, and says so', async () => {
+  it('ends the session when its key is revoked, and reports it', async () => {
     const owner = await renter();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
@@ -97,7 +97,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('warns before it revokes the key of its own session, and creates keys that are shown once', async () => {
+  it('warns before it revokes its session’s key, and shows new keys once', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByLabel('Name').fill('laptop');
@@ -117,7 +117,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('adds and removes SSH keys, and says what is wrong with one', async () => {
+  it('adds and removes SSH keys, and reports what is wrong with one', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();

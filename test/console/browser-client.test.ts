@@ -11,7 +11,7 @@ import { needs } from '../support/tools.js';
 
 const BUILT = join(PACKAGE_ROOT, 'dist/src/client');
 
-// A page of another origin, as a web console is: what it learns of an answer is what CORS lets it.
+// A page of another origin, like a custom web console: CORS decides what it can read of a response.
 describe('in a browser', needs('chromium'), () => {
   let service: Service;
   let pages: Server;
@@ -41,7 +41,7 @@ describe('in a browser', needs('chromium'), () => {
     const machine = await service.machine();
     const { key } = await service.renter();
     const input = JSON.stringify({ baseUrl: `${service.address}/v1`, apiKey: key, machine_id: machine });
-    // As text: what runs in the page must not be touched by the test's own bundler.
+    // As text, because the test's bundler must not transform the page's code.
     const outcome = await page.evaluate<Record<string, unknown>>(`(async ({ baseUrl, apiKey, machine_id }) => {
       const { createClient } = await import('/index.js');
       const client = createClient({ baseUrl, apiKey, retry: { maxAttempts: 1 } });

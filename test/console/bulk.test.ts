@@ -10,7 +10,7 @@ let here: OpenConsole;
 
 const NAMES = ['one', 'two', 'three'];
 
-/** A renter of three instances, by name. */
+/** A renter with three instances, by name. */
 async function withThree(): Promise<{ owner: Renter; ids: Map<string, string> }> {
   const owner = await here.renter();
   const ids = new Map<string, string>();
@@ -31,13 +31,13 @@ async function statuses(owner: Renter): Promise<Record<string, string>> {
 const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Choose ${name}` });
 const said = (page: Page) => page.getByRole('region', { name: 'What was done' });
 
-describe('several at once, and back again', needs('chromium'), () => {
+describe('bulk actions and undo', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('stops the chosen after one question that says what it costs, by keyboard alone, and no other', async () => {
+  it('stops the selected ones by keyboard after showing the cost, and no others', async () => {
     const { owner } = await withThree();
     const rows = (await owner.graphql('{ instances { name priceHr diskPriceHr } }')).body.data.instances as {
       name: string;
@@ -70,7 +70,7 @@ describe('several at once, and back again', needs('chromium'), () => {
     });
   });
 
-  it('says which could not be done and why, keeps what was done, and does the rest once however often it is tried', async () => {
+  it('reports partial failures, and completes the rest once, however often retried', async () => {
     const { owner, ids } = await withThree();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Choose all' }).check();
@@ -79,7 +79,7 @@ describe('several at once, and back again', needs('chromium'), () => {
         const { variables = {} } = route.request().postDataJSON();
         if (variables.id !== ids.get('two') || variables.action === undefined) return route.fallback();
         keys.push(variables.idempotencyKey);
-        // Lost before it arrives; then done, and its answer lost.
+        // The first request is lost; the second is executed, but its response is lost.
         if (keys.length === 2) await route.fetch();
         return route.abort();
       });
@@ -92,17 +92,17 @@ describe('several at once, and back again', needs('chromium'), () => {
       await two.getByText('The service does not answer').waitFor();
       expect(await dialog.getByText('done', { exact: true }).count()).toBe(2);
       await dialog.getByRole('button', { name: 'Destroy 1 instance' }).click();
-      // What was done is seen in the account itself.
+      // The account itself shows what was done.
       await dialog.waitFor({ state: 'detached' });
       await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
-      // Its dialog's opener is gone: the focus is at the heading.
+      // The button that opened the dialog is gone: the focus is on the heading.
       expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
       expect(keys).toEqual([keys[0], keys[0]]);
       expect(Object.values(await statuses(owner))).toEqual(['DESTROYED', 'DESTROYED', 'DESTROYED']);
     });
   });
 
-  it('says what the month comes to by model and by name, of which the sums are those of the account', async () => {
+  it('shows the month’s cost by model and by name, which add up to the account’s', async () => {
     const { owner } = await withThree();
     await here.pages.with('/money', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'This month, and at its end' });
@@ -126,7 +126,7 @@ describe('several at once, and back again', needs('chromium'), () => {
     });
   });
 
-  it('shows of each key what it may, that it ends soon, and that nobody has used it for long', async () => {
+  it('shows each key’s scopes, whether it expires soon, and long disuse', async () => {
     const owner = await here.renter('1');
     const create =
       'mutation ($name: String, $at: String) { createApiKey(name: $name, scopes: [READ, RENT], expiresAt: $at) { secret } }';
@@ -152,7 +152,7 @@ describe('several at once, and back again', needs('chromium'), () => {
     });
   });
 
-  it('takes back the removal of an SSH key, by its button or a key, once', async () => {
+  it('undoes the removal of an SSH key once, by button or key', async () => {
     const owner = await here.renter('1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
       publicKey: newSshKey('laptop'),
@@ -188,7 +188,7 @@ describe('several at once, and back again', needs('chromium'), () => {
     });
   });
 
-  it('takes back a limit that was taken away, and says why where that is refused', async () => {
+  it('undoes the removal of a limit, and reports why that is refused', async () => {
     const owner = await here.renter('1');
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');

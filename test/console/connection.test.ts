@@ -6,10 +6,10 @@ import { type Env, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 
 const DEAR = 'h100-sxm';
-/** Long enough for a page that does not tick to be wrong in most looks. */
+/** Enough checks that a page which does not tick fails in most of them. */
 const LOOKS = 10;
 const MINUTE_MS = 60_000;
-/** The page sends a dozen requests, some of them twice when it is back. */
+/** The page sends a dozen requests, some of them twice when it is connected again. */
 const STRICT: Env = { RATE_LIMIT_PER_MINUTE: '30' };
 
 let here: OpenConsole;
@@ -17,13 +17,13 @@ let isStrict = false;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-/** Starts the gateway that has ended, where it was. */
+/** Restarts the gateway at its previous address. */
 async function startAgain(more: Env = {}): Promise<void> {
   here.gateway = await startProcess({ ...here.env, PORT: new URL(here.gateway.address).port, ...more });
   isStrict = more === STRICT;
 }
 
-/** What the newest sheet says of the T4. */
+/** The newest sheet's entry for the T4. */
 async function newestSheet(): Promise<{ date: string; price: string; listings: number }> {
   const { body } = await (await renter('0')).graphql(
     '{ pricing { marketSnapshot data { slug listings pricePerGpuHour { onDemand } } } }',
@@ -35,14 +35,14 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
 
 const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
 
-// Its own gateway: new prices are new for all accounts, and the gateway is ended, killed and limited.
+// A dedicated gateway: new prices apply to all accounts, and it is ended, killed and limited.
 describe('a page and its gateway', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.open();
   });
   afterAll(() => here?.close());
 
-  it('shows the price of a model over its snapshots: of one in words, of more as a chart, when they come', () =>
+  it('shows a model’s price over its snapshots: one as text, more as a live chart', () =>
     here.pages.with('/machines?gpu=t4', null, async ({ page, complaints }) => {
       const panel = page.getByRole('region', { name: 'NVIDIA Tesla T4' });
       const first = await newestSheet();
@@ -75,7 +75,7 @@ describe('a page and its gateway', needs('chromium'), () => {
         `${first.date}: ${first.price} from ${first.listings} listings`,
         '2026-11-21: 0.99 from 77 listings',
       ]);
-      // Dearer is higher, later is further to the right.
+      // A higher price is higher, a later one further to the right.
       const [before, after] = await chart
         .locator('circle')
         .evaluateAll((all) => all.map((dot) => [Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))]));
@@ -85,21 +85,21 @@ describe('a page and its gateway', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('ticks as the service counts, in two tabs, one of which was frozen', async () => {
+  it('counts like the service, in two tabs, one of which was frozen', async () => {
     const owner = await renter('1000');
-    // About half a cent a second: a lag of two seconds is seen.
+    // About half a cent per second: a lag of two seconds is visible.
     for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
     const context = await here.pages.context(owner);
     const tabs = [await here.pages.visit('/', context), await here.pages.visit('/', context)];
     for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
-    /** To the cent, whichever second the service was asked in. */
+    /** Compares to the cent, regardless of the second of the query. */
     const isEqual = async ({ page }: Visit): Promise<boolean> => {
       const before = await balanceOf(owner);
       const shown = await figure(page, 'balance');
       return shown <= before + 0.01 && shown >= (await balanceOf(owner)) - 0.01;
     };
     const first = await balanceOf(owner);
-    // As by a laptop that is closed.
+    // As if a laptop was closed.
     const [, closed] = tabs as [Visit, Visit];
     const lid = await context.newCDPSession(closed.page);
     await lid.send('Page.setWebLifecycleState', { state: 'frozen' });
@@ -113,19 +113,19 @@ describe('a page and its gateway', needs('chromium'), () => {
       await expect.poll(() => balanceOf(owner), { timeout: SOON_MS, interval: 500 }).toBeLessThan(before);
       for (const tab of tabs) if (!(await isEqual(tab))) wrong += 1;
     }
-    // A busy machine draws late; a page that does not tick is wrong in most looks.
+    // A busy machine draws late; a page that does not tick is wrong in most checks.
     expect(wrong, `${wrong} of ${2 * LOOKS} looks`).toBeLessThanOrEqual(LOOKS);
     const settles = tabs
       .flatMap(({ requests }) => requests)
       .filter((request) => /query Settle/.test(request.postData() ?? ''));
-    // They count between two answers instead of asking again.
+    // The tabs count between two responses instead of querying again.
     expect(settles.length).toBeLessThanOrEqual(9);
     expect(first - (await figure(tabs[0]!.page, 'balance'))).toBeGreaterThan(0.06);
     expect(tabs.flatMap((tab) => tab.complaints)).toEqual([]);
     await context.close();
   });
 
-  it('says that the clock of the computer is off, and counts by the service’s', async () => {
+  it('reports that the computer’s clock is wrong, and counts by the service’s', async () => {
     const owner = await renter();
     const context = await here.pages.context(owner);
     await context.addInitScript(() => {
@@ -149,12 +149,12 @@ describe('a page and its gateway', needs('chromium'), () => {
         const unanswered = page.getByText('The service does not answer');
         await page.getByText('running', { exact: true }).waitFor();
         await page.getByText('Live', { exact: true }).waitFor();
-        // What could not be read offline is read when the browser is back, though its stream was never lost.
+        // Data that could not be read offline is read once the browser is online, although its stream was never lost.
         await page.context().setOffline(true);
         await page.getByText('No connection to the service').waitFor();
         await navigation.getByRole('link', { name: 'Money' }).click();
         await unanswered.first().waitFor();
-        // Nor can the code of a screen be loaded that was never shown.
+        // The code of a screen that was never shown can't be loaded either.
         await navigation.getByRole('link', { name: 'Volumes' }).click();
         await page.getByText('This part of the page could not be loaded').waitFor();
         await page.context().setOffline(false);
@@ -162,14 +162,14 @@ describe('a page and its gateway', needs('chromium'), () => {
         await page.getByRole('heading', { level: 1, name: 'Volumes' }).waitFor();
         await navigation.getByRole('link', { name: 'Money' }).click();
         await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
-        // Each part of the screen asks again by itself.
+        // Each part of the screen retries automatically.
         await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);
         await navigation.getByRole('link', { name: 'Instances' }).click();
         await page.getByText('running', { exact: true }).waitFor();
         await here.gateway.kill();
         await page.getByText('No connection to the service').waitFor();
         await page.getByRole('link', { name: id }).waitFor();
-        // A screen that could not be read is read when the gateway is there again.
+        // A screen that could not be read is read once the gateway is up again.
         await page.getByRole('link', { name: 'Money' }).click();
         await unanswered.first().waitFor();
         await startAgain();
@@ -190,7 +190,7 @@ describe('a page and its gateway', needs('chromium'), () => {
   );
 
   it(
-    'reports that an account exceeded its rate limit, and resumes by itself',
+    'reports that an account exceeded its rate limit, and resumes automatically',
     async () => {
       if (!isStrict) {
         await here.gateway.end();
@@ -215,7 +215,7 @@ describe('a page and its gateway', needs('chromium'), () => {
       await page.locator('[data-figure="balance"]').waitFor({ timeout: 2 * MINUTE_MS });
       await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: MINUTE_MS });
       await page.getByText('Live', { exact: true }).waitFor({ timeout: MINUTE_MS });
-      // Each part of the page asks again by itself, one a moment after the other.
+      // Each part of the page retries automatically, at slightly different times.
       await expect.poll(() => page.getByText('Too many requests').count(), { timeout: MINUTE_MS }).toBe(0);
       await context.close();
     },

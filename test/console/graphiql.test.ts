@@ -21,7 +21,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
   interface Visit {
     page: Page;
     requests: Request[];
-    /** Errors on the console, breaches of the policy among them, and exceptions. */
+    /** Errors on the console, including violations of the policy, and exceptions. */
     complaints: string[];
   }
 
@@ -57,12 +57,12 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     await pane(page, name).locator('.view-lines').filter({ visible: true }).click();
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(text);
-    // The brackets that the editor closed by itself.
+    // The brackets that the editor closed automatically.
     await page.keyboard.press('Control+Shift+End');
     await page.keyboard.press('Delete');
   }
 
-  /** Presses the run button; the request that this sends. */
+  /** Presses the run button; resolves to the request that this sends. */
   async function run(page: Page): Promise<Request> {
     await page.waitForTimeout(SETTLE_MS);
     const sent = page.waitForRequest((request) => request.method() === 'POST');
@@ -70,7 +70,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     return sent;
   }
 
-  it('shows the examples and the documentation and runs a query, all from its own origin', () =>
+  it('shows examples and documentation, and runs a query, all from its own origin', () =>
     visit(async ({ page, requests, complaints }) => {
       expect(await page.title()).toBe('GPU rental gateway – GraphiQL');
       expect(await tabNames(page)).toEqual(TAB_NAMES);
@@ -100,7 +100,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
         await page.waitForTimeout(SETTLE_MS);
         for (const name of TAB_NAMES.slice(1)) await openTab(page, name);
       }
-      // A reload opens the tab that was open, though nothing was edited in it, and adds none.
+      // A reload opens the tab that was open, although nothing was edited in it, and adds none.
       await openTab(page, 'Deploy');
       await page.waitForTimeout(SETTLE_MS);
       await page.reload();
@@ -109,7 +109,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
       await pane(page, 'Operation Editor').getByText('Deploy').first().waitFor();
     }));
 
-  it('sends a key pasted into one tab from the others too, and keeps none', async () => {
+  it('sends a key pasted into one tab from the others too, and stores none', async () => {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     await visit(async ({ page }) => {
       const authorization = `Bearer gpu_live_${'ab'.repeat(20)}`;
@@ -135,7 +135,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     }, context);
   });
 
-  it('keeps headers over a reload when "persist headers" is chosen', () =>
+  it('keeps headers over a reload when "persist headers" is selected', () =>
     visit(async ({ page }) => {
       const authorization = `Bearer gpu_live_${'cd'.repeat(20)}`;
       const chosen = page.getByRole('dialog').getByRole('button', { name: 'On', exact: true });

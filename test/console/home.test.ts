@@ -17,7 +17,7 @@ describe('Home', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('leads through the first steps, each of which is done once it is, and is gone after the last', async () => {
+  it('guides through the first steps, marks each completed one, then disappears', async () => {
     const owner = await renter('0');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
@@ -34,7 +34,7 @@ describe('Home', needs('chromium'), () => {
       await page.goBack();
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
 
-      // Credit and a rental from elsewhere are seen without a reload.
+      // Credit and a rental from another client appear without a reload.
       await creditAccount(here.deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(2);
       const id = await deployed(owner, 'rtx-4090');
@@ -44,7 +44,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('says what runs, what it costs, and what the month comes to if all goes on', async () => {
+  it('shows running instances, their cost, and the month’s forecast', async () => {
     const owner = await renter('5');
     await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page }) => {
@@ -55,15 +55,15 @@ describe('Home', needs('chromium'), () => {
       const now = new Date();
       const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
       const rest = (account.burnPerHour * (end - now.getTime())) / 3_600_000;
-      // A minute of a slow machine is less than this.
+      // A slow machine's delay is less than this.
       const minutes = account.burnPerHour / 20;
       expect(Math.abs((await figure('forecast')) - rest)).toBeLessThan(minutes + 0.02);
-      // With so little credit it does not last: the page says how much is missing, rounded up.
+      // With this little credit it does not last: the page shows the missing amount, rounded up.
       if (rest > 6) expect(Math.abs((await figure('missing')) - (rest - 5))).toBeLessThan(minutes + 0.02);
     });
   });
 
-  it('says what needs attention, with a way to it, and nothing when nothing does', async () => {
+  it('shows what needs attention, with a link, or nothing', async () => {
     const owner = await renter('1000');
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
@@ -73,7 +73,7 @@ describe('Home', needs('chromium'), () => {
       await page.reload();
       await panel.getByText(`${id} stops by itself`).waitFor();
       await expectSoundInLongRun(page);
-      // By keyboard alone.
+      // Using only the keyboard.
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press('Tab');
         if ((await page.evaluate(() => document.activeElement?.textContent)) === `Open ${id}`) break;
@@ -84,7 +84,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('says that a container failed, in the machine’s words as text', async () => {
+  it('reports a failed container with the machine’s message as text', async () => {
     const owner = await renter('1000');
     const { agent, id } = await here.rented(owner);
     await here.pages.with('/', owner, async ({ page }) => {
@@ -96,7 +96,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('moves little of what is seen while a screen loads', async () => {
+  it('shifts little of the visible layout while a screen loads', async () => {
     const owner = await renter('10');
     await deployed(owner, 'l40s');
     const context = await here.pages.context(owner);
@@ -119,7 +119,7 @@ describe('Home', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it('is Home for those signed in, and the machines for strangers and by links of before', async () => {
+  it('is Home if signed in; visitors and old links get the machines', async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

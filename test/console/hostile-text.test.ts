@@ -7,13 +7,16 @@ import { needs } from '../support/tools.js';
 
 const LONG_MS = 600_000;
 
-/** Markup, characters that turn text or begin a terminal's command, and no end; `<>` would be lost in markup. */
+/**
+ * Markup, characters that change the direction of text or begin a terminal's command, at great length; `<>` would be
+ * lost in markup.
+ */
 function hostile(field: string, long = 10_000): string {
   const head = `<img src=x onerror="window.pwned=1"><b>${field}</b>\u202e\u009b31m\u2066\u0007`;
   return head + 'w'.repeat(long - head.length);
 }
 
-describe('every screen with hostile texts', needs('chromium'), () => {
+describe('all screens with hostile texts', needs('chromium'), () => {
   let here: OpenConsole;
   let tenant: Tenant;
 
@@ -28,7 +31,7 @@ describe('every screen with hostile texts', needs('chromium'), () => {
   });
 
   it(
-    'shows what others wrote as text, however long, in every field',
+    'show others’ text as text, at any length, in every field',
     async () => {
       const { owner, id, machineId } = tenant;
       const ours = [owner.accountId];
@@ -89,7 +92,7 @@ describe('every screen with hostile texts', needs('chromium'), () => {
         await faults.fits(visited);
       });
       expect(faults.found).toEqual([]);
-      // What was shown nowhere was not looked at.
+      // Text that was shown nowhere was not checked.
       expect([...unseen]).toEqual([]);
       expect(complaints).toEqual([]);
     },

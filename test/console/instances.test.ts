@@ -17,7 +17,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows the progress of a container, as its machine reports it', async () => {
+  it('shows a container’s progress as its machine reports it', async () => {
     const owner = await renter();
     const { agent, id } = await here.rented(owner);
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
@@ -27,7 +27,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
       await agent.report([seen(id, 'RUNNING')]);
       await state.getByText('container runs').waitFor();
-      // It is the machine that does not answer, not the service. What was heard last is written within a second.
+      // The machine is unreachable, not the service. The last report is written within a second.
       const silence = `update machine_heartbeat set reachable = false, seen_at = seen_at - interval '1 hour'
         where reachable and machine_id = $1 returning machine_id`;
       const silenced = async () => (await here.sql(silence, [agent.machineId])).length;
@@ -42,7 +42,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows a stop by another client without loading again', async () => {
+  it('shows another client’s stop without a reload', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/instances', owner, async ({ page }) => {
@@ -54,7 +54,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('says what each action costs from then on, and does it', async () => {
+  it('shows what each action costs, and performs it', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
@@ -77,7 +77,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('filters the history in the address, and the service answers', async () => {
+  it('keeps the history’s filters in the address, and the service filters', async () => {
     const owner = await renter();
     const destroyed = await deployed(owner, 'rtx-5090');
     await owner.rest('DELETE', `/instances/${destroyed}`);
@@ -106,7 +106,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Clear all filters' }).click();
       await page.getByText('2 instances in all').waitFor();
       expect(new URL(page.url()).search).toBe('?show=history');
-      // The service filters: the page asks it each time.
+      // The service filters: the page queries it each time.
       const asked = requests.flatMap((request) =>
         /query InstanceHistory/.test(request.postData() ?? '') ? [request.postDataJSON().variables.filter] : [],
       );
@@ -115,7 +115,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows machines that run containers first, and chooses one of them as the best', async () => {
+  it('lists machines that run containers first, and selects one as the best', async () => {
     const { code } = await enrol(here.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: true });
     const agent = await WireAgent.join(here.gateway.address, code, { pretended: true });
     await agent.report();
@@ -135,13 +135,13 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows amounts of one second on Money', async () => {
+  it('shows amounts of one and the same second on Money', async () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/money', owner, async ({ page }) => {
       const total = (name: string) => page.getByRole('row', { name }).last().locator('strong').innerText();
       await page.getByRole('row', { name: /^Balance/ }).waitFor();
-      // Other figures of the page would have gone on by now.
+      // Other figures of the page would have changed by now.
       await page.waitForTimeout(2_500);
       const [spent, balance] = [await total('Together'), await total('Balance')];
       expect(Number(spent)).toBeGreaterThan(0);
@@ -151,7 +151,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the same burn, costs and end of credit on every screen, which are the service’s own', async () => {
+  it('shows the service’s burn, costs and end of credit on every screen', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -188,7 +188,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows spend and statement as the API has them, and hands the statement over as CSV', async () => {
+  it('shows the API’s spend and statement, and downloads the statement as CSV', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     const today = new Date().toISOString().slice(0, 10);

@@ -10,7 +10,7 @@ import { needs } from '../support/tools.js';
 let here: OpenConsole;
 const GERMAN = { locale: 'de-AT' };
 const LONG_MS = 600_000;
-/** Parts of screens in which every word is the console's own. The rows of instances, for one, are not. */
+/** Parts of screens in which every word belongs to the console. The rows of instances, for example, do not. */
 const TRANSLATED = {
   '/': 'main > .stack > :not([aria-labelledby="rented"])',
   '/money': 'main',
@@ -22,13 +22,13 @@ const TRANSLATED_FOR_STRANGERS = { '/': 'main', '/sign-in': 'main' };
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const language = (page: Page) => page.evaluate(() => document.documentElement.lang);
 
-describe('languages of the console', needs('chromium'), () => {
+describe('the console’s language', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('is the browser’s, and another once it is chosen, by the foot or by the palette', async () => {
+  it('is the browser’s, or the one selected in the footer or the palette', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/keys',
@@ -52,7 +52,7 @@ describe('languages of the console', needs('chromium'), () => {
     );
   });
 
-  it('finds what can be done by German words, and screens by English ones too', async () => {
+  it('finds actions by German words, and screens by English ones too', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',
@@ -78,7 +78,7 @@ describe('languages of the console', needs('chromium'), () => {
     );
   });
 
-  it('says refusals in German, and marks as English what the service adds', async () => {
+  it('shows refusals in German, and marks the service’s text as English', async () => {
     const owner = await here.renter();
     await owner.graphql('mutation { createSecret(input: { name: "hf", value: "x" }) { name } }');
     await here.pages.with(

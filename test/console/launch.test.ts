@@ -7,7 +7,7 @@ import { needs } from '../support/tools.js';
 
 const VALUE = 'hf_value_that_nobody_sees_again';
 const HOSTILE = '<img src=x onerror="window.pwned=1">';
-/** A term, a machine and values that are not what they look like are not taken from a link. */
+/** A link can't set a term, a machine, or values that look different from what they are. */
 const LINK = `/launch?${new URLSearchParams([
   ['template', 'vllm'],
   ['gpu', 'rtx-4090'],
@@ -40,7 +40,7 @@ describe('launching from the console', needs('chromium'), () => {
     return Promise.all(body.data.instances.map(one));
   };
 
-  it('fills the form in from a link, says that a stranger wrote it, and rents only what its reader confirms', async () => {
+  it('fills the form from a link, warns of it, and rents only after a confirmation', async () => {
     const owner = await here.renter();
     await here.pages.with(LINK, null, async ({ page, requests, complaints }) => {
       await page.getByText('A link filled in this form, and anybody can write one.').waitFor();
@@ -98,7 +98,7 @@ describe('launching from the console', needs('chromium'), () => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });
 
-  it('launches by keyboard alone, and deploys the same again', async () => {
+  it('launches by keyboard only, and deploys the same again', async () => {
     const owner = await here.renter('1000');
     await here.pages.with(
       '/deploy?gpu=rtx-3090',
@@ -153,7 +153,7 @@ describe('launching from the console', needs('chromium'), () => {
     expect(second).toEqual(first);
   });
 
-  it('keeps TCP ports in what is deployed, saved, and deployed again', async () => {
+  it('keeps TCP ports when deploying, saving, and deploying again', async () => {
     const owner = await here.renter('1000');
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
@@ -181,7 +181,7 @@ describe('launching from the console', needs('chromium'), () => {
     expect(body.data.myTemplates).toEqual([{ launch: { tcpPorts: [5432] } }]);
   });
 
-  it('lists and deletes secrets, and makes logins of registries', async () => {
+  it('lists and deletes secrets, and creates registry logins', async () => {
     const owner = await here.renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByText('No secrets yet').waitFor();

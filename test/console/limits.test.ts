@@ -24,12 +24,12 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
   const ask = async (owner: Renter, query: string) => {
     const { body } = await owner.graphql(query);
     expect(body.errors).toBeUndefined();
-    // biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+    // biome-ignore lint/suspicious/noExplicitAny: responses have every shape
     return Object.values<any>(body.data)[0];
   };
   const open = async (owner: Renter, path: string) => here.pages.visit(path, await here.pages.context(owner));
 
-  it('set, show and take away what an account may spend in a month', async () => {
+  it('set, show and remove an account’s monthly limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/money');
     const limit = page.getByRole('region', { name: 'Limit of a month' });
@@ -46,7 +46,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('set, show and take away what an instance may cost, and say when that is reached', async () => {
+  it('set, show and remove an instance’s limit, and show when it is reached', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"], stopAt: "9h" }) { id } }');
     const { page, complaints } = await open(owner, `/instances/${id}`);
@@ -70,7 +70,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('are read again once changes are followed: one from between is in no event', async () => {
+  it('are read again once events are followed, for changes in between', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
     const context = await here.pages.context(owner);
@@ -90,7 +90,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     await limit.getByText('of 2.00 USD spent by it').waitFor();
   });
 
-  it('make a key with a limit, and change the limit of a key', async () => {
+  it('create a key with a limit, and change a key’s limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');
     await page.getByLabel('Name', { exact: true }).first().fill('ci');
@@ -114,7 +114,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('ask a mail address for confirmation, and forget it', async () => {
+  it('request confirmation of a mail address, and delete it', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,
@@ -133,7 +133,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await mail.getByText(/was sent a link\. Open it until/).waitFor();
       await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
       await expectSoundInLongRun(page);
-      // The page that the link leads to needs no sign-in.
+      // The linked page needs no sign-in.
       const asked = await (await there.context(null)).newPage();
       await asked.goto(linkIn(mails.received[0]!));
       await expectSound(asked);
@@ -154,13 +154,13 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('tell a webhook, show what became of it, and say in the activity who made it', async () => {
+  it('notify a webhook, show the result, and record it in the activity', async () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {
       const { page, complaints } = await open(owner, '/webhooks');
       await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
-      // This gateway sends none.
+      // This gateway sends no mail.
       expect(await page.getByRole('region', { name: 'Mail' }).count()).toBe(0);
       await page.getByLabel(/^Address that events are sent to/).fill(receiver.url);
       await page.getByRole('button', { name: 'Create a webhook' }).click();
@@ -172,7 +172,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await expect
         .poll(async () => (await ask(owner, '{ webhooks { attempts { status } } }'))[0].attempts, PATIENCE)
         .toEqual([{ status: 200 }]);
-      // What became of it is seen without asking.
+      // The result appears without a reload.
       await webhook.getByText('delivered', { exact: true }).waitFor();
       await webhook.getByText('answered 200', { exact: true }).waitFor();
       await webhook.getByText('1 attempt', { exact: true }).click();

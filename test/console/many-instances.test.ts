@@ -6,13 +6,13 @@ import { beyondWindow, expectSoundInLongRun, SOON_MS } from '../support/console/
 import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
 
-/** Far fewer than there are, whatever the window. */
+/** Far fewer than exist, regardless of the window. */
 const MOST_DRAWN = 100;
 
 let here: OpenConsole;
 let owner: Renter;
 
-/** The newest comes first. */
+/** The newest is first. */
 const idOf = (sequence: number) => `i-${sequence.toString(16).padStart(8, '0')}`;
 const [NEWEST, OLDEST] = [idOf(MAX_LIVE_INSTANCES), idOf(1)];
 
@@ -21,7 +21,7 @@ const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole(
 const showPart = (page: Page, share: number) =>
   page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
 
-describe('as many instances as an account may hold', needs('chromium'), () => {
+describe('the maximum number of instances of an account', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
     owner = await here.renter();
@@ -36,7 +36,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('draws those that are near, and the last when one scrolls to it', () =>
+  it('draws those in view, and the last one after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page, complaints }) => {
       await row(page, NEWEST).waitFor();
       expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
@@ -58,7 +58,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('chooses all, also those that are not drawn, and none less after scrolling', () =>
+  it('selects all, including those not drawn, also after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Choose all' }).check();
       const all = MAX_LIVE_INSTANCES;
@@ -72,7 +72,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
-  it('keeps the focus, and a dialog, while what they came from is scrolled away', () =>
+  it('keeps the focus, and a dialog, while their row is scrolled out of view', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       const choose = page.getByRole('checkbox', { name: `Choose ${NEWEST}` });
       await choose.focus();
@@ -84,7 +84,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
       const dialog = page.getByRole('dialog', { name: `Destroy ${OLDEST}?` });
       await dialog.waitFor();
       await showPart(page, 0);
-      // What had the focus before is drawn, and so is what is near.
+      // The previously focused row is drawn, and so are those near it.
       await row(page, NEWEST).waitFor();
       await expect.poll(() => page.evaluate(() => scrollY), { timeout: SOON_MS }).toBe(0);
       expect(await dialog.isVisible()).toBe(true);

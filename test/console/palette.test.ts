@@ -20,7 +20,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('is loaded when it is opened, finds by typing, and leads there by keyboard alone', async () => {
+  it('loads when opened, finds by typing, and navigates by keyboard only', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'train-llm');
     await here.pages.with('/', owner, async ({ page, requests, complaints }) => {
@@ -40,7 +40,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await expect.poll(() => focused(page)).toBe('Money');
       expect(await palette(page).count()).toBe(0);
 
-      // A model by the name that people use; up from the first is the last.
+      // A model by its common name; up from the first is the last.
       await page.keyboard.press('Control+k');
       await field(page).waitFor();
       await page.keyboard.type('4090');
@@ -59,7 +59,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
         .toBe(`/instances/${id}?tab=log`);
       await expect.poll(() => focused(page)).toBe('train-llm');
 
-      // Closed by Escape, and by its own key; what had the focus has it again.
+      // Closed by Escape, and by its own key; the previous focus is restored.
       const link = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Home' });
       await link.focus();
       for (const key of ['Escape', 'Control+k']) {
@@ -73,7 +73,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('stops an instance after its dialog said what that costs, and says what was done', async () => {
+  it('stops an instance after its dialog showed the cost, and reports the result', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'comfy');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -91,12 +91,12 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await expectSoundInLongRun(page);
       await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
       await done.getByText('comfy is stopped').waitFor({ state: 'detached' });
-      // What was dismissed had the focus: it goes on at the screen, not nowhere.
+      // The dismissed element had the focus: it moves to the screen, not nowhere.
       expect(await focused(page)).toBe('Money');
     });
   });
 
-  it('shows names of others as text', async () => {
+  it('shows others’ names as text', async () => {
     const owner = await renter();
     await deployed(owner, 'rtx-4090', 'x');
     await here.deps.db.pool.query(`update instance set template = $1 where account_id = $2`, [
@@ -112,13 +112,13 @@ describe('palette and shortcuts', needs('chromium'), () => {
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
       await page.keyboard.type('nothing of that kind');
       await page.getByText('Nothing is found. Try fewer letters').waitFor();
-      // Enter does nothing then.
+      // Enter has no effect then.
       await page.keyboard.press('Enter');
       expect(await palette(page).count()).toBe(1);
     });
   });
 
-  it('goes by single keys, not while one types, and not where they are switched off', async () => {
+  it('navigates by single keys, except while typing or when switched off', async () => {
     const owner = await renter();
     await here.pages.with('/', owner, async ({ page }) => {
       await heading(page, 'Home').waitFor();
@@ -126,7 +126,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
       await sheet.getByText('Go to Instances').waitFor();
       await expectSound(page, 'dialog');
-      // Over a dialog nothing else is opened.
+      // Nothing else opens over a dialog.
       await page.keyboard.press('g');
       await page.keyboard.press('i');
       await page.keyboard.press('Control+k');
@@ -167,7 +167,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('has for strangers what is open to them', () =>
+  it('offers visitors what is open to them', () =>
     here.pages.with('/machines', null, async ({ page }) => {
       await heading(page, 'Machines').waitFor();
       await page.keyboard.press('g');

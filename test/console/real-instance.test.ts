@@ -10,8 +10,8 @@ import { needsEngine } from '../support/hosts/engines.js';
 import { until } from '../support/until.js';
 
 /**
- * A renter's way through everything that needs a container, on one host. Each part is tested whole in test/long/console,
- * and without a browser in test/hosts/access.
+ * A renter's way through everything that needs a container, on one host. Each part is tested fully in
+ * test/long/console, and without a browser in test/hosts/access.
  */
 describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
@@ -37,7 +37,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     return text;
   }
 
-  it('is reached by the command for a shell that it shows, with a key that was added there', async () => {
+  it('opens a shell by the shown command, with a key that was added there', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
       await page.getByLabel('Public key, the line of a .pub file').fill(key.publicKey);
@@ -49,7 +49,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(program).toBe('ssh');
       const hostKey = (await web.ask(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh.hostKey;
       const { options } = new SshClient(sshPort, key, hostKey);
-      // Names below localhost are this machine's for a browser, not for every resolver.
+      // A browser resolves names below localhost to this machine; not every resolver does.
       const here = ['-o', 'HostName=127.0.0.1'];
       expect(await run('ssh', [...options, ...here, ...rest, 'echo from inside'])).toEqual({
         code: 0,
@@ -60,7 +60,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     });
   });
 
-  it('opens its web port in a tab of its own, signed in there and nowhere else', () =>
+  it('opens its web port in a new tab, signed in only there', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in a new tab' });
       await port.waitFor();
@@ -73,17 +73,17 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(new URL(tab.url()).hostname).toBe(web.hostOf());
       expect(new URL(tab.url()).search).toBe('');
       expect(await tab.evaluate(() => window.opener)).toBeNull();
-      // What is served inside is sent no cookie of the console.
+      // The server inside receives no cookie of the console.
       await tab.waitForFunction(() => document.title === 'cookie: none');
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
 
-  it('has a terminal that outlives a reload and shows what programs write as text', () =>
+  it('has a terminal that survives a reload and shows output as text', () =>
     pages.with(screen('?tab=terminal'), web.renter, async ({ page, complaints }) => {
       await sees(page, PROMPT);
       await enter(page, 'mine=ke""pt; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
       await sees(page, '\nred');
-      // Colours of 24 bits are written as styles, which the policy lets pass as objects alone.
+      // 24-bit colours are written as styles, which the policy permits only as objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
       const title = '<img src=x onerror="window.pwned=1">\u202eevil';
@@ -104,7 +104,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
     }));
 
-  it('shows its files, takes one and gives one, whatever they are called', () =>
+  it('shows its files, downloads one and uploads one, regardless of their names', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {
       await page.getByText('This folder is empty').waitFor();
       const [name] = ['a b&<img src=x onerror=alert(1)>\u202etxt'];
@@ -127,7 +127,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(complaints).toEqual([]);
     }));
 
-  it('follows its log as text, marks errors, and stops when the log is left', () =>
+  it('follows its log as text, marks errors, and stops when the log is closed', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       await page.getByRole('link', { name: 'Log', exact: true }).click();
       const log = page.locator('.log');
@@ -136,7 +136,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await say(`out=${encodeURIComponent('<b>first</b> \u001b[31mred\u001b[0m \u202eturned')}`);
       await log.getByText('<b>first</b> red \\u202eturned').waitFor();
       await say('err=second');
-      // Not by its colour alone.
+      // Not only by its colour.
       await log.locator('.log-line', { hasText: 'second' }).getByText('err', { exact: true }).waitFor();
       await page.getByLabel('Search in the log').fill('SECOND');
       await page.getByText('1 found').waitFor();

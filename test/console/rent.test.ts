@@ -7,7 +7,7 @@ let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-/** Markup, and characters that would turn the direction of text or begin a terminal's command. */
+/** Markup, and characters that would change the direction of text or begin a terminal's command. */
 const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
@@ -18,7 +18,7 @@ describe('renting in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('says the price of exactly this rental before the button, and shows it RUNNING once pressed', async () => {
+  it('shows the exact price before the button, and RUNNING once pressed', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-5090');
     await here.pages.with(
@@ -32,7 +32,7 @@ describe('renting in Chromium', needs('chromium'), () => {
         const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
         await button.waitFor();
         await page.getByText('Your balance of 100.00 USD lasts').waitFor();
-        // On a phone, where a bar of tabs lies at the foot.
+        // On a phone, with a bar of tabs at the bottom.
         await page.setViewportSize({ width: 360, height: 640 });
         await button.click();
         await page.getByText('running', { exact: true }).waitFor();
@@ -46,7 +46,7 @@ describe('renting in Chromium', needs('chromium'), () => {
 
   it('rents once, however often the button is pressed', async () => {
     const owner = await renter();
-    // A disk that a machine has to have is none that is asked for.
+    // A machine's minimum disk is not the requested disk.
     await here.pages.with('/machines?gpu=l40s&disk=60&deploy=best', owner, async ({ page, requests }) => {
       const button = page.getByRole('button', { name: /^Deploy for/ });
       await button.waitFor();
@@ -60,7 +60,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('says that a lost request did nothing, and shows what one did whose answer was lost', async () => {
+  it('reports a lost request as without effect, and shows the result otherwise', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
@@ -80,7 +80,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('says that the machine was taken meanwhile, keeps what was typed, and offers the next best', async () => {
+  it('reports that the machine was rented, keeps the input, and offers the next one', async () => {
     const [owner, other] = [await renter(), await renter()];
     const machine = await here.cheapest('a100-sxm-80gb');
     await here.pages.with(`/machines?gpu=a100-sxm-80gb&deploy=${machine}`, owner, async ({ page }) => {
@@ -99,7 +99,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('leads from the addresses of before to the page that rents, which one leaves by going back', () =>
+  it('redirects old addresses to the rent page, which the back button leaves', () =>
     here.pages.with('/machines?gpu=l40s', null, async ({ page }) => {
       const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
       for (const [old, next] of [
@@ -120,7 +120,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Add a variable' }).click();
       await page.getByLabel('Name of variable 1').fill('TOKEN');
       await page.getByLabel('Value of variable 1').fill('hidden');
-      // What is chosen is in the address; values of variables never are.
+      // Selections are in the address; values of variables never are.
       await expect.poll(address).toBe('/deploy?gpu=l40s&mode=RESERVED&limit=2.50&name=mine');
       await page.getByRole('button', { name: 'curl' }).click();
       await page.getByText('"TOKEN": "hidden"').waitFor();
@@ -133,7 +133,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       await heading(page, 'Machines').waitFor();
     }));
 
-  it('says in plain words what a balance is too small for, and offers nothing where there is no like', async () => {
+  it('explains that the balance is too low, and offers no alternative if none exists', async () => {
     await here.pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
       await page
         .getByRole('main')
@@ -143,7 +143,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
       await page.getByRole('link', { name: 'Add credit' }).click();
       await heading(page, 'Money').waitFor();
-      // Another machine would cost as much; and one that does not exist has no like.
+      // Another machine would cost as much; and for one that does not exist there is no alternative.
       await page.goto(`${here.gateway.address}/machines?deploy=m-00000000`);
       await page.getByText('No machine m-00000000 is offered').waitFor();
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
@@ -171,7 +171,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('rents and destroys by keyboard alone, with the focus where it belongs', async () => {
+  it('rents and destroys by keyboard only, with the focus in the right place', async () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());

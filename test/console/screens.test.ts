@@ -6,7 +6,7 @@ import { needs } from '../support/tools.js';
 
 const LONG_MS = 600_000;
 
-describe('screens of the market', needs('chromium'), () => {
+describe('the market’s screens', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {
@@ -15,13 +15,13 @@ describe('screens of the market', needs('chromium'), () => {
   afterAll(() => here?.close());
 
   it(
-    'pass axe, fit, move nothing and need no mouse, for a renter',
+    'pass axe, fit the window, move nothing and need no mouse, for a renter',
     async () => checkScreens(here, await openTenant(here), ['/', '/machines', '/deploy', '/launch']),
     LONG_MS,
   );
 
   it(
-    'pass axe, fit, move nothing and need no mouse, for a stranger',
+    'pass axe, fit the window, move nothing and need no mouse, for a visitor',
     // The other screens have the same parts for both.
     () => checkScreens(here, null, ['/', '/sign-in', '/money']),
     LONG_MS,

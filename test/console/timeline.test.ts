@@ -31,7 +31,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
   });
   afterAll(() => open?.close());
 
-  it('is named by name, and shows what happens as it happens', async () => {
+  it('is titled by the instance’s name, and shows events as they happen', async () => {
     await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
       await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
       const timeline = page.getByRole('region', { name: 'What happened' });
@@ -39,7 +39,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
       await page.getByRole('heading', { name: 'It is stopped' }).waitFor();
-      // The newest comes first, and what was stored again and again is one line that shows what it is called.
+      // The newest comes first, and repeatedly stored events are one line, which shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
       expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
       expect(titles.at(-1)).toMatch(/^Rented/);

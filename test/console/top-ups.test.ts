@@ -16,7 +16,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
 
   beforeAll(async () => {
     [chain, browser] = await Promise.all([LitecoinChain.open(), sharedChromium()]);
-    shop = await openShop({ chains: { LTC: chain }, tellsUnconfirmed: ['LTC'] });
+    shop = await openShop({ chains: { LTC: chain }, reportsUnconfirmed: ['LTC'] });
     pages = new Pages(browser, shop.gateway.address);
   });
   afterAll(async () => {
@@ -33,7 +33,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     return dialog;
   }
 
-  it('is paid by what its QR code says, and followed on the screen up to the credit', async () => {
+  it('is paid by its QR code, and followed on the screen up to the credit', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page, complaints }) => {
       await page.getByText('Nothing costs anything now').waitFor();
@@ -41,7 +41,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await dialog.getByText('waiting for a payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();
 
-      // As a wallet: all that it knows is the picture.
+      // Like a wallet, it knows only the picture.
       const uri = new URL(await readQr(dialog.locator('.qr'), page));
       expect(uri.protocol).toBe('litecoin:');
       await page.emulateMedia({ colorScheme: 'dark' });
@@ -80,7 +80,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     });
   });
 
-  it('is asked for once, however often the button is pressed, and says what is too little', async () => {
+  it('is created once, however often the button is pressed, and names the minimum', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       await page.getByLabel('USD', { exact: true }).fill('20');
@@ -97,7 +97,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     });
   });
 
-  it('is asked for once when the answer is lost and the button is pressed again; another wish is another top-up', async () => {
+  it('is created once if the response is lost and the button pressed again', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       let isFirst = true;
@@ -114,7 +114,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await page.getByLabel('USD', { exact: true }).fill('20');
       await page.getByRole('button', { name: 'Get an address' }).click();
       await page.getByText('The service does not answer').waitFor();
-      // What came of it is listed without another press.
+      // The result is listed without another press.
       await page.getByRole('row', { name: /20\.00 USD/ }).waitFor();
       await page.getByRole('button', { name: 'Get an address' }).click();
       await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
@@ -126,10 +126,10 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   });
 });
 
-/** What a camera would read off the screen: decoded from the pixels of a picture of it. */
+/** Reads what a camera would read off the screen: decodes the pixels of a screenshot. */
 async function readQr(code: Locator, page: Page): Promise<string> {
   const picture = (await code.screenshot()).toString('base64');
-  // A page without the console's policy, which lets no such picture in.
+  // A page without the console's policy, which blocks such pictures.
   const canvas = await page.context().newPage();
   const { width, height, pixels } = await canvas.evaluate(async (png) => {
     const image = new Image();
@@ -138,7 +138,7 @@ async function readQr(code: Locator, page: Page): Promise<string> {
     const { width, height } = image;
     const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!;
     context.drawImage(image, 0, 0);
-    // A character for each: an array of numbers would take the test seconds to receive.
+    // One character per value: an array of numbers would take seconds to receive.
     const { data } = context.getImageData(0, 0, width, height);
     let pixels = '';
     for (let at = 0; at < data.length; at += 4) pixels += String.fromCharCode(data[at + 1]!);

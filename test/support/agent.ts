@@ -48,7 +48,7 @@ export function seen(
   };
 }
 
-/** What a container with one GPU did: nothing. */
+/** Returns a sample of an idle container with one GPU. */
 export function sampled(id: string, changes: Partial<InstanceSample> = {}): InstanceSample {
   return {
     id,
@@ -80,7 +80,7 @@ export function gpuSampled(changes: Partial<InstanceSample['gpus'][number]> = {}
   };
 }
 
-/** A machine's agent as the domain meets it: it reports what the test says. */
+/** A machine's agent as the domain sees it: it reports what the test sets. */
 export class TestAgent {
   readonly #deps: Deps;
   readonly machineId: string;
@@ -104,7 +104,7 @@ export class TestAgent {
     return agent;
   }
 
-  /** Takes the newest document. */
+  /** Fetches the newest document. */
   async fetch() {
     const state = (await this.#deps.fleet.desired.current(this.machineId))!;
     this.generation = state.generation;
@@ -128,7 +128,7 @@ export class TestAgent {
     };
   }
 
-  /** A report, and its heartbeat written. */
+  /** Reports, and writes the heartbeat. */
   async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
     await recordReport(this.#deps, this.machineId, this.say(instances, changes));
     await this.#deps.fleet.heartbeats.flush();
@@ -136,7 +136,7 @@ export class TestAgent {
   }
 }
 
-/** What a gateway does by itself all the time. */
+/** Runs a gateway's background tasks once. */
 export async function tick(deps: Deps): Promise<void> {
   await markUnreachable(deps.db, deps.clock.now());
   await settleService(deps);

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, vi } from 'vitest';
 
-/** The gateways of a file set no timers: what its tests count is what requests do. Called before they are opened. */
+/**
+ * Prevents the gateways of a file from setting timers, so that its tests count only the effects of requests. Call it
+ * before opening them.
+ */
 export function withoutTimers(): void {
   beforeAll(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
   afterAll(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 
-/** What takes `ms` on an idle machine, while this one is as busy as it is: others' work is not that of who is measured. */
+/** Returns the time that takes `ms` on an idle machine, at the current load: other programs' work doesn't count. */
 export function whileBusy(ms: number): number {
   return ms * Math.max(1, loadavg()[0]! / availableParallelism());
 }

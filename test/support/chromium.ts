@@ -16,13 +16,13 @@ const ARGUMENTS = [
 
 let shared: Promise<Browser> | undefined;
 
-/** The browser of all test files of this worker: each test opens its own context and closes it. */
+/** Returns the browser of all test files of this worker: each test opens and closes its own context. */
 export function sharedChromium(): Promise<Browser> {
   shared ??= openChromium();
   return shared;
 }
 
-/** A real browser that reaches nothing but this machine. */
+/** Starts a real browser that can reach only this machine. */
 export function openChromium(): Promise<Browser> {
   // Playwright ends it when this process exits.
   atEndOfWorker(() => {});

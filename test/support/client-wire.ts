@@ -2,9 +2,10 @@ import { createServer, request as forward, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net';
 
 /**
- * What becomes of one request: `pass` it is answered; `lose request` the service never sees it; `lose answer` the service
- * has done it, and the connection ends without a byte; `cut answer` it ends within the body; `hang` nothing ever comes.
- * Or an answer that the service did not give, or what has to happen between what the service does and its answer.
+ * The fate of one request. `pass`: it is answered. `lose request`: the service never receives it. `lose answer`: the
+ * service executes it, and the connection ends without a byte. `cut answer`: the connection ends within the body.
+ * `hang`: nothing ever arrives. Otherwise a response that replaces the service's, or a function that runs between
+ * execution and response.
  */
 export type Fate = 'pass' | 'lose request' | 'lose answer' | 'cut answer' | 'hang' | Reply | (() => Promise<void>);
 
@@ -25,7 +26,7 @@ interface Seen {
 export interface Wire {
   baseUrl: string;
   seen: Seen[];
-  /** The fates of the next requests, in turn; later ones pass. */
+  /** Sets the fates of the next requests, in turn; later ones pass. */
   next(...fates: Fate[]): void;
   close(): Promise<void>;
 }
@@ -76,7 +77,7 @@ function meet(fate: Fate, address: string, request: IncomingMessage, response: S
   request.pipe(onward);
 }
 
-/** A refusal in the service's own form. */
+/** Returns a refusal in the service's own form. */
 export function refusal(status: number, code: string, retryAfter?: string): Reply {
   return {
     status,

@@ -2,7 +2,7 @@ import { domainSettings, readConfig } from '../../src/config.js';
 import type { Settings } from '../../src/domain/deps.js';
 import type { Clock, Instant } from '../../src/domain/rules/time.js';
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that advances only when the test says so. */
 export class TestClock implements Clock {
   #ms: number;
 
@@ -18,7 +18,7 @@ export class TestClock implements Clock {
     return this.#ms;
   }
 
-  /** Backwards too, and by parts of a second, to the millisecond. */
+  /** Also backwards, and by fractions of a second, to the millisecond. */
   advance(seconds: bigint | number): void {
     this.#ms += Math.round(Number(seconds) * 1_000);
   }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
-/** cgroup v1 and v2: where groups are made, and a group's file with its CPU time. */
+/** cgroup v1 and v2: the parent folder of groups, and the file with a group's CPU time. */
 const HIERARCHIES = [
   { root: '/sys/fs/cgroup/cpuacct', file: 'cpuacct.usage', secondsOf: (text: string) => Number(text) / 1e9 },
   {
@@ -16,9 +16,9 @@ const TICKS_PER_SECOND = 100;
 let read: (() => number) | undefined;
 
 /**
- * Returns the CPU-seconds of this process and the programs that it has started. Where this process may make a control group,
- * these include programs that still run or that left their parent; elsewhere only those that have ended. PostgreSQL, which the
- * run's own process starts, is never included.
+ * Returns the CPU-seconds of this process and the programs that it has started. If this process may create a control
+ * group, these include programs that still run or that left their parent; otherwise only those that have ended.
+ * PostgreSQL, which the run's own process starts, is never included.
  */
 export function cpuSeconds(): number {
   read ??= inGroup() ?? withChildren;
@@ -40,7 +40,7 @@ function inGroup(): (() => number) | undefined {
   return undefined;
 }
 
-/** Removes the groups of workers that have ended. The system refuses to remove one in which a program runs. */
+/** Removes the groups of workers that have ended. The system refuses to remove a group with running programs. */
 export function removeEmptyGroups(): void {
   for (const { root } of HIERARCHIES.filter(({ root }) => existsSync(root))) {
     for (const name of readdirSync(root).filter((each) => each.startsWith(PREFIX))) {
@@ -57,7 +57,7 @@ function withChildren(): number {
   const { user, system } = process.cpuUsage();
   const own = (user + system) / 1e6;
   if (process.platform !== 'linux') return own;
-  // After the name of the program: its state is field 3, the times of children that were waited for are fields 16 and 17.
+  // After the program's name: field 3 is its state, fields 16 and 17 are the times of children that were waited for.
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');

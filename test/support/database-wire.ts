@@ -2,24 +2,24 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 
 export interface DatabaseWire {
   url: string;
-  /** Ends connections, new ones at once. */
+  /** Ends all connections; new ones are accepted immediately. */
   cut(): void;
-  /** Takes no connections at all. */
+  /** Refuses all connections. */
   refuse(): Promise<void>;
   mend(): Promise<void>;
-  /** Ends the connection that change notices come on, and new ones for them at once; others go on. */
+  /** Ends the connection that receives change notices, and refuses new ones for them; others continue. */
   cutNotices(): void;
   mendNotices(): void;
-  /** From now on no notice comes through: what the database says on their connection waits here. */
+  /** Delays all notices starting now: data from the database on their connection waits here. */
   holdNotices(): void;
   releaseNotices(): void;
   close(): Promise<void>;
 }
 
-/** What the first packet of a connection for notices holds. */
+/** Contained in the first packet of a connection for notices. */
 const NOTICES_NAME = 'gpu-rental-gateway notices';
 
-/** A way to a database that can be broken and mended. */
+/** Opens a proxy to a database whose faults the test controls. */
 export async function openWire(target: URL): Promise<DatabaseWire> {
   const sockets = new Set<Socket>();
   /** Both ends of the connections for notices. */

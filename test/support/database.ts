@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 
 /** The database that `createTestDatabase` copies: migrated, with the demo seed. */
 export const TEMPLATE_DATABASE = 'gateway_template';
-/** Names of the databases that test files make; none may be left at the end of a run. */
+/** Names of the databases that test files create; none may remain at the end of a run. */
 export const TEST_DATABASES = '^(test|empty)_';
 const FROM_TEMPLATE = `template ${TEMPLATE_DATABASE} strategy file_copy`;
 
@@ -16,17 +16,20 @@ export function createTestDatabase(): Promise<string> {
   return create(namedForFile('test'), FROM_TEMPLATE);
 }
 
-/** Creates a database with nothing in it and returns its address. It is dropped when the test file ends. */
+/** Creates an empty database and returns its address. It is dropped when the test file ends. */
 export function createEmptyDatabase(): Promise<string> {
   return create(namedForFile('empty'), 'template template0 strategy file_copy');
 }
 
-/** Creates a seeded database for all test files of this worker and returns its address. It goes with the test server. */
+/**
+ * Creates a seeded database for all test files of this worker and returns its address. It is removed with the test
+ * server.
+ */
 export function createSharedDatabase(): Promise<string> {
   return create(nameFor('shared'), FROM_TEMPLATE);
 }
 
-/** Drops the databases of the test file, ending the sessions that its programs left open. */
+/** Drops the databases of the test file, ending sessions that its programs left open. */
 export async function dropTestDatabases(): Promise<void> {
   if (made.length === 0) return;
   await onServer(async (client) => {
@@ -38,7 +41,7 @@ function nameFor(prefix: string): string {
   return `${prefix}_${randomBytes(6).toString('hex')}`;
 }
 
-/** A name that `dropTestDatabases` will drop. */
+/** Returns a name that `dropTestDatabases` will drop. */
 function namedForFile(prefix: string): string {
   const name = nameFor(prefix);
   made.push(name);
@@ -47,7 +50,7 @@ function namedForFile(prefix: string): string {
 
 async function create(name: string, source: string): Promise<string> {
   await onServer(async (client) => {
-    // Two concurrent copies of one template are refused, so they take turns.
+    // Concurrent copies of one template are refused, so they take turns.
     await client.query('select pg_advisory_lock(1)');
     await client.query(`create database ${name} ${source}`);
   });

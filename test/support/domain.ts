@@ -6,17 +6,17 @@ import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock, testSettings } from './clock.js';
 import { createTestDatabase } from './database.js';
 
-/** The domain without a way in, on a database of its own and a clock that the test moves. */
+/** The domain without any surface, on its own database and a clock that the test controls. */
 export interface TestDomain extends Deps {
   clock: TestClock;
   close(): Promise<void>;
-  /** A new account with credit in USD; its id. */
+  /** Creates an account with credit in USD; returns its id. */
   account(creditUsd?: string): Promise<string>;
-  /** A new listed machine like the inventory's cheapest of the model; its id. */
+  /** Creates a listed machine like the inventory's cheapest of the model; returns its id. */
   machine(gpu?: string, changes?: { numGpus?: number; diskGb?: number }): Promise<string>;
 }
 
-/** `shared`: a database and a clock that another has too. */
+/** `shared`: another domain's database and clock. */
 export async function openTestDomain(
   settings: Partial<Settings> = {},
   start?: string,

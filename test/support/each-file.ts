@@ -8,11 +8,11 @@ beforeAll(() => {
   startedAt = cpuSeconds();
 });
 
-// Vitest runs these hooks of a setup file before the first and after the last of the test file.
+// Vitest runs these hooks of a setup file before the first and after the last test of each file.
 // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the first parameter's pattern
 afterAll(async ({}, { file }) => {
   // A process that continues with the next file keeps every spy, and a spy keeps its calls: one of
-  // `Object.setPrototypeOf` held each request of all later files, and through it their gateways.
+  // `Object.setPrototypeOf` held each request of all later files, and through them their gateways.
   vi.restoreAllMocks();
   vi.resetAllMocks();
   forgetSpies();
@@ -21,8 +21,8 @@ afterAll(async ({}, { file }) => {
 });
 
 /**
- * Empties Vitest's list of spies. It keeps each until the process ends, and with it the object that was spied on, which often is
- * a part of a gateway. Vitest gives no way to the list but the one that walks it.
+ * Empties Vitest's list of spies. Vitest keeps each one until the process ends, and with it the object that was spied
+ * on, often a part of a gateway. The list is accessible only by the function that iterates over it.
  */
 function forgetSpies(): void {
   const { forEach } = Set.prototype;

@@ -4,12 +4,12 @@ import { expect } from 'vitest';
 export interface EventStream {
   status: number;
   headers: Headers;
-  /** What has come so far, comments too. */
+  /** Everything received so far, including comments. */
   text(): string;
-  /** The next event: what its `data` holds; 'complete' for the last one, 'cut' when the stream broke off. */
+  /** Resolves to the next event's `data`; 'complete' for the last one, 'cut' if the stream was aborted. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
   next(): Promise<any>;
-  /** As a client that goes away. */
+  /** Disconnects like a client. */
   abort(): void;
 }
 
@@ -23,7 +23,7 @@ export interface Subscribing {
 
 const PATIENCE_MS = 10_000;
 
-/** Resolves when the head of the answer has come: what happens from then on is told. */
+/** Subscribes; resolves once the response's headers have arrived: later events are delivered. */
 export async function subscribe(address: string, query: string, options: Subscribing = {}): Promise<EventStream> {
   const { key, variables, method = 'POST', headers = {}, signal } = options;
   const gone = new AbortController();
@@ -42,7 +42,7 @@ export async function subscribe(address: string, query: string, options: Subscri
     signal: gone.signal,
   });
   let text = '';
-  let told = 0;
+  let delivered = 0;
   let isOver = false;
   let wasReadToTheEnd = false;
   const decoder = new TextDecoder();
@@ -60,7 +60,7 @@ export async function subscribe(address: string, query: string, options: Subscri
       .split('\n\n')
       .slice(0, -1)
       .filter((block) => !block.startsWith(':'));
-    return blocks[told];
+    return blocks[delivered];
   };
   return {
     status: response.status,
@@ -74,7 +74,7 @@ export async function subscribe(address: string, query: string, options: Subscri
       if (wasReadToTheEnd) throw new Error(`the stream has ended; it ended with: ${text.slice(-500)}`);
       wasReadToTheEnd = block === undefined || block.startsWith('event: complete');
       if (block === undefined) return 'cut';
-      told += 1;
+      delivered += 1;
       if (wasReadToTheEnd) return 'complete';
       const { data, errors } = JSON.parse(block.slice(block.indexOf('data: ') + 'data: '.length));
       return errors === undefined ? Object.values(data)[0] : { code: errors[0].extensions.code, errors, data };

@@ -3,7 +3,10 @@ import { relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import type { Budgets } from './budgets.js';
 
-/** Writes the names of the test files that failed or exceeded their budget, one per line, so that they can run again, alone. */
+/**
+ * Writes the names of the test files that failed or exceeded their budget, one per line, so that they can be run again
+ * individually.
+ */
 export class FailedFiles implements Reporter {
   #vitest!: Vitest;
 
@@ -18,8 +21,8 @@ export class FailedFiles implements Reporter {
   }
 
   /**
-   * A file whose process crashed counts as failed: it never finished. Any other error outside of a file makes the list empty, since
-   * running files again would not show it.
+   * A file whose process crashed counts as failed: it never finished. Any other error outside of a file makes the list
+   * empty, because running files again would not reproduce it.
    */
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { cause?: unknown }[]): void {
     const isExcused = errors.every(({ cause }) => String(cause).endsWith('Worker exited unexpectedly'));

@@ -21,7 +21,7 @@ import { find } from './tools.js';
 
 const PIECE_BYTES = 8_388_608;
 const SMALL_AT_ONCE = 500;
-/** Attributes, as `setfattr` and `getfattr` would; neither needs to be there where Python is. */
+/** Sets and gets attributes like `setfattr` and `getfattr`, which are not needed if Python is installed. */
 const SET = "import os, sys; os.setxattr(sys.argv[1], 'user.note', sys.argv[2].encode(), follow_symlinks=False)";
 const GET = `
 import json, os, sys
@@ -33,7 +33,10 @@ for dir, dirs, files in os.walk(sys.argv[1]):
             found[os.path.relpath(path, sys.argv[1])] = os.getxattr(path, attribute, follow_symlinks=False).decode()
 print(json.dumps(found))`;
 
-/** Random files of all kinds below a folder: one of `largeBytes`, `small` of up to 4 kB, links, folders, owners and times. */
+/**
+ * Creates random files of all kinds below a folder: one of `largeBytes`, `small` of up to 4 kB, links, folders, owners
+ * and times.
+ */
 export function makeTree(dir: string, { largeBytes, small }: { largeBytes: number; small: number }): void {
   const large = openSync(join(dir, 'large'), 'w');
   for (let left = largeBytes; left > 0; left -= PIECE_BYTES) writeSync(large, randomBytes(Math.min(left, PIECE_BYTES)));
@@ -58,7 +61,7 @@ export function makeTree(dir: string, { largeBytes, small }: { largeBytes: numbe
   execFileSync(find('python3')!, ['-c', SET, join(dir, 'owned'), 'kept with the file']);
 }
 
-/** All that has to be the same elsewhere, a line for each file: sorted by path. */
+/** Returns everything that a copy must preserve, one line per file, sorted by path. */
 export async function describeTree(dir: string): Promise<string[]> {
   const lines: string[] = [];
   const firstOf = new Map<bigint, string>();

@@ -2,10 +2,13 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to outgoing connections and to `listen(0)`, so that neither takes it meanwhile. */
+/**
+ * Below the ports that the kernel assigns to outgoing connections and to `listen(0)`, so that neither takes it in the
+ * meantime.
+ */
 const [FIRST, END] = [10_000, 32_000];
 
-/** A port that is free on every address, for a program that needs to be given one, or has to come back to it. */
+/** Returns a port that is free on every address, for a program that needs a given port, or must reuse it. */
 export async function freePort(): Promise<number> {
   return (await freePorts(1)).from;
 }

@@ -3,9 +3,9 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A pipe as a shell makes it, that is full and that nobody reads until the test does. */
+/** A pipe like a shell's, which is full and unread until the test reads it. */
 export class FullPipe {
-  /** What a program gets as one of its outputs. */
+  /** The descriptor that a program gets as one of its outputs. */
   readonly fd: number;
   readonly #own: number;
   readonly #folder = mkdtempSync(join(tmpdir(), 'full-pipe-'));
@@ -15,7 +15,7 @@ export class FullPipe {
     const path = join(this.#folder, 'pipe');
     execFileSync('mkfifo', [path]);
     this.#own = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-    // Opened apart: what the one is set to is not what the other is set to.
+    // Opened separately, because the two ends have separate flags.
     this.fd = openSync(path, constants.O_WRONLY);
     this.fill();
   }
@@ -26,8 +26,8 @@ export class FullPipe {
   }
 
   /**
-   * All that was read so far, but for the filling. Reads what a pipe holds and no more: what is written because there is
-   * room again is for the next call.
+   * Returns everything read so far, except the filling. Reads only the current content of the pipe: what is written
+   * once there is room again is for the next call.
    */
   read(): string {
     const buffer = Buffer.alloc(65_536);
@@ -44,7 +44,7 @@ export class FullPipe {
   }
 }
 
-/** Whether the call went through; not when it would have to wait for the other end. */
+/** Returns whether the call completed; false if it would have to wait for the other end. */
 function unlessItWaits(call: () => void): boolean {
   try {
     call();

@@ -8,11 +8,11 @@ import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock } from './clock.js';
 import { createTestDatabase } from './database.js';
 
-/** The real gateway on a free port, on a database of its own and a clock that the test moves. */
+/** The real gateway on a free port, with its own database and a clock that the test controls. */
 export interface TestGateway extends Gateway {
   clock: TestClock;
   databaseUrl: string;
-  /** A new account with credit in USD and a key. */
+  /** Creates an account with credit in USD and a key. */
   renter(creditUsd?: string): Promise<Renter>;
 }
 
@@ -57,10 +57,10 @@ export async function createRenter(deps: Deps, address: string, creditUsd = '100
   return client(address, secret, account.id);
 }
 
-/** A request whose gateway was killed may never end by itself. */
+/** A request whose gateway was killed may never end otherwise. */
 const LONGEST_MS = 60_000;
 
-/** A caller with a key, or with none: `client(address)`. */
+/** Returns a caller with a key, or without one: `client(address)`. */
 export function client(address: string, key = '', accountId = ''): Renter {
   const authorization: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
   return {

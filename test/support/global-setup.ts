@@ -9,9 +9,9 @@ import { openTestServer } from './template-cluster.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of the tests' PostgreSQL, of a database from which others can be made. */
+    /** Address of the tests' PostgreSQL, of a database from which others can be created. */
     serverUrl: string;
-    /** Holds the container engines and registries of the run, each in a folder of its own. */
+    /** The folder of the run's container engines and registries. */
     enginesFolder: string;
   }
 }

@@ -3,8 +3,8 @@ import type { Exit } from './process.js';
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * What a command says and ends with that runs within the test's own process. One at a time: what this process writes
- * meanwhile is the command's.
+ * Returns the output and exit code of a command that runs within the test's own process. Sequentially only: all output
+ * of this process in the meantime counts as the command's.
  */
 export function inProcess(command: () => Promise<number>): Promise<Exit> {
   const exit = last.then(() => runHere(command));

@@ -5,10 +5,10 @@ import type { Service } from './service.js';
 const EVERY = 720;
 
 /**
- * Gives an account `count` past instances, deployed one after the other up to now, and one stopped instance, on the other machine, that was started
- * `restarts` times. Of the past ones every seventh ran twice, every fiftieth was reserved and left early, and every
- * hundredth lived for three days. Every 300th brought a credit a second
- * later: some in the very second of a checkpoint, of which nothing belongs to what is before it. The audit finds nothing wrong with it.
+ * Gives an account `count` past instances, deployed sequentially up to now, and one stopped instance on the other
+ * machine that was started `restarts` times. Every seventh past instance ran twice, every fiftieth was reserved and
+ * left early, and every hundredth lasted three days. Every 300th was followed a second later by a credit, some of them
+ * in the second of a checkpoint, which must not include them. The audit finds no mismatch.
  */
 export async function giveHistory(
   { sql, clock }: Service,

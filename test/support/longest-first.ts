@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Seconds that each test file took last; `WRITE_DURATIONS=1 npm run test:all` writes them again. */
+/** Seconds that each test file took last; `WRITE_DURATIONS=1 npm run test:all` updates them. */
 export const DURATIONS = new URL('./durations.json', import.meta.url);
 /** Assumed for a file that is not in the list. */
 const UNKNOWN_SECONDS = 10;

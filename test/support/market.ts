@@ -8,7 +8,7 @@ export const MARKET_HEADER = 'listing_id,gpu_slug,num_gpus,price_usd_hour,region
 /** Read once: reading it takes longer than most tests. */
 let models: readonly Readonly<{ slug: string; medianMicro: bigint | null }>[] | undefined;
 
-/** Listings for every model at its catalogue median, so that one model's can be moved alone. */
+/** Returns listings for every model at its catalogue median, so that a test can move one model's only. */
 export function market(changes: Record<string, string[]> = {}): string {
   models ??= loadCatalogue().gpuModels;
   const rows = models.flatMap(({ slug, medianMicro }) => {
@@ -21,19 +21,19 @@ export function market(changes: Record<string, string[]> = {}): string {
   return MARKET_HEADER + rows.map((row, index) => `x-${index},${row},us`).join('\n');
 }
 
-/** Five listings of a model at one price per GPU. */
+/** Returns five listings of a model at one price per GPU. */
 export function listings(gpu: string, usd: string): Record<string, string[]> {
   return { [gpu]: Array.from({ length: 5 }, () => `${gpu},1,${usd}`) };
 }
 
-/** A real HTTP server that market data is fetched from. */
+/** A real HTTP server that provides market data. */
 export interface MarketSource {
   url: string;
-  /** What it answers from now on; at first the catalogue's medians. */
+  /** Sets the handler of later requests; initially it returns the catalogue's medians. */
   answers(listener: RequestListener): void;
-  /** Requests so far. */
+  /** Number of requests so far. */
   requests(): number;
-  /** Resolves when that many requests have come. */
+  /** Resolves once this many requests have arrived. */
   asked(requests: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function openMarketSource(): Promise<MarketSource> {
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     requests += 1;
-    for (const tell of waiting) tell();
+    for (const check of waiting) check();
     listener(request, response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -60,13 +60,13 @@ export async function openMarketSource(): Promise<MarketSource> {
     requests: () => requests,
     asked: (wanted) =>
       new Promise((resolve) => {
-        const tell = () => {
+        const check = () => {
           if (requests < wanted) return;
-          waiting.delete(tell);
+          waiting.delete(check);
           resolve();
         };
-        waiting.add(tell);
-        tell();
+        waiting.add(check);
+        check();
       }),
     close: async () => {
       const closed = once(server, 'close');

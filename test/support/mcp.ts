@@ -3,15 +3,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { GPU } from './cli/gpu.js';
 import { type Env, folder } from './process.js';
 
-/** `gpu mcp` as a process of its own, and the official client of the protocol. */
+/** `gpu mcp` as a separate process, and the protocol's official client. */
 export interface Assistant {
   client: Client;
-  /** The data of an answer; throws what a tool refuses. */
+  /** Returns a tool's data; throws its refusals. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   call(name: string, args?: Record<string, unknown>): Promise<any>;
-  /** The message of a refusal; throws when it is none. */
+  /** Returns the message of a refusal; throws if the call succeeds. */
   refused(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** All that it ever said, on both streams. */
+  /** Everything that it ever wrote, on both streams. */
   said(): string;
   close(): Promise<void>;
 }

@@ -10,9 +10,9 @@ export interface Scrape {
   text: string;
   tookMs: number;
   samples: Sample[];
-  /** The one sample with these labels, among others maybe; undefined where there is none. */
+  /** Returns the only sample with these labels, possibly among others; undefined if none exists. */
   find(name: string, labels?: Record<string, string>): number | undefined;
-  /** The sum of those with these labels. */
+  /** Returns the sum of the samples with these labels. */
   sum(name: string, labels?: Record<string, string>): number;
 }
 

@@ -23,16 +23,16 @@ export interface Operation {
   responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>;
 }
 
-/** The service's own OpenAPI document, and a check of answers against it. */
+/** The service's own OpenAPI document, and a check of responses against it. */
 export interface OpenApi {
   document: OpenApiDocument;
-  /** Operations whose answers were checked, with the statuses they had: `listOffers 200`. */
+  /** Operations whose responses were checked, with their statuses: `listOffers 200`. */
   seen: ReadonlySet<string>;
-  /** Throws when the answer is not one that the document describes. */
+  /** Throws unless the document describes the response. */
   check(method: string, path: string, answer: Answer): void;
-  /** The same caller, each REST answer checked. */
+  /** Returns the same caller, with each REST response checked. */
   watch(renter: Renter): Renter;
-  /** A validator of a schema within the document, named by JSON pointer. */
+  /** Returns a validator of a schema within the document, identified by JSON pointer. */
   validator(pointer: string): ValidateFunction;
 }
 
@@ -51,7 +51,7 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
     return known;
   };
 
-  const judge = (name: string, pointer: string, body: unknown) => {
+  const checkBody = (name: string, pointer: string, body: unknown) => {
     const validate = validator(pointer);
     if (!validate(body)) throw new Error(`${name}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`);
   };
@@ -70,17 +70,17 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
     if (!(answer.headers.get('content-type') ?? '').startsWith(type))
       throw new Error(`${name}: is not of the type ${type}`);
     const at = ['paths', template!, method.toLowerCase(), 'responses', answer.status, 'content', type];
-    if (response.content !== undefined) judge(name, `${pointerOf(at)}/schema`, answer.body);
+    if (response.content !== undefined) checkBody(name, `${pointerOf(at)}/schema`, answer.body);
     else if (answer.body !== null) throw new Error(`${name}: has a body`);
     checkRefusal(name, response.description, answer);
     checkHeaders(name, response.headers ?? {}, answer);
   };
 
-  /** A route that the document does not have: unknown, or known with another method. */
+  /** Checks a route that the document lacks: unknown, or known with another method. */
   const checkUnrouted = (name: string, template: string | null, { status, body }: Answer) => {
     const expected = template === null ? 404 : 405;
     if (status !== expected) throw new Error(`${name}: expected ${expected}`);
-    judge(name, '/components/schemas/Error', body);
+    checkBody(name, '/components/schemas/Error', body);
   };
 
   return {
@@ -100,7 +100,7 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
 }
 
 interface CompiledSchemas {
-  /** The document that they are of. */
+  /** The document to which they belong. */
   text: string;
   ajv: Ajv2020;
   /** By JSON pointer. */
@@ -109,7 +109,7 @@ interface CompiledSchemas {
 
 let compiled: CompiledSchemas | undefined;
 
-/** Gateways describe the same API, and to compile a description takes half a CPU-second. */
+/** Gateways describe the same API, and compiling a document takes half a CPU-second. */
 function schemasOf(text: string, document: OpenApiDocument): CompiledSchemas {
   if (compiled?.text !== text) {
     const ajv = new Ajv2020({ strict: true, strictTypes: false, strictSchema: false, allErrors: true });
@@ -120,7 +120,7 @@ function schemasOf(text: string, document: OpenApiDocument): CompiledSchemas {
   return compiled;
 }
 
-/** Each status says which codes it stands for. */
+/** Each status describes the codes it stands for. */
 function checkRefusal(name: string, description: string, { status, body }: Answer): void {
   if (status < 400) return;
   if (!description.split(', ').includes(body.error.code)) {
@@ -128,9 +128,9 @@ function checkRefusal(name: string, description: string, { status, body }: Answe
   }
 }
 
-/** Headers that a client acts on are documented where they are sent. */
+/** Headers that clients act on are documented where they are sent. */
 function checkHeaders(name: string, documented: Json, { headers }: Answer): void {
-  const told = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
+  const described = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
   const relevant = [
     'x-request-id',
     'retry-after',
@@ -140,7 +140,7 @@ function checkHeaders(name: string, documented: Json, { headers }: Answer): void
     'etag',
   ];
   for (const header of relevant) {
-    if (headers.has(header) && !told.has(header)) throw new Error(`${name}: ${header} is sent but not documented`);
+    if (headers.has(header) && !described.has(header)) throw new Error(`${name}: ${header} is sent but not documented`);
   }
 }
 
@@ -152,7 +152,7 @@ function templateOf(document: OpenApiDocument, path: string): string | null {
   return null;
 }
 
-/** Every operation of the document with its path and method. */
+/** Returns every operation of the document with its path and method. */
 export function operationsOf(document: OpenApiDocument): { path: string; method: string; operation: Operation }[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item)
@@ -161,7 +161,7 @@ export function operationsOf(document: OpenApiDocument): { path: string; method:
   );
 }
 
-/** The document with what its references name in their place. */
+/** Returns the document with references replaced by what they refer to. */
 export function dereferenced<T>(document: T): T {
   const within = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(within);

@@ -2,7 +2,7 @@ import type { DeployRequest, GpuClient } from '../../src/client/index.js';
 
 export const ID = 'i-00000000';
 
-/** Where each operation of the OpenAPI document is found in the three clients and in GraphQL. */
+/** Each operation of the OpenAPI document in the three clients and in GraphQL. */
 export const OPERATIONS: Record<
   string,
   { typescript: (gpu: GpuClient) => Promise<unknown>; cli: string[]; python: string; graphql: string }

@@ -9,9 +9,7 @@ import { scratchFolder } from './scratch.js';
 import { templateCluster } from './template-cluster.js';
 import { atEndOfWorker } from './worker.js';
 
-/**
- * The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given.
- */
+/** The built programs, as an operator runs them: separate processes, with only the given environment. */
 export type Env = Record<string, string>;
 
 export interface Exit {
@@ -26,23 +24,23 @@ export interface Program {
   stdin: NodeJS.WritableStream;
   stdout(): string;
   stderr(): string;
-  /** Resolves when what one of the streams holds matches; rejects when the program ends without. */
+  /** Resolves once the content of one of the streams matches; rejects if the program ends without a match. */
   says(pattern: RegExp): Promise<void>;
   signal(name: NodeJS.Signals): void;
   ended: Promise<Exit>;
 }
 
-/** A gateway that answers. */
+/** A gateway that responds. */
 export interface GatewayProcess extends Program {
   address: string;
   demoKey: string | null;
-  /** From its start to its first answer. */
+  /** From its start to its first response. */
   firstAnswerMs: number;
   /** Its log, parsed: throws on a line that is not JSON. */
   log(): LogLine[];
-  /** SIGTERM, and what came of it. */
+  /** Sends SIGTERM; resolves to the outcome. */
   end(): Promise<Exit & { endedMs: number }>;
-  /** SIGKILL: the process has no say in it. */
+  /** Sends SIGKILL, which the process can't handle. */
   kill(): Promise<void>;
 }
 
@@ -50,7 +48,7 @@ export interface LogLine {
   level: number;
   time: number;
   msg: string;
-  /** Of a request, as are the following. */
+  /** The request, described by this and the following fields. */
   id?: string;
   method?: string;
   route?: string;
@@ -63,13 +61,13 @@ export interface LogLine {
 }
 
 interface Options {
-  /** Instead of Node. */
+  /** A program to use instead of Node. */
   interpreter?: string;
-  /** What stands before node: another user, a terminal. */
+  /** Command that precedes node: another user, a terminal. */
   prefix?: string[];
   nodeOptions?: string[];
   cwd?: string;
-  /** A file or pipe that takes standard error instead. */
+  /** A file or pipe that receives standard error instead. */
   stderr?: number;
   /** Whether it serves all test files of this worker: `cleanUp` leaves it, and it ends with the worker. */
   isShared?: boolean;
@@ -77,7 +75,7 @@ interface Options {
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/gateway.mjs');
 export const ADMIN = join(PACKAGE_ROOT, 'dist/admin.mjs');
-/** A slow machine is given time; a hook and a test have more. */
+/** Allows for a slow machine; hooks and tests have more time. */
 const STARTS_WITHIN_MS = 80_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
@@ -90,13 +88,16 @@ export function folder(): string {
   return path;
 }
 
-/** A data folder as a first start of the gateway leaves it: with the demo, whose key nobody knows. No server runs on it. */
+/**
+ * Returns a data folder as a first start of the gateway leaves it: with the demo, whose key is unknown. No server runs
+ * on it.
+ */
 export async function preparedFolder(path = join(folder(), 'data')): Promise<string> {
   await cp(await templateCluster(), path, { recursive: true });
   return path;
 }
 
-/** Ends whatever a failed test left running, and removes its folders. Each test file calls it last. */
+/** Ends everything a failed test left running, and removes its folders. Each test file calls it last. */
 export async function cleanUp(): Promise<void> {
   for (const child of children) child.kill('SIGKILL');
   for (const path of folders.splice(0)) {
@@ -126,7 +127,7 @@ export function run(
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
   const [file, ...rest] = [...prefix, interpreter, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
-  // A folder of its own: the checkout may hold an .env file.
+  // A separate folder, because the checkout may contain an .env file.
   const child = spawn(file!, rest, {
     cwd: cwd ?? folder(),
     env: { PATH, PORT: '0', SSH_PORT: '', ...env },
@@ -136,16 +137,16 @@ export function run(
   else children.add(child);
   let [stdout, stderr] = ['', ''];
   const listeners = new Set<() => void>();
-  const heard = () => {
+  const notifyListeners = () => {
     for (const listener of listeners) listener();
   };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     stdout += text;
-    heard();
+    notifyListeners();
   });
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text;
-    heard();
+    notifyListeners();
   });
   const ended = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
@@ -177,7 +178,7 @@ export function run(
   };
 }
 
-/** Starts the gateway and waits until it answers. */
+/** Starts the gateway and waits until it responds. */
 export async function startProcess(env: Env, options: Options = {}): Promise<GatewayProcess> {
   const startedAt = performance.now();
   const program = run([MAIN], env, options);
@@ -210,7 +211,7 @@ export async function startProcess(env: Env, options: Options = {}): Promise<Gat
   };
 }
 
-/** A gateway refuses with 503 what its database could not answer in time, as on a busy machine. */
+/** A gateway refuses with 503 if its database doesn't respond in time, as on a busy machine. */
 async function firstAnswer(url: string, startedAt: number): Promise<Response> {
   for (;;) {
     const answer = await fetch(url);
@@ -224,12 +225,12 @@ export function admin(args: string[], env: Env, options: Options = {}): Promise<
   return run([ADMIN, ...args], env, options).ended;
 }
 
-/** The PostgreSQL server that runs on a data folder. */
+/** Returns the PostgreSQL server that runs on a data folder. */
 export function serverOf(dataDir: string): Promise<Postmaster | undefined> {
   return findPostmaster(join(dataDir, 'postgres'));
 }
 
-/** The address of the database within a data folder, while its server runs. */
+/** Returns the address of the database in a data folder, while its server runs. */
 export async function embeddedUrl(dataDir: string): Promise<string> {
   const server = await serverOf(dataDir);
   if (server === undefined) throw new Error(`no server runs on ${dataDir}`);
@@ -253,12 +254,12 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   }
 }
 
-/** One number, as `select count(*)` gives it. */
+/** Returns a number, as `select count(*)` does. */
 export async function count(url: string, from: string): Promise<number> {
   return Number((await query(url, `select count(*) as n from ${from}`))[0]!.n);
 }
 
-/** Sessions that wait for a lock in the database of this one. */
+/** Counts the sessions that wait for a lock in this one's database. */
 export async function waiters(session: pg.Client): Promise<number> {
   const text = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return Number((await session.query(text)).rows[0].count);

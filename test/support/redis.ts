@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 
-/** A redis-server of the test's own, in memory alone. */
+/** The test's own redis-server, in memory only. */
 export interface TestRedis {
   url: string;
-  /** Ends it at once; what it held is gone. */
+  /** Ends it immediately; its data is lost. */
   kill(): Promise<void>;
-  /** Another one in its place. */
+  /** Starts another one at its address. */
   start(): Promise<void>;
-  /** Holds it: connections stand, nothing is answered. */
+  /** Stops it: connections remain open, without responses. */
   freeze(): void;
   thaw(): void;
-  /** A client to look into it. */
+  /** A client to inspect it. */
   client: Redis;
   close(): Promise<void>;
 }

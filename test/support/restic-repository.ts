@@ -8,7 +8,7 @@ export interface MadeObject {
   bytes: Buffer;
 }
 
-/** Deriving a key with it takes a millisecond; what `restic init` chooses takes half a second per call of restic. */
+/** Deriving a key takes a millisecond; with the parameters of `restic init`, half a second per call of restic. */
 const CHEAP = { N: 1_024, r: 8, p: 1 };
 /** Irreducible, as restic requires. */
 const POLYNOMIAL = '3da3358b4dc173';
@@ -19,7 +19,7 @@ export interface EmptyRepository {
   objects: MadeObject[];
 }
 
-/** An empty repository that restic opens with the password at little cost. */
+/** Creates an empty repository that restic opens cheaply with the password. */
 export function emptyRepository(password: string): EmptyRepository {
   const master = keyOf(randomBytes(64));
   const config = seal(master, { version: 2, id: randomBytes(32).toString('hex'), chunker_polynomial: POLYNOMIAL });
@@ -27,7 +27,7 @@ export function emptyRepository(password: string): EmptyRepository {
   return { master, objects: [object('keys', key), { kind: 'config', name: '', bytes: config }] };
 }
 
-/** The file of a key that opens the repository with the password. */
+/** Returns the file of a key that opens the repository with the password. */
 export function keyFile(password: string, master: ResticKey, cost = CHEAP): Buffer {
   const salt = randomBytes(64);
   const user = keyOf(scryptSync(password, salt, 64, cost));
@@ -37,7 +37,7 @@ export function keyFile(password: string, master: ResticKey, cost = CHEAP): Buff
   return Buffer.from(JSON.stringify({ ...head, ...cost, salt: salt.toString('base64'), data }));
 }
 
-/** The master key, as everyone has it who knows the password. */
+/** Returns the master key, as anyone with the password can. */
 export function masterOf(file: Buffer, password: string): ResticKey {
   const { N, r, p, salt, data } = JSON.parse(file.toString());
   const user = keyOf(scryptSync(password, Buffer.from(salt, 'base64'), 64, { N, r, p, maxmem: 2 ** 28 }));
@@ -57,7 +57,7 @@ export function object(kind: 'keys' | 'index' | 'data' | 'snapshots', bytes: Buf
   return { kind, name: hashOf(bytes), bytes };
 }
 
-/** A blob as a pack holds it, and what header and index call it: all the same where nobody lies. */
+/** A blob in a pack, and its entries in header and index, which are equal unless a host lies. */
 export interface PackedBlob {
   type: 'data' | 'tree';
   content: Buffer;
@@ -65,7 +65,7 @@ export interface PackedBlob {
   indexId?: string;
 }
 
-/** A pack of these blobs, and the entry of an index that names it. */
+/** Returns a pack of these blobs, and the index entry that names it. */
 export function packOf(master: ResticKey, blobs: readonly PackedBlob[]) {
   const sealed = blobs.map(({ content }) => seal(master, content));
   const ids = blobs.map(({ content }) => hashOf(content));
@@ -90,8 +90,8 @@ export function packOf(master: ResticKey, blobs: readonly PackedBlob[]) {
 }
 
 /**
- * What a host that lies uploads: a snapshot of one small file that is sound, and an index that names its pack as a holder of
- * these data blobs too, which restic's prune then prefers. `header`: what the pack's own header calls them.
+ * Returns the uploads of a lying host: a sound snapshot of one small file, and an index that names its pack as a holder
+ * of these data blobs too, which restic's prune then prefers. `header`: what the pack's own header says.
  */
 export function lyingObjects(master: ResticKey, held: readonly string[], header: 'lies' | 'is true'): MadeObject[] {
   const file = randomBytes(100);

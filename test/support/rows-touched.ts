@@ -16,8 +16,9 @@ interface Sent {
 }
 
 /**
- * How many rows the database reads for `work`: each statement that the gateway sends is executed again as EXPLAIN ANALYZE,
- * and what its scans met is added up, rows that a filter removed included. Statements that write are left out.
+ * Returns how many rows the database reads for `work`: each statement that the gateway sends is executed again as
+ * EXPLAIN ANALYZE, and the rows of its scans are added up, including those that a filter removed. Statements that write
+ * are left out.
  */
 export async function rowsTouched(pool: pg.Pool, work: () => Promise<unknown>): Promise<number> {
   const sent = await statementsOf(work);
@@ -29,7 +30,7 @@ export async function rowsTouched(pool: pg.Pool, work: () => Promise<unknown>): 
   return rows;
 }
 
-/** The reading statements that the gateway's pool sends meanwhile. */
+/** Returns the reading statements that the gateway's pool sends during `work`. */
 async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   const sent: Sent[] = [];
   const real = pg.Client.prototype.query as (...given: unknown[]) => unknown;

@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import S3rver from 's3rver';
 
-/** A real S3 server on a free port, with one bucket, whose objects lie in a folder of its own. */
+/** A real S3 server on a free port, with one bucket, whose objects are in its own folder. */
 export interface TestS3 {
   endpoint: string;
   bucket: string;
-  /** Puts copies of an object beside it, as a thousand requests would: in both, `name` is the last part of the key. */
+  /**
+   * Stores copies of an object next to it, like a thousand requests: `name` and `names` are the last part of the keys.
+   */
   copyObject(name: string, names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The AWS SDK takes these from the environment: s3rver knows no others. */
+/** The AWS SDK reads these from the environment: s3rver accepts no others. */
 export const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
 export async function startS3(bucket = 'volumes'): Promise<TestS3> {

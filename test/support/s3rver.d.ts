@@ -1,4 +1,4 @@
-/** As far as tests use it: it has no types of its own. */
+/** The part that tests use, because the package contains no types. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

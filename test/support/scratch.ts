@@ -6,10 +6,10 @@ const MEMORY = '/dev/shm';
 /** A test run's databases and data folders take at most about a third of this. */
 const WANTED_BYTES = 2 * 2 ** 30;
 
-/** The folder for temporary files: in memory where there is room, so that no test waits for a disk. */
+/** The folder for temporary files: in memory if there is room, so that no test waits for a disk. */
 const SCRATCH = hasRoom() ? MEMORY : tmpdir();
 
-/** Creates a temporary folder; the caller removes it. In a test file it lies within the folder of the run. */
+/** Creates a temporary folder; the caller removes it. In a test file it is within the folder of the run. */
 export function scratchFolder(prefix: string): string {
   return mkdtempSync(join(process.env.TEST_SCRATCH ?? SCRATCH, prefix));
 }

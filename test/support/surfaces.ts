@@ -96,7 +96,7 @@ export const DEPLOY_INPUT: Spelling = {
   type: 'mode',
 };
 
-/** The selection that asks GraphQL for what the mapping names. */
+/** Returns the GraphQL selection of the fields in the mapping. */
 export function selection(mapping: Mapping): string {
   const fields = Object.values(mapping).map((target) => {
     if (typeof target === 'string') return target;
@@ -105,7 +105,7 @@ export function selection(mapping: Mapping): string {
   return `{ ${fields.join(' ')} }`;
 }
 
-/** A REST answer, without `object`, in GraphQL's words. Throws at a field that the mapping does not know. */
+/** Returns a REST response, without `object`, in GraphQL's spelling. Throws at a field that the mapping lacks. */
 export function inGraphqlWords(value: unknown, mapping: Mapping): unknown {
   if (Array.isArray(value)) return value.map((entry) => inGraphqlWords(entry, mapping));
   const entries = Object.entries(value as object).filter(([name]) => name !== 'object');
@@ -127,7 +127,7 @@ export function result({ status, body }: Answer): unknown {
   return body.data.result;
 }
 
-/** Code, status and message of a refusal; the message's first word is the field, which each surface spells its way. */
+/** Returns code, status and message of a refusal; the message's first word is the field, in each surface's spelling. */
 export function restRefusal({ status, body }: Answer, names: Spelling = {}) {
   const message: string = body.error.message;
   const word = message.split(' ')[0]!;

@@ -12,10 +12,10 @@ import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
 
-/** The gateway's own name for its database. */
+/** The gateway's name for its database. */
 const GATEWAY_DATABASE = 'gateway';
 
-/** Nothing in a test's database has to survive the machine, and nothing lives long enough to need a vacuum. */
+/** A test's database doesn't have to survive a crash of the machine, and nothing lives long enough to need a vacuum. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -25,7 +25,7 @@ const SETTINGS = {
 };
 const CACHE = join(PACKAGE_ROOT, 'node_modules/.cache/gpu-rental/test-clusters');
 const KEPT = 3;
-/** What decides the content of the template. */
+/** Sources that determine the template's content. */
 const SOURCES = ['prisma/migrations', 'prisma/seed', 'src/database', 'src/domain', 'test/support/template-cluster.ts'];
 
 /** Starts the tests' PostgreSQL in `dataDir` from a copy of the template cluster. */
@@ -37,8 +37,8 @@ export async function openTestServer(dataDir: string): Promise<EmbeddedPostgres>
 }
 
 /**
- * Returns the data folder of a stopped cluster with a seeded database, as a first start of the gateway leaves it. It is made
- * once per version of the migrations, the seed and the domain, and kept below node_modules.
+ * Returns the data folder of a stopped cluster with a seeded database, as a first start of the gateway leaves it. It is
+ * created once per version of the migrations, the seed and the domain, and kept below node_modules.
  */
 export async function templateCluster(): Promise<string> {
   const folder = join(CACHE, sourceHash());

@@ -2,8 +2,11 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
-/** What tests use beside Node and coreutils: each tool with what brings it, a Debian package unless it says otherwise. */
-const BROUGHT_BY = {
+/**
+ * Tools that tests use in addition to Node and coreutils, each with its source: a Debian package unless stated
+ * otherwise.
+ */
+const PROVIDED_BY = {
   anvil: 'npm install --no-save @foundry-rs/anvil-linux-amd64',
   bash: 'bash',
   busybox: 'busybox-static',
@@ -43,69 +46,69 @@ const BROUGHT_BY = {
   umount: 'mount',
 } as const;
 
-export type Tool = keyof typeof BROUGHT_BY;
+export type Tool = keyof typeof PROVIDED_BY;
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Why a test is left out on this machine, and what would bring it. */
-    leftOut?: { wants: string; broughtBy: string }[];
+    /** Why a test is left out on this machine, and how to provide what it needs. */
+    leftOut?: { wants: string; providedBy: string }[];
   }
 }
 
 export interface Needs {
   skip: boolean;
-  meta: { leftOut: { wants: string; broughtBy: string }[] };
+  meta: { leftOut: { wants: string; providedBy: string }[] };
 }
 
-/** Programs that do as well as the one by that name, the best first; that one comes last. */
-const INSTEAD: Record<string, readonly string[]> = {
-  // The same engine without a user interface of its own, which takes time of the processor.
+/** Equivalent programs for this name, the best first; the program of that name comes last. */
+const ALTERNATIVES: Record<string, readonly string[]> = {
+  // The same engine without a user interface, which would use processor time.
   chromium: ['chromium-headless-shell'],
 };
 
 const ANVIL = join(PACKAGE_ROOT, 'node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil');
 
-/** The path of a program, or null. */
+/** Returns the path of a program, or null. */
 export function find(program: string): string | null {
   if (program === 'chromium' && process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
   if (program === 'anvil' && existsSync(ANVIL)) return ANVIL;
   if (program === 'python3' && process.env.PYTHON) return process.env.PYTHON;
-  // That of util-linux: others take other options.
+  // That of util-linux: others have other options.
   if (program === 'script' && process.platform !== 'linux') return null;
   const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
-  const names = [...(INSTEAD[program] ?? []), program];
+  const names = [...(ALTERNATIVES[program] ?? []), program];
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find((path) => isProgram(path)) ?? null;
 }
 
 /**
- * Options of a test, or of a group of tests, that uses these programs: it is left out where one is missing, which
- * `npm test` says at its end. With REQUIRE_TOOLS, as in .ci/run, its file fails instead.
+ * Returns options of a test, or of a group of tests, that uses these programs: it is left out if one is missing, which
+ * `npm test` reports at its end. With REQUIRE_TOOLS, as in .ci/run, its file fails instead.
  */
 export function needs(...tools: readonly Tool[]): Needs {
   const missing = tools.filter((tool) => find(tool) === null);
-  return options(missing.map((tool) => ({ wants: tool, broughtBy: BROUGHT_BY[tool] })));
+  return options(missing.map((tool) => ({ wants: tool, providedBy: PROVIDED_BY[tool] })));
 }
 
-/** As `needs`, for what only root may do. */
+/** Like `needs`, for actions that only root may perform. */
 export function needsRoot(...tools: readonly Tool[]): Needs {
   const { meta } = needs(...tools);
-  const root = process.getuid?.() === 0 ? [] : [{ wants: 'root', broughtBy: 'running as root' }];
+  const root = process.getuid?.() === 0 ? [] : [{ wants: 'root', providedBy: 'running as root' }];
   return options([...root, ...meta.leftOut]);
 }
 
-/** As `needs`, for what is not a program. */
-export function needsThat(holds: boolean, wants: string, broughtBy: string): Needs {
-  return options(holds ? [] : [{ wants, broughtBy }]);
+/** Like `needs`, for requirements other than programs. */
+export function needsThat(holds: boolean, wants: string, providedBy: string): Needs {
+  return options(holds ? [] : [{ wants, providedBy }]);
 }
 
-/** What runs by a command or on hardware of its own: left out in CI too. */
-export function leftOut(wants: string, broughtBy: string): Needs {
-  return { skip: true, meta: { leftOut: [{ wants, broughtBy }] } };
+/** For tests that need their own command or hardware: left out in CI too. */
+export function leftOut(wants: string, providedBy: string): Needs {
+  return { skip: true, meta: { leftOut: [{ wants, providedBy }] } };
 }
 
 function options(leftOut: Needs['meta']['leftOut']): Needs {
   if (leftOut.length > 0 && process.env.REQUIRE_TOOLS) {
-    const missing = leftOut.map(({ wants, broughtBy }) => `${wants} (${broughtBy})`);
+    const missing = leftOut.map(({ wants, providedBy }) => `${wants} (${providedBy})`);
     throw new Error(`REQUIRE_TOOLS is set, and these tests need ${missing.join(', ')}`);
   }
   return { skip: leftOut.length > 0, meta: { leftOut } };

@@ -24,14 +24,14 @@ interface Value {
   arrayValue?: { values: Value[] };
 }
 
-/** Takes OTLP over HTTP in JSON, as a collector does. */
+/** Receives OTLP over HTTP in JSON, like a collector. */
 export interface Receiver {
   url: string;
   spans: SentSpan[];
-  /** All that was sent, as text. */
+  /** Everything received, as text. */
   text(): string;
   headers: Record<string, unknown>[];
-  /** Leaves what comes unanswered until it is called with false. */
+  /** Leaves requests unanswered until it is called with false. */
   hang(isHanging: boolean): void;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startReceiver(): Promise<Receiver> {
     text: () => text,
     hang: (hangs) => {
       isHanging = hangs;
-      // As a collector that is restarted: what it was sent is lost.
+      // Like a restarted collector: spans in flight are lost.
       for (const response of waiting) response.writeHead(400).end();
       waiting.clear();
     },

@@ -1,7 +1,7 @@
-/** For looks that ask another process: forty a second keep it busier than what is waited for. */
+/** For checks that query another process: at forty per second they would use more CPU than it does. */
 export const ASK_EVERY_MS = 100;
 
-/** Waits for something that happens by itself; says what it waited for. */
+/** Waits until `look` returns a truthy value; a timeout names what it waited for. */
 export async function until<T>(
   what: string,
   look: () => Promise<T> | T,

@@ -14,7 +14,7 @@ import { emptyRepository } from './restic-repository.js';
 
 export const SECRETS_KEY = 'ab'.repeat(32);
 
-/** A gateway whose volumes lie in a folder of its own, which goes with it. */
+/** A gateway whose volumes are in its own folder, which is removed with it. */
 export interface VolumeGateway extends TestGateway {
   dataDir: string;
 }
@@ -32,13 +32,13 @@ export async function startVolumeGateway(overrides: Partial<Config> = {}): Promi
   };
 }
 
-/** A new volume of the account, with the password of its repository. */
+/** Creates a volume of the account; returns it with its repository's password. */
 export async function newVolume({ deps }: TestGateway, accountId: string, sizeGb = 1) {
   const { volume } = await createVolume(deps, { accountId, keyId: null }, { name: 'work', sizeGb });
   return { id: volume.id, password: await volumePassword(deps, accountId, volume.id) };
 }
 
-/** Begins the next lease of the volume, as a start of the instance does; its token. */
+/** Starts the next lease of the volume, as a start of the instance does; returns its token. */
 export async function takeLease({ deps }: TestGateway, id: string, instanceId = 'i-0000000a'): Promise<string> {
   const nonce = randomBytes(16).toString('hex');
   const { rows } = await deps.db.pool.query<{ lease: bigint }>(
@@ -57,7 +57,7 @@ export async function endLease({ deps }: TestGateway, id: string): Promise<void>
   );
 }
 
-/** One request for a repository, as restic makes them; `secret` is a token or a key. */
+/** Sends a request to a repository, as restic does; `secret` is a token or a key. */
 export function ask(
   { address }: { address: string },
   secret: string | null,
@@ -74,7 +74,7 @@ export function ask(
   });
 }
 
-/** Makes the repository of a volume, as `restic init` does, but with a key that is cheap to derive. */
+/** Creates the repository of a volume, as `restic init` does, but with a key that is cheap to derive. */
 export async function makeRepository(
   gateway: { address: string },
   secret: string,
@@ -87,12 +87,12 @@ export async function makeRepository(
   }
 }
 
-/** The name of an object of these bytes. */
+/** Returns the name of an object with these bytes. */
 export function nameOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Where restic finds the repository. */
+/** Returns the address at which restic finds the repository. */
 export function repositoryUrl({ address }: { address: string }, secret: string, id: string): string {
   const url = new URL(address);
   return `rest:${url.protocol}//user:${secret}@${url.host}/volumes/${id}/`;
@@ -112,7 +112,7 @@ export function restic({ url, password }: Repository, args: string[], options: {
       ...options,
       env: { PATH: process.env.PATH, HOME: tmpdir(), RESTIC_REPOSITORY: url, RESTIC_PASSWORD: password },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // It would try again for a quarter of an hour.
+      // It would retry for a quarter of an hour.
       timeout: LONGEST_MS,
     });
     const texts = { stdout: '', stderr: '' };
@@ -125,7 +125,7 @@ export function restic({ url, password }: Repository, args: string[], options: {
   });
 }
 
-/** As `restic`, for what must succeed: what it prints. */
+/** Like `restic`, for commands that must succeed; returns the output. */
 export async function resticDone(repository: Repository, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await restic(repository, args);
   if (code !== 0) throw new Error(`restic ${args.join(' ')}: exit code ${code}: ${stderr}${stdout}`);

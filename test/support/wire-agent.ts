@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { DesiredState, Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
 import { hardware } from './agent.js';
 
-/** A machine's agent as a gateway meets it, over HTTP: it reports what the test says. */
+/** A machine's agent as a gateway sees it, over HTTP: it reports what the test sets. */
 export class WireAgent {
-  /** Changes when the gateway comes back under another one. */
+  /** Changes when the gateway restarts at another address. */
   address: string;
   readonly machineId: string;
-  /** False: an agent of a version before launches. */
+  /** False for an agent from before launches. */
   launches = true;
-  /** False: its host runs no restic. */
+  /** False for a host without restic. */
   volumes = true;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');
@@ -30,7 +30,7 @@ export class WireAgent {
     return new WireAgent(address, machineId, token);
   }
 
-  /** The next document, when one comes within the seconds; with the streams that are wanted, if it is to take them. */
+  /** Returns the next document, if one arrives in time; with the requested streams, if it is to serve them. */
   async desired(waitSeconds = 5, takesStreams = false): Promise<DesiredState> {
     const path = `/desired?after=${this.#generation}&wait=${waitSeconds}${takesStreams ? '&streams=1' : ''}`;
     const answer = await fetch(`${this.address}/agent/v1${path}`, { headers: this.headers() });

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
-/** What came back over a connection of its own, until the server closed it or went silent. */
+/** The response on a dedicated connection, until the server closed it or fell silent. */
 export interface WireAnswer {
-  /** 0 when nothing came. */
+  /** 0 if nothing arrived. */
   status: number;
   headers: Headers;
   text: string;
@@ -12,7 +12,7 @@ export interface WireAnswer {
   elapsedMs: number;
 }
 
-/** Sends these bytes as they are: what no HTTP client would send. The server is to close the connection. */
+/** Sends these bytes unchanged, which no HTTP client would send. The server must close the connection. */
 export function send(address: string, bytes: string | Buffer, patienceMs = 3_000): Promise<WireAnswer> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function send(address: string, bytes: string | Buffer, patienceMs = 3_000
   });
 }
 
-/** The first answer, when there are several. */
+/** Returns the first response, if there are several. */
 function parse(text: string, elapsedMs: number): WireAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');

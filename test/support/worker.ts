@@ -1,8 +1,8 @@
 const ends: (() => void)[] = [];
 
 /**
- * Runs `end` when this worker exits: for what its test files share. Vitest ends a worker with SIGTERM, and a worker whose
- * run was killed has lost its channel; Node runs no `exit` listener for either unless the process exits by itself.
+ * Runs `end` when this worker exits: for what its test files share. Vitest ends a worker with SIGTERM, and a worker
+ * whose run was killed has lost its channel; Node runs no `exit` listener for either unless the process itself exits.
  */
 export function atEndOfWorker(end: () => void): void {
   if (ends.push(end) > 1) return;

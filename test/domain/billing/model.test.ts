@@ -234,7 +234,7 @@ class World {
       const { transaction, micro, isFinal } = step;
       // A final sum of zero is quarantined permanently.
       if (micro === 0) return;
-      model.tell(renter, `tx-${transaction}`, BigInt(micro), isFinal);
+      model.notify(renter, `tx-${transaction}`, BigInt(micro), isFinal);
       await bookPayments(domain, this.topUps[step.account]!, [
         {
           transaction: `tx-${transaction}`,

@@ -15,8 +15,8 @@ import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const TALKS = 'talks';
 
-/** What differs between the engines; all else is tried on Podman. */
-describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), () => {
+/** Covers what differs between the engines; everything else is tested with Podman. */
+describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -44,13 +44,13 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
 
   afterAll(() => fleet?.close());
 
-  it('runs a command with its output, its errors, its input and its exit code', async () => {
+  it('runs a command with its output, errors, input and exit code', async () => {
     const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
     child.stdin.end('x'.repeat(3_000_000));
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
   });
 
-  it('gives a terminal, and ends what a client leaves behind', async () => {
+  it('provides a terminal, and ends what a disconnected client left running', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, ['-tt'], `tty; exec ${command}`);
     const ended = outcome(child);
@@ -64,11 +64,11 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
   });
 
-  it('gives a command its terminal with a size, from its first moment on', async () => {
+  it('sets a command’s terminal size before it starts', async () => {
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('leads to a port of its loopback, by SSH and by HTTP, and shows its log', async () => {
+  it('connects to a loopback port by SSH and HTTP, and shows the log', async () => {
     expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
       code: 0,
     });
@@ -98,7 +98,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     const command = uniqueSleep();
     expect(await says(`exec ${command}`, { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
     await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
-    // Words for the container, no options of the ssh here.
+    // A command for the container, not options of the local ssh.
     const made = join(folder(), 'made');
     expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
     expect(existsSync(made)).toBe(false);
@@ -109,7 +109,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await without.close();
   });
 
-  it('hangs up what an agent that was killed had begun', async () => {
+  it('ends commands of an agent that was killed', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${command}`);
     const done = outcome(child);
@@ -120,7 +120,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
   });
 
-  it('`gpu deploy --ssh -i KEY` opens a shell by that key, and says which keys would do where it is another', async () => {
+  it('`gpu deploy --ssh -i KEY` opens a shell, or lists the keys that would work', async () => {
     const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${fleet.address}/v1`, GPU_API_KEY: renter.api.key! };
     const deployWith = async ({ path }: KeyPair) => {
       await renter.destroyAll();

@@ -13,11 +13,11 @@ import { until } from '../../support/until.js';
 
 const LARGE_BYTES = 200_000_000;
 const PIECE = randomBytes(1_000_000);
-/** What a gateway may need more at its largest, however long a file is. */
+/** Maximum growth of the gateway's memory, regardless of a file's size. */
 const MORE_MEMORY_KB = 120_000;
 const AT = '/workspace';
 
-describe('files of an instance, in a real container', needsEngine('podman'), () => {
+describe('file access to a real container', needsEngine('podman'), () => {
   let web: WebFleet;
   let mine: Session;
 
@@ -34,12 +34,12 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     return text;
   }
 
-  it('carries 200 MB each way, whole, in bounded memory', async () => {
+  it('transfers 200 MB each way unchanged, in bounded memory', async () => {
     const before = peakMemoryKb(web.fleet.gatewayPid);
     const sent = createHash('sha256');
     async function* pieces() {
       for (let left = LARGE_BYTES; left > 0; left -= PIECE.length) {
-        // No two alike.
+        // No two pieces are equal.
         PIECE.writeUInt32LE(left, 0);
         const piece = Buffer.from(PIECE.subarray(0, Math.min(left, PIECE.length)));
         sent.update(piece);
@@ -59,7 +59,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect(more).toBeLessThan(MORE_MEMORY_KB);
   });
 
-  it('lists what is there, with names of every kind, and finds each again by its bytes', async () => {
+  it('lists files with names of every kind, and finds each by its bytes', async () => {
     const names = [
       'plain.txt',
       'two\nlines\n',
@@ -92,7 +92,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect(await inside(`ls / ${AT} | grep -c stolen || true`)).toContain('0');
   });
 
-  it('tells links, folders and special files apart', async () => {
+  it('distinguishes links, folders and special files', async () => {
     await inside(`mkdir -p ${AT}/kinds/folder && cd ${AT}/kinds && echo 12345 > file && touch -d @1000000000 file &&
       ln -s folder to-folder && ln -s file to-file && ln -s nowhere dangling && mkfifo pipe`);
     const { entries } = await mine.list(`${AT}/kinds`);
@@ -110,19 +110,19 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect(entries.find(({ name }) => name === 'file')).toMatchObject({ size: 6, modifiedAt: '2001-09-09T01:46:40Z' });
     expect(await (await mine.get('file', `${AT}/kinds/to-file`)).text()).toBe('12345\n');
     expect((await mine.list(`${AT}/kinds/to-folder`)).entries).toEqual([]);
-    // A link goes, what it leads to stays.
+    // The link is deleted; its target remains.
     expect((await mine.call('DELETE', 'file', `${AT}/kinds/to-folder`)).status).toBe(204);
     await inside(`[ -d ${AT}/kinds/folder ]`);
   });
 
-  it('lists the first 5,000 of a folder that has more, and says so', async () => {
+  it('lists the first 5,000 entries of a larger folder, and reports that', async () => {
     await inside(`mkdir -p ${AT}/many && cd ${AT}/many && seq 1 6000 | xargs touch`);
     const { entries, isWhole } = await mine.list(`${AT}/many`);
     expect([entries.length, isWhole]).toEqual([5_000, false]);
     expect(new Set(entries.map(({ name }) => name)).size).toBe(5_000);
   });
 
-  it('says why not', async () => {
+  it('reports why a request is refused', async () => {
     await inside(`mkdir -p ${AT}/full && echo there > ${AT}/full/file`);
     const small = (path: string, query = '') => mine.upload(path, [Buffer.from('new')], 3, query);
     const refusals = [
@@ -168,7 +168,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect(await small(`${AT}/nowhere/file`)).toBe(404);
   });
 
-  it('leaves nothing of an upload that is given up, is cut off, or has no room', async () => {
+  it('leaves nothing of an upload that is cancelled, disconnected, or too large', async () => {
     await inside(`mkdir -p ${AT}/partly`);
     const gone = new AbortController();
     async function* never() {
@@ -179,7 +179,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     }
     await expect(mine.upload(`${AT}/partly/file`, never(), LARGE_BYTES, '', gone.signal)).rejects.toThrow();
     await until('nothing is left', async () => (await inside(`ls -A ${AT}/partly`)).trim() === '', 30_000);
-    // A disk of 4 MB, which a container can't make itself.
+    // A disk of 4 MB, which a container can't create itself.
     const small = `${AT}/small`;
     await inside(`mkdir -p ${small}`);
     const { docker } = web.fleet.engine;
@@ -206,7 +206,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect((await mine.list(small)).entries).toEqual([]);
   });
 
-  it('sends what a container wrote as a file to save, whatever it is', async () => {
+  it('sends any file as a download, regardless of its content', async () => {
     await inside(`printf '<script>alert(1)</script>' > '${AT}/page.html'`);
     const { headers } = await mine.get('file', `${AT}/page.html`);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -219,7 +219,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     });
   });
 
-  it('is for the account alone, by its session, from its own page, with the scope', async () => {
+  it('serves only the account, by its session, from its own page, with the scope', async () => {
     await inside(`echo secret > ${AT}/secret`);
     const stranger = await Session.of(web, web.stranger);
     expect(await stranger.refusal('GET', 'file', `${AT}/secret`)).toMatch(/^404 no such instance/);
@@ -246,7 +246,7 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     expect(await inside(`ls ${AT}`)).not.toContain('stolen');
   });
 
-  it('ends what is under way with the session', async () => {
+  it('ends transfers in progress with the session', async () => {
     const other = await Session.of(web, web.renter);
     await inside(`[ -s ${AT}/large.bin ] || dd if=/dev/zero of=${AT}/large.bin bs=1000000 count=200 2>/dev/null`);
     const before = tunnelsIn(web.fleet.gatewayOutput);
@@ -255,14 +255,14 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     await reader.read();
     expect(await other.signOut()).toBe(204);
     await until('its tunnel is gone', async () => tunnelsIn(web.fleet.gatewayOutput) > before, 30_000);
-    // What was on its way comes, and no whole file.
+    // Bytes in flight arrive, but not the whole file.
     const rest = (async () => {
       for (;;) if ((await reader.read()).done) return;
     })();
     await expect(rest).rejects.toThrow();
   });
 
-  it('holds few answers of a container whose programs never end', async () => {
+  it('limits concurrent requests to a container whose programs never end', async () => {
     await inside(`mkdir /real && cp -L /bin/sh /real/sh && : > /tmp/begun && cat > /tmp/sh << 'END'
 #!/real/sh
 case "$2" in *mindepth*) echo >> /tmp/begun; exec sleep 3000 ;; esac
@@ -281,7 +281,7 @@ END
     expect((await mine.list(AT)).isWhole).toBe(true);
   });
 
-  it('gives the whole kept log, with times and streams where they are wanted', async () => {
+  it('provides the whole stored log, optionally with times and streams', async () => {
     const link = await web.link(web.renter, 8080, '/log?err=to%20standard%20error');
     await fetch(`${web.fleet.address}${link.pathname}${link.search}`, { headers: { host: link.host } }).catch(() => {});
     const answer = await mine.log('');
@@ -293,7 +293,7 @@ END
     expect((await stranger.log('')).status).toBe(404);
   });
 
-  it('refuses a stopped instance, whose log stays', async () => {
+  it('refuses a stopped instance, whose log remains available', async () => {
     await web.ask(`mutation { action(id: "${web.instanceId}", action: STOP) { id } }`);
     expect(await mine.refusal('GET', 'folder', AT)).toMatch(/^409 .*is stopped/);
     expect(await (await mine.log('')).text()).toMatch(/^listens\n/);
@@ -311,7 +311,7 @@ interface Entry {
 
 type Path = string | Buffer;
 
-/** A browser that is signed in. */
+/** A browser with a session. */
 class Session {
   private constructor(
     readonly web: WebFleet,
@@ -370,7 +370,7 @@ class Session {
     return (await this.uploaded(path, body, size, query, signal)).status;
   }
 
-  /** As a browser sends a file: with its length. */
+  /** Sends a file as a browser does: with its length. */
   uploaded(path: Path, body: Body, size: number, query = '', signal?: AbortSignal) {
     const { web, cookie } = this;
     const origin = web.fleet.address;
@@ -398,12 +398,12 @@ class Session {
   }
 }
 
-/** Tunnels that have ended, by the log. */
+/** Counts ended tunnels in the log. */
 const tunnelsIn = (log: string) => log.split('a tunnel ended').length;
 
 type Body = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** Every byte but the harmless. */
+/** Percent-encodes every byte except safe ones. */
 function encode(path: Path): string {
   return Buffer.from(path)
     .toString('latin1')

@@ -17,13 +17,13 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
-/** An image with a server for SFTP of its own. */
+/** An image with its own SFTP server. */
 const FULL = 'full';
-/** Modules of perl on Debian. */
+/** Debian's folder of perl modules. */
 const PERL = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/perl-base`;
 
-/** The agent asks the first gateway; what is tested goes through the second unless it says so. */
-describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman', ...OPEN_SSH), () => {
+/** The agent polls the first gateway; tests use the second one unless they state otherwise. */
+describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -36,7 +36,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
   let hostKey: string;
   let id: string;
   let ssh: SshClient;
-  /** Clients that don't log in, and the milliseconds until they are cut off. */
+  /** Clients that don't log in, and the milliseconds until they are disconnected. */
   let slow: Map<string, Promise<number>>;
 
   const client = (gateway: number, with_: KeyPair | null) => new SshClient(ports[gateway]!, with_, hostKey);
@@ -80,7 +80,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey port user command } } }`);
     hostKey = body.data.instance.ssh.hostKey;
     ssh = client(1, key);
-    // Not where others are in their way.
+    // On the first gateway, away from other clients.
     slow = new Map(Object.entries(SLOW_CLIENTS).map(([how, act]) => [how, patienceWith(ports[0]!, act)]));
   });
 
@@ -89,13 +89,13 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     await fleet?.close();
   });
 
-  it('runs a command with its output, its errors, its input and its exit code', async () => {
+  it('runs a command with its output, errors, input and exit code', async () => {
     const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
     child.stdin.end('some input');
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
   });
 
-  it('reports how a command ended that does not read its input', async () => {
+  it('reports the exit code of a command that does not read its input', async () => {
     const outputs: string[] = [];
     for (let turn = 0; turn < 5; turn += 1) outputs.push(await readsLittle());
     expect(outputs).toEqual(Array(5).fill('words'));
@@ -113,7 +113,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect([/[^o]/.test(stdout), /[^e]/.test(stderr)]).toEqual([false, false]);
   });
 
-  it('gives a shell with a terminal of the requested size, and of the next one', async () => {
+  it('provides a shell with a terminal of the requested and of the changed size', async () => {
     const connection = await connect();
     const shell = await new Promise<ClientChannel>((resolve, reject) =>
       connection.shell({ cols: 123, rows: 45, term: 'vt100' }, (error, channel) =>
@@ -122,9 +122,9 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     );
     const said = reading(shell);
     shell.write('stty size; tty; echo $TERM\n');
-    await soon('the size is told', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
+    await soon('the size is reported', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
     shell.setWindow(50, 150, 0, 0);
-    await soon('the new size is told', async () => {
+    await soon('the new size is reported', async () => {
       shell.write('stty size\n');
       await sleep(100);
       return /50 150\r\n/.test(said());
@@ -135,12 +135,12 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     connection.end();
   });
 
-  it('gives a command its terminal with a size, from its first moment on', async () => {
-    // A client without a terminal of its own names no size.
+  it('sets a command’s terminal size before it starts', async () => {
+    // A client without a terminal requests no size.
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('passes signals on', async () => {
+  it('passes on signals', async () => {
     const connection = await connect();
     const channel = await execOn(
       connection,
@@ -155,7 +155,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     connection.end();
   });
 
-  it('ends what a client leaves behind', async () => {
+  it('ends what a disconnected client left running', async () => {
     const sleeps = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${sleeps}`);
     const ended = outcome(child);
@@ -165,7 +165,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     await soon('the command has ended', async () => !isRunning(sleeps));
   });
 
-  /** Files whose names and sizes are hard on a server. */
+  /** Files whose names and sizes are difficult for a server. */
   const someFiles = () => {
     const from = join(folder(), 'tree');
     mkdirSync(join(from, 'sub folder'), { recursive: true });
@@ -217,7 +217,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(listed.stdout.split('\n')).toEqual(expect.arrayContaining(['link', 'more', 'renamed', 'sub folder']));
     expect(listed.stderr).toMatch(/nothing-there/);
     expect(readFileSync(join(more, 'link')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
-    // Half a file is gone on with, from its middle.
+    // Resumes half a file from its middle.
     writeFileSync(join(more, 'half'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
     expect(await ssh.sftp(id, `get -a /workspace/tree/large.bin ${more}/half`)).toMatchObject({ code: 0 });
     expect(readFileSync(join(more, 'half')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
@@ -229,9 +229,9 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(one).toBe(other);
   };
 
-  it('copies files both ways in an image without a server for SFTP', copiesFiles);
+  it('copies files both ways in an image without an SFTP server', copiesFiles);
 
-  it('copies files by the old protocol of scp in an image without scp', async () => {
+  it('copies files by scp’s legacy protocol in an image without scp', async () => {
     const from = someFiles();
     const at = `${id}@127.0.0.1:/workspace/old`;
     const back = folder();
@@ -244,7 +244,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('No such file')]);
   });
 
-  it('forwards connections to ports of its loopback, 100 at once, and to nowhere else', async () => {
+  it('forwards 100 concurrent connections to its loopback, and none elsewhere', async () => {
     expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
       code: 0,
     });
@@ -264,7 +264,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
       }),
     );
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
-    // As programs print their own address.
+    // Programs print this as their own address.
     (await forward('0.0.0.0', 7_000)).destroy();
     await expect(forward('localhost', 7_001)).rejects.toThrow();
     for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
@@ -278,16 +278,16 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     connection.end();
   });
 
-  it('is not held up by a reader that stalls, nor by clients that never log in', async () => {
+  it('is not blocked by a stalled reader or by clients that never log in', async () => {
     const before = rss(second.pid);
-    // From other addresses, which have bounds of their own and are together more than may wait.
+    // From other addresses, each with its own limit, and more in total than may wait.
     const silent = Array.from({ length: 450 }, (_, index) =>
-      // Reads, or it would not notice its end.
+      // Reads, or it would not notice the end.
       createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` })
         .on('error', () => {})
         .resume(),
     );
-    // Before they have been patient for 20 seconds they are still there, but for those above the bounds.
+    // Within the 20 seconds they are all connected, except those above the limits.
     await soon('too many strangers are dropped', async () => silent.filter(({ destroyed }) => destroyed).length >= 194);
     const stalled = ssh.spawn(id, [], 'cat /dev/zero');
     const ended = outcomeOfExit(stalled);
@@ -301,7 +301,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     for (const socket of silent) socket.destroy();
   });
 
-  it('carries 64 MB each way unharmed', async () => {
+  it('carries 64 MB each way unchanged', async () => {
     const file = join(folder(), 'large');
     writeFileSync(file, randomBytes(64_000_000));
     const sum = createHash('md5').update(readFileSync(file)).digest('hex');
@@ -320,10 +320,10 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(peak - before).toBeLessThan(50_000);
   });
 
-  it('lets nobody in but the account, through either gateway', async () => {
+  it('admits only the account, through either gateway', async () => {
     const attempts: [what: string, user: string, key: KeyPair | null][] = [
       ['a stranger’s key', id, strangersKey],
-      ['a key of nobody', id, new KeyPair()],
+      ['an unregistered key', id, new KeyPair()],
       ['no key', id, null],
       ['an instance that is not there', 'i-00000000', key],
       ['another kind of name', 'root', key],
@@ -339,14 +339,14 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     }
   });
 
-  it('knows RSA keys by their newer signatures, and ECDSA ones', async () => {
+  it('accepts RSA keys with modern signatures, and ECDSA keys', async () => {
     for (const other of [new KeyPair('rsa', 3_072), new KeyPair('ecdsa', 384)]) {
       await addKey(renter, other);
       expect(await client(1, other).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
     }
   });
 
-  it('cuts off a client that offers a thousand keys, or none', async () => {
+  it('disconnects a client that offers a thousand keys, or none', async () => {
     let offered = 0;
     const keys = Array.from({ length: 30 }, newKey);
     const ended = await attempt((_left, _partial, next) => {
@@ -364,7 +364,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('cuts OpenSSH off that offers a thousand keys of its agent, and lets it in by the key that it is configured to use', async () => {
+  it('disconnects OpenSSH with too many agent keys, and admits its configured key', async () => {
     const dir = folder();
     const socket = join(dir, 'agent');
     const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
@@ -381,17 +381,17 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     agent.kill();
   });
 
-  it('waits for nobody longer than 20 seconds: silent, slow to introduce itself, or never logging in', async () => {
+  it('disconnects silent, slow and idle clients after 20 seconds', async () => {
     for (const [how, patience] of slow) expect(await patience, how).toBeGreaterThan(15_000);
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   }, 60_000);
 
-  it('refuses a second command on a session that has one, whatever it is', async () => {
+  it('refuses a second command of any kind in a session', async () => {
     const connection = await connect();
     const channel = await new Promise<ClientChannel>((resolve, reject) =>
       connection.exec('cat', (error, opened) => (error ? reject(error) : resolve(opened))),
     );
-    // No client of the library does so.
+    // No client of the library does this.
     const { _protocol: protocol } = connection as unknown as {
       _protocol: Record<string, (...given: unknown[]) => void>;
     };
@@ -405,7 +405,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('ends what a removed key has opened, within two seconds, and opens nothing more for it', async () => {
+  it('ends a removed key’s sessions within two seconds, and admits no more', async () => {
     const gone = new KeyPair();
     const keyId = await addKey(renter, gone);
     const children = [0, 1].map((gateway) => client(gateway, gone).spawn(id, [], 'echo begun; cat'));
@@ -418,7 +418,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect((await client(1, gone).ssh(id, 'echo in')).stderr).toContain('Permission denied');
   });
 
-  it('ends a stream with its agent, and opens the next one with the next', async () => {
+  it('ends a stream with its agent, and opens new ones with the next agent', async () => {
     const [own, other] = [uniqueSleep(), uniqueSleep()];
     const child = ssh.spawn(id, [], `echo begun; exec ${own}`);
     const done = outcome(child);
@@ -430,13 +430,13 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(isRunning(own)).toBe(true);
     host.start();
     await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
-    // What the dead agent had begun is hung up by the next one; what others run in the container is not its own.
+    // The next agent ends the commands of the killed one, but nothing that others run in the container.
     await soon('the command has ended', async () => !isRunning(own));
     for (const pid of processes((each) => each === other)) process.kill(pid, 'SIGKILL');
     await operators;
   });
 
-  it('ends at once when the instance stops, and says why there is no next one', async () => {
+  it('ends immediately when the instance stops, and reports why it refuses new ones', async () => {
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
@@ -453,7 +453,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     await renter.phase(id, 'ERASED');
   });
 
-  it('copies files by the image’s own server for SFTP, and by rsync', async () => {
+  it('copies files by the image’s own SFTP server and by rsync', async () => {
     ({ id } = await renter.deploy(host.machineId, { template: FULL }));
     await renter.phase(id, 'RUNNING');
     expect(await ssh.ssh(id, 'echo $0')).toMatchObject({ stdout: expect.stringContaining('bash') });
@@ -466,7 +466,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(digest(back)).toEqual(digest(from));
   });
 
-  it('forwards Unix sockets, in both halves, and the client’s agent', async () => {
+  it('forwards Unix sockets with half-closes, and the client’s SSH agent', async () => {
     const server = `perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => "/tmp/socket", Listen => 9); while ($c = $l->accept) { print $c reverse <$c>; close $c }'`;
     const child = ssh.spawn(id, [], `rm -f /tmp/socket; ${server}`);
     const connection = await connect();
@@ -498,7 +498,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     }
   });
 
-  it('keeps its host key when a gateway is started again; a gateway that ends takes its connections along', async () => {
+  it('keeps its host key over a gateway’s restart, which ends its connections', async () => {
     await readsLittle();
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
@@ -510,7 +510,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
   });
 
-  /** Resolves with the output of a command that ends before its input. */
+  /** Resolves with the output of a command that ends before it has read its input. */
   async function readsLittle(): Promise<string> {
     const child = ssh.spawn(id, [], 'head -c 5; exit 3');
     child.stdin.on('error', () => {}).end(Buffer.alloc(8_000_000, 'words'));
@@ -533,7 +533,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     });
   }
 
-  /** How a login ends that goes on as long as it may. */
+  /** Resolves to the outcome of a login that keeps trying. */
   function attempt(
     authHandler: (left: unknown, partial: unknown, next: (method: object) => void) => unknown,
   ): Promise<'in' | 'ended'> {
@@ -549,7 +549,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
 });
 
 const IDENT = 'SSH-2.0-slow\r\n';
-/** The head of a packet that does not come. */
+/** The header of a packet that never arrives. */
 const LARGE_PACKET = Buffer.from([0, 0, 0x7e, 0xfc, 6, 20]);
 
 const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
@@ -565,18 +565,18 @@ const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
   },
 };
 
-/** A byte now and then. */
+/** Sends a byte now and then. */
 function drip(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text.charAt(at++)), 300);
   socket.once('close', () => clearInterval(timer));
 }
 
-/** Milliseconds until the other side ends it. */
+/** Resolves to the milliseconds until the other side disconnects. */
 async function patienceWith(port: number, act: (socket: Socket) => void): Promise<number> {
   const socket = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.3' }).on('error', () => {});
   const began = performance.now();
-  // However it ends: what it sent last may be answered by a reset.
+  // Either way of ending counts: unread data may cause a reset.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('end', () => socket.destroy()).resume();
   act(socket);
@@ -584,7 +584,7 @@ async function patienceWith(port: number, act: (socket: Socket) => void): Promis
   return performance.now() - began;
 }
 
-/** For as long as a busy machine may take. */
+/** Waits, with time for a busy machine. */
 const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) =>
   until(what, look, withinMs, ASK_EVERY_MS);
 
@@ -602,7 +602,7 @@ function reading(channel: ClientChannel): () => string {
   return () => said;
 }
 
-/** Resident memory in kB. */
+/** Returns the resident memory in kB. */
 function rss(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
 }

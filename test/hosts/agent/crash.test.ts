@@ -10,19 +10,19 @@ import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
 const KILLS: Record<EngineName, number> = isLong ? { podman: 20, docker: 6 } : { podman: 3, docker: 2 };
-/** Agent, engine and both are killed, and instances started, stopped and erased between. */
+/** The agent, the engine or both are killed; in between, instances are started, stopped and erased. */
 const SEED = seedOf(1113);
 const BACK_WITHIN_MS = 10_000;
 /**
  * Podman is killed. Docker 20.10 is restarted: killed while it starts a container, it leaves a task in containerd that
- * makes each later start of that container fail ("task … already exists"), which no caller of its API can mend.
+ * makes each later start of that container fail ("task … already exists"), which no caller of its API can fix.
  */
 const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIGKILL', docker: 'SIGTERM' };
 
-describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -49,7 +49,7 @@ describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (na
     await gateway.close();
   });
 
-  it('ends in exactly what ought to run, within 10 s of both being back', async () => {
+  it('ends in the desired state within 10 s of both running again', async () => {
     const random = randomFrom(SEED);
     const image = `${registry.at}/busybox`;
     let document = new Map<string, DesiredInstance>();
@@ -60,7 +60,7 @@ describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (na
           gateway.wish([...document.values()]);
           await pause(random(700));
         }
-        // One of them, or both; at any point of what they are doing.
+        // One of them, or both; at any point of their work.
         const victim = random(3);
         if (victim !== 1) await host.end('SIGKILL');
         if (victim !== 0) await engine.end(ENGINE_ENDS_BY[name]);
@@ -76,7 +76,7 @@ describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (na
   }, 600_000);
 });
 
-/** At most one instance runs, as the gateway's rule is; an erased one may be deployed again under its id here. */
+/** At most one instance runs, by the gateway's rule. An erased one may be deployed again under its id here. */
 function nextDocument(
   before: Map<string, DesiredInstance>,
   image: string,
@@ -100,7 +100,7 @@ async function backAsWished(engine: TestEngine, document: Map<string, DesiredIns
   const absent = [...document.values()].filter(({ phase }) => phase === 'absent').map(({ id }) => id);
   let seen = '';
   await until(
-    'what ought to run, and nothing else',
+    'the desired containers, and no others',
     async () => {
       const containers = await engine.containers();
       const running = [...containers].filter(([, container]) => container.running).map(([id]) => id);

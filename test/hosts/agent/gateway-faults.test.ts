@@ -21,17 +21,17 @@ import { ASK_EVERY_MS, until } from '../../support/until.js';
 const ID = 'i-00000001';
 const CUT_OFF_SECONDS = 900;
 
-/** The host's clock, that a test can put forward. */
+/** The host's clock, which a test can advance. */
 class MovedClock implements AgentClock {
   aheadMs = 0;
   now = () => hostClock.now() + this.aheadMs;
   sleep = hostClock.sleep;
 }
 
-describe('a gateway that misbehaves', () => {
+describe('a misbehaving gateway', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -59,8 +59,8 @@ describe('a gateway that misbehaves', () => {
     await gateway.close();
   };
 
-  describe('in its answers', () => {
-    // One container through all of it: each mood begins and ends with a gateway that answers well.
+  describe('in its responses', () => {
+    // One container throughout: each mood begins and ends with a gateway that responds well.
     beforeAll(async () => {
       await open();
       host.start();
@@ -75,20 +75,20 @@ describe('a gateway that misbehaves', () => {
       const before = gateway.answeredBadly;
       gateway.mood = mood;
       gateway.wake();
-      await until('it has asked again and again', () => gateway.answeredBadly >= before + 3, 20_000);
+      await until('it has polled repeatedly', () => gateway.answeredBadly >= before + 3, 20_000);
       expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State).toMatchObject({
         Running: true,
         StartedAt: State.StartedAt,
       });
       gateway.mood = 'good';
-      // It goes by the next document.
+      // The agent follows the next document.
       const other = `i-000000${gateway.generation + 10}`;
       gateway.wish([wished(ID, 'running', { image, gpus: 1 }), wished(other, 'stopped')]);
       await gateway.phase(other, 'STOPPED', 60_000);
       expect(host.log).not.toContain(TOKEN);
     });
 
-    it('and stops what is to stop, when it answers well again', async () => {
+    it('and stops containers again once it responds well', async () => {
       gateway.wish([wished(ID, 'stopped', { image, gpus: 1 })]);
       await gateway.phase(ID, 'STOPPED', 60_000);
     });
@@ -98,7 +98,7 @@ describe('a gateway that misbehaves', () => {
     beforeEach(open);
     afterEach(close);
 
-    it('a log that nobody reads keeps it neither from asking nor from ending', async () => {
+    it('an unread log blocks neither the polls nor the shutdown', async () => {
       const pipe = new FullPipe();
       host.start({}, pipe.fd);
       await gateway.next();
@@ -111,16 +111,16 @@ describe('a gateway that misbehaves', () => {
       pipe.close();
     });
 
-    it('says once, not each second, that it is away', async () => {
+    it('logs its unreachability once, not every second', async () => {
       host.start();
       await gateway.next();
       gateway.mood = 'away';
       gateway.wake();
-      await until('it has asked again and again', () => gateway.answeredBadly >= 5, 30_000);
+      await until('it has polled repeatedly', () => gateway.answeredBadly >= 5, 30_000);
       expect(host.log.split('no answer of use')).toHaveLength(2);
     });
 
-    it('out of reach for 15 minutes stops what runs, and the next document brings it back', async () => {
+    it('stops containers after 15 unreachable minutes, and restarts them afterwards', async () => {
       const clock = new MovedClock();
       let contact: number | null = null;
       const opened = await openEngine(engine.socket, null);
@@ -155,7 +155,7 @@ describe('a gateway that misbehaves', () => {
         clock.aheadMs = contact! + seconds * 1_000 - hostClock.now();
       };
       try {
-        // This stop is no end of its command.
+        // A stop by the agent is no end of the command.
         gateway.wish([wished(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
         await gateway.phase(ID, 'RUNNING', 30_000);
         gateway.mood = 'away';
@@ -163,10 +163,10 @@ describe('a gateway that misbehaves', () => {
         silence(CUT_OFF_SECONDS - 60);
         await new Promise((resolve) => setTimeout(resolve, 3_000));
         expect(await running()).toBe(true);
-        // From the last answer on, which may have been under way when the gateway went.
+        // Counted from the last response, which may have been in flight when the gateway became unreachable.
         silence(CUT_OFF_SECONDS);
         await until('stopped', async () => (await running()) === false, 15_000, ASK_EVERY_MS);
-        // The same document that it had: its number is not new, but it is asked for whole.
+        // The same document as before: its number is not new, but the agent requests it whole.
         gateway.reports = [];
         gateway.mood = 'good';
         await until('running again', running, 20_000, ASK_EVERY_MS);
@@ -177,7 +177,7 @@ describe('a gateway that misbehaves', () => {
       }
     });
 
-    it('counts the 15 minutes over its own death', async () => {
+    it('counts the 15 minutes across a kill of the agent', async () => {
       host.start();
       gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);

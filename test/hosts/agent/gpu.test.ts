@@ -30,7 +30,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('gives as many simulated GPUs as are rented', async () => {
+  it('provides as many simulated GPUs as are rented', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -43,7 +43,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   it('does not report RUNNING for a container without its GPUs', async () => {
     const host = new TestHost(engine, gateway, { gpus: 2, diskLimit: 'none' });
     host.start();
-    // As an engine does that takes a request for devices, answers that all is well, and gives none.
+    // Like an engine that accepts a request for devices, but provides none.
     const opened = await openEngine(engine.socket, null);
     await opened.pull(`${registry.at}/busybox:latest`, null, () => {}, new AbortController().signal);
     const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
@@ -67,14 +67,14 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('says of simulated GPUs whether a processor is busy, and of an instance that nobody asks about nothing', async () => {
+  it('reports whether a simulated GPU is busy, only for watched instances', async () => {
     const host = new TestHost(engine, gateway, { gpus: 1, diskLimit: 'none' });
     host.start();
     const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];
     const wish = { image: `${registry.at}/busybox`, command: burnsUntilTold, gpus: 1 };
     gateway.wish([wished(ID, 'running', { ...wish, watchLoad: true })]);
     expect((await gateway.phase(ID, 'RUNNING')).busy).toBeUndefined();
-    // The second sample after ten seconds is the first that can be compared.
+    // The second sample, after ten seconds, is the first that can be compared.
     await gateway.sees(ID, ({ busy }) => busy === true, 60_000);
     await engine.exec(ID, 'touch', '/tmp/enough');
     await gateway.sees(ID, ({ busy }) => busy === false, 60_000);

@@ -12,7 +12,7 @@ import { folder } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
-/** Shows the words that it is given, a line each, and stays. */
+/** Prints each of its arguments on a line, and keeps running. */
 const SHOWS = [
   '/bin/sh',
   '-c',
@@ -24,7 +24,7 @@ const HARD = { SPACES: 'a  b', QUOTES: `"'$(id)\``, LINES: 'one\ntwo', EQUALS: '
 describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();
@@ -32,7 +32,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   let engine: TestEngine;
   let gateway: ScriptedGateway;
   let host: TestHost;
-  /** Each test's own: an agent does not begin a failed start again. */
+  /** Each test has its own, because an agent does not repeat a failed start. */
   let id = '';
   let tests = 0;
 
@@ -47,14 +47,14 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.secrets = { variables: {}, files: {}, registryLogin: null };
     gateway.secretsAsked = [];
   });
-  /** Nothing is left of one test when the next begins. */
+  /** Removes everything before the next test. */
   afterEach(async () => {
     gateway.wish([wished(id, 'absent')]);
     await gateway.phase(id, 'ERASED', 60_000);
     expect([(await engine.containers()).size, host.disks, mountsBelow(host.dataDir)]).toEqual([0, [], []]);
   });
 
-  /** What the engine has no part in is tried with one, except in the long run. */
+  /** Tests that don't depend on the engine run with one engine, except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const running = (rest = {}) =>
@@ -64,7 +64,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     return [...log.toString().matchAll(/<(.*)>/g)].map(([, word]) => word);
   };
 
-  it('overrides entrypoint and command, each alone, both, or neither', async () => {
+  it('overrides entrypoint, command, both or neither', async () => {
     const cases = [
       [{}, ['own', 'words']],
       [{ command: ['a b', `"'$x`] }, ['a b', `"'$x`]],
@@ -81,7 +81,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     }
   });
 
-  it('gives secrets as variables and files that root alone reads where the image is of root, and shows them nowhere else', async () => {
+  it('provides secrets as variables and private files, and shows them nowhere else', async () => {
     gateway.secrets = {
       variables: { TOKEN: 'hush-hush' },
       files: { key: 'line one\nline two\n' },
@@ -97,7 +97,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect((await engine.exec(id, 'touch', '/run/secrets/other')).code).not.toBe(0);
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toHaveLength(1);
 
-    // The next start is given them anew.
+    // The next start receives them again.
     gateway.wish([wished(id, 'stopped')]);
     await gateway.phase(id, 'STOPPED');
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toEqual([]);
@@ -111,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
 
   it.each(isLong || name === 'podman' ? ['app', '1234:0'] : ['app'])(
-    'gives files of secrets to the user of the image (%s)',
+    'makes files of secrets readable for the image’s user (%s)',
     async (user) => {
       const passwd = join(folder(), 'passwd');
       const users = 'root:x:0:0::/:/bin/sh\napplication:x:7:7::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n';
@@ -129,14 +129,14 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     },
   );
 
-  itsOwn('whose secret is gone fails in the words of the gateway, and is the renter’s', async () => {
+  itsOwn('fails with the gateway’s message, charged, if its secret is deleted', async () => {
     gateway.secrets = null;
     gateway.wish([running({ secrets: true })]);
     const { message, fault } = await gateway.phase(id, 'FAILED');
     expect([message, fault]).toEqual(['there is no secret hf', 'image']);
   });
 
-  it('pulls a private image with its login, and not without', async () => {
+  it('pulls a private image only with its login', async () => {
     await registry.push('private', { command: STAYS });
     const image = `${registry.closedAt}/private`;
     gateway.secrets = {
@@ -158,43 +158,40 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(host.log).not.toContain(registry.login.password);
   });
 
-  itsOwn(
-    'ends with its command where it is not to be started again, also for an agent that was not there',
-    async () => {
-      const image = `${registry.at}/busybox`;
-      const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
-      gateway.wish([running({ image, command: counts(7), restart: 'NEVER' })]);
-      expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, restarts: 0, start: 1 });
-      await host.end('SIGKILL');
-      host.start();
-      await gateway.next();
-      expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, start: 1 });
-      expect(await written()).toEqual(['run']);
+  itsOwn('exits with its command if it must not restart, also without an agent', async () => {
+    const image = `${registry.at}/busybox`;
+    const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
+    gateway.wish([running({ image, command: counts(7), restart: 'NEVER' })]);
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, restarts: 0, start: 1 });
+    await host.end('SIGKILL');
+    host.start();
+    await gateway.next();
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, start: 1 });
+    expect(await written()).toEqual(['run']);
 
-      // Another start runs it once more, though the container has ended before.
-      gateway.wish([wished(id, 'stopped')]);
-      await gateway.phase(id, 'STOPPED');
-      gateway.wish([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
-      expect(await gateway.sees(id, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
-        exitCode: 7,
-      });
-      expect(await written()).toEqual(['run', 'run']);
-      gateway.wish([wished(id, 'absent')]);
-      await gateway.phase(id, 'ERASED');
+    // A new start runs it once more, although the container has exited before.
+    gateway.wish([wished(id, 'stopped')]);
+    await gateway.phase(id, 'STOPPED');
+    gateway.wish([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
+    expect(await gateway.sees(id, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
+      exitCode: 7,
+    });
+    expect(await written()).toEqual(['run', 'run']);
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED');
 
-      // It ends while no agent is there.
-      gateway.wish([running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' })]);
-      await gateway.phase(id, 'RUNNING');
-      await host.end('SIGKILL');
-      await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000, ASK_EVERY_MS);
-      host.start();
-      await gateway.next();
-      expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 0 });
-      expect(await written()).toEqual(['run']);
-    },
-  );
+    // It exits while no agent runs.
+    gateway.wish([running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' })]);
+    await gateway.phase(id, 'RUNNING');
+    await host.end('SIGKILL');
+    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000, ASK_EVERY_MS);
+    host.start();
+    await gateway.next();
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 0 });
+    expect(await written()).toEqual(['run']);
+  });
 
-  itsOwn('is started again after a failure where the launch says so', async () => {
+  itsOwn('restarts after a failure if the launch requests it', async () => {
     const command = ['/bin/sh', '-c', 'exit 7'];
     gateway.wish([running({ image: `${registry.at}/busybox`, command, restart: 'ON_FAILURE' })]);
     expect(await gateway.sees(id, ({ restarts }) => restarts >= 1)).toMatchObject({ exitCode: 7 });

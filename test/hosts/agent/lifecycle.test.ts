@@ -18,7 +18,7 @@ const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
 describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();
@@ -27,7 +27,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   let gateway: ScriptedGateway;
   let host: TestHost;
   let image: string;
-  /** Each test's own: an agent does not begin a failed start again. */
+  /** Each test has its own, because an agent does not repeat a failed start. */
   let [id, other] = ['', ''];
   let tests = 0;
 
@@ -40,7 +40,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     tests += 1;
     [id, other] = [`i-${String(tests).padStart(8, '0')}`, `i-1${String(tests).padStart(7, '0')}`];
   });
-  /** Nothing is left of one test when the next begins. */
+  /** Removes everything before the next test. */
   afterEach(async () => {
     const there = new Set([id, other, ...(await engine.containers()).keys()]);
     gateway.wish([...there].map((each) => wished(each, 'absent')));
@@ -49,10 +49,10 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   const running = (of: string, rest = {}) => wished(of, 'running', { image, gpus: 1, ...rest });
-  /** What the engine has no part in is tried with one, except in the long run. */
+  /** Tests that don't depend on the engine run with one engine, except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
-  it('brings a container up when the image is there, with its GPUs, limits and environment', async () => {
+  it('starts a container with its GPUs, limits and environment', async () => {
     gateway.wish([running(id, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
     await gateway.phase(id, 'RUNNING');
     const devices = await engine.exec(id, 'ls', '/dev');
@@ -72,8 +72,8 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(host.log).not.toContain(TOKEN);
   });
 
-  it.runIf(name === 'podman')('starts where a killed Podman left storage under its name', async () => {
-    // Of a Podman with another database: this one knows nothing of the container, and refuses its name all the same.
+  it.runIf(name === 'podman')('starts although a killed Podman left storage under the container’s name', async () => {
+    // Storage of a Podman with another database: this one doesn't know the container, but refuses its name.
     const dir = dirname(engine.socket);
     const driver = existsSync(join(dir, 'root/overlay')) ? 'overlay' : 'vfs';
     const [engineConf, storageConf] = [join(dir, 'elsewhere.conf'), join(dir, 'storage.conf')];
@@ -109,10 +109,10 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(host.disks).toEqual([]);
   });
 
-  itsOwn('lets an instance fill its own disk and no other', async () => {
+  itsOwn('lets an instance fill its own disk only', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
-    // Most of it at once: writing it all takes ten seconds.
+    // Most of it in one step: writing all of it would take ten seconds.
     expect((await engine.exec(id, '/bin/busybox', 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
     const filled = await engine.exec(id, 'dd', 'if=/dev/zero', 'of=/workspace/rest', 'bs=1M', 'count=300');
     expect(filled.code).not.toBe(0);
@@ -122,7 +122,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(gateway.observed(id)?.phase).toBe('RUNNING');
   });
 
-  itsOwn('starts a container that ends by itself again, with growing pauses, and reports it', async () => {
+  itsOwn('restarts an exited container with growing pauses, and reports it', async () => {
     gateway.wish([running(id, { command: FAILING })]);
     const first = await gateway.sees(id, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
@@ -135,22 +135,17 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(third - second).toBeGreaterThan(2_000);
   });
 
-  const NONE = 'an image that is not there';
+  const NONE = 'an image that does not exist';
   const failures: [string, Partial<DesiredInstance>, RegExp, string][] = [
     [NONE, {}, /^the registry has no such image$/, 'image'],
-    [
-      'a command that is not in the image',
-      { command: ['/no/such'] },
-      /^\/no\/such was not found in the image$/,
-      'image',
-    ],
+    ['a command that the image lacks', { command: ['/no/such'] }, /^\/no\/such was not found in the image$/, 'image'],
   ];
   const ownFailures: typeof failures = [
-    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
+    ['an invalid image name', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
   ];
   it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(
-    'fails for good, and says why: %s',
+    'fails permanently, and reports why: %s',
     async (what, rest, words, fault) => {
       gateway.wish([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
       const failed = await gateway.phase(id, 'FAILED', 120_000);
@@ -160,7 +155,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     },
   );
 
-  itsOwn('starts another after one that failed for good', async () => {
+  itsOwn('starts another one after a permanent failure', async () => {
     gateway.wish([running(id, { command: ['/no/such'] })]);
     await gateway.phase(id, 'FAILED');
     gateway.wish([wished(id, 'absent')]);
@@ -169,7 +164,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  itsOwn('stops and reports what no document names, and erases it only on demand', async () => {
+  itsOwn('stops and reports an undocumented container, and erases it only on demand', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.wish([]);
@@ -182,7 +177,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(id, 'ERASED');
     expect((await engine.containers()).size).toBe(0);
     gateway.wish([]);
-    // A report may still tell of containers as they were listed before the last was erased.
+    // A report may still list the containers from before the last erasure.
     const isForgotten = () => {
       const { instances, unknown } = gateway.reports.at(-1)!;
       return instances.length + unknown.length === 0;
@@ -190,7 +185,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await until('forgotten', isForgotten, 30_000);
   });
 
-  itsOwn('is not harmed by the same document twice, or by one of before a restore', async () => {
+  itsOwn('ignores a repeated document, and accepts an older one after a restore', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
@@ -207,28 +202,25 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   it.each([
     ['stopped', (old: string) => [wished(old, 'stopped', { image, gpus: 1 })]],
     ['erased', (old: string) => [wished(old, 'absent', { image, gpus: 1 })]],
-    // For the engine it is as the first.
-    ...(isLong || name === 'podman' ? [['not named any more', () => []] as const] : []),
-  ] as const)(
-    'starts nothing before the old container has ended that is %s, by the engine’s own events',
-    async (_, otherwise) => {
-      const [old, newer] = [randomId(), randomId()];
-      const since = Math.floor(Date.now() / 1_000) - 1;
-      // It doesn't obey SIGTERM: there is time to do it wrong.
-      gateway.wish([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
-      await gateway.phase(old, 'RUNNING');
-      gateway.wish([...otherwise(old), running(newer)]);
-      await gateway.phase(newer, 'RUNNING');
-      const order = (await engine.events(since)).filter((event) => /^(start|die) /.test(event));
-      expect(order.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
-        `start ${old}`,
-        `die ${old}`,
-        `start ${newer}`,
-      ]);
-    },
-  );
+    // The engine treats it like the first case.
+    ...(isLong || name === 'podman' ? [['no longer named', () => []] as const] : []),
+  ] as const)('starts nothing before the old container has exited if that is %s', async (_, otherwise) => {
+    const [old, newer] = [randomId(), randomId()];
+    const since = Math.floor(Date.now() / 1_000) - 1;
+    // It ignores SIGTERM, which leaves time for a wrong order.
+    gateway.wish([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
+    await gateway.phase(old, 'RUNNING');
+    gateway.wish([...otherwise(old), running(newer)]);
+    await gateway.phase(newer, 'RUNNING');
+    const order = (await engine.events(since)).filter((event) => /^(start|die) /.test(event));
+    expect(order.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
+      `start ${old}`,
+      `die ${old}`,
+      `start ${newer}`,
+    ]);
+  });
 
-  itsOwn('gives no GPU to two instances at once, even if a document says so', async () => {
+  itsOwn('gives no GPU to two instances, even if a document requests it', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.wish([running(id), running(other)]);
@@ -241,7 +233,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  it('finds a machine as it left it, and leaves containers of another machine alone', async () => {
+  it('keeps its running containers over a restart, and ignores another machine’s', async () => {
     gateway.wish([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
@@ -269,7 +261,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 });
 
-/** One that no other test's events name. */
+/** Returns an id that no other test's events contain. */
 function randomId(): string {
   return `i-${randomBytes(4).toString('hex')}`;
 }

@@ -12,17 +12,17 @@ const TALKER = 'i-00000001';
 const SILENT = 'i-00000002';
 const PIECES = 'i-00000003';
 const LINES = 250;
-/** Docker keeps a line that has no end to itself. */
+/** Docker withholds an unfinished line. */
 const PIECES_READ = {
   podman: ['out-piece rest', 'name: ', 'err line', '10%\r20%\r'],
   docker: ['out-piece rest', 'err line'],
 };
 
-/** Asked of the engine itself: what stands before it may leave lines out, but can't bring back what it did not send. */
+/** Reads from the engine itself: code in front of it may leave lines out, but can't add what it did not send. */
 describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -68,7 +68,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     engine = await openEngine(running.socket, null);
     await registry.push('busybox');
     await running.pull(`${registry.at}/busybox:latest`);
-    // A second and more between the two parts: since is in whole seconds.
+    // More than a second between the two parts, because `since` is in whole seconds.
     await run(
       TALKER,
       `i=1; while [ $i -le ${LINES} ]; do echo $i; i=$((i+1)); done; sleep 3; echo late; exec sleep 600`,
@@ -102,7 +102,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     expect(await read(TALKER, {})).toHaveLength(LINES + 1);
   });
 
-  it('begins at a second', async () => {
+  it('starts at a second', async () => {
     const { State } = await running.docker.getContainer(containerName(TALKER)).inspect();
     const begun = Math.floor(Date.parse(State.StartedAt) / 1_000);
     expect(await read(TALKER, { since: begun + 2 })).toEqual(['late']);
@@ -110,7 +110,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     expect(await read(TALKER, { since: begun + 3_600 })).toEqual([]);
   });
 
-  it('is followed before anything is written', async () => {
+  it('can be followed before anything is written', async () => {
     const ending = new AbortController();
     const { output } = await engine.logs(SILENT, { tail: null, since: null, follow: true }, ending.signal);
     const [out, err] = [new PassThrough(), new PassThrough()];

@@ -16,23 +16,23 @@ const LAYER_BYTES = 12_000_000;
 describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
   let host: TestHost;
-  /** Each test's own: an agent does not begin a failed start again. */
+  /** Each test has its own, because an agent does not repeat a failed start. */
   let [id, other] = ['', ''];
   let tests = 0;
-  /** Answers as no registry does, with words of its own. */
+  /** Responds unlike a registry, with its own messages. */
   const talker = createHttpServer((request, response) => {
     response.writeHead(request.url === '/v2/' ? 200 : 400, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ errors: [{ code: 'UNKNOWN', message: 'hush-hush of the inside' }] }));
   });
   let talkerAt: string;
-  /** Nothing listens there. */
+  /** An address where nothing listens. */
   let nowhere: string;
 
   beforeAll(async () => {
@@ -56,15 +56,15 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     [id, other] = [`i-${String(tests).padStart(8, '0')}`, `i-1${String(tests).padStart(7, '0')}`];
     gateway.reports = [];
   });
-  /** Nothing is left of one test when the next begins. */
+  /** Removes everything before the next test. */
   afterEach(async () => {
     gateway.wish([wished(id, 'absent'), wished(other, 'absent')]);
     for (const each of [id, other]) await gateway.phase(each, 'ERASED', 60_000);
   });
 
-  it('reports the progress of a large layer over a slow line', async () => {
+  it('reports the progress of a large layer over a slow connection', async () => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
-    // Eight seconds: engines tell of their progress about once a second.
+    // Eight seconds: engines report progress about once per second.
     registry.bytesPerSecond = 1_500_000;
     gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
     await gateway.phase(id, 'RUNNING', 60_000);
@@ -80,7 +80,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     expect(gateway.refused).toEqual([]);
   });
 
-  it('ends a pull at once when the instance is destroyed, and leaves nothing', async () => {
+  it('ends a pull immediately on destroy, and leaves nothing', async () => {
     registry.bytesPerSecond = 500_000;
     await registry.push('abandoned', { extraBytes: LAYER_BYTES });
     gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     );
     expect(host.disks).toEqual([]);
   });
-  it('connects to no address inside for a renter, and leaves the words of one that answers to the host’s log', async () => {
+  it('connects to no private address for a renter; a registry’s text is only logged', async () => {
     let connections = 0;
     const inside = createServer((socket) => {
       connections += 1;
@@ -111,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
       expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
       expect(connections).toBe(0);
       expect(host.log).toContain('GPU_AGENT_REGISTRIES');
-      // As a template's image it is not even looked at where it leads.
+      // For a template's image the agent doesn't check where it is.
       const images = [{ image: `${talkerAt}/a` }, { image: `${talkerAt}/a`, fromTemplate: true }];
       for (const [index, rest] of images.entries()) {
         const each = `i-0000aa1${index}`;
@@ -121,7 +121,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
         gateway.wish([wished(each, 'absent')]);
         await gateway.phase(each, 'ERASED');
       }
-      // Podman insists on TLS here, and Docker does not on this computer.
+      // Podman insists on TLS here; Docker doesn't on this computer.
       expect(host.log).toMatch(name === 'docker' ? /hush-hush/ : /server gave HTTP response/);
       expect(JSON.stringify(gateway.reports)).not.toContain('hush');
     } finally {
@@ -129,8 +129,8 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     }
   });
 
-  /** What the engine has no part in is tried with one, except in the long run. */
-  it.runIf(isLong || name === 'podman')('runs what is on the host alone for the operator’s templates', async () => {
+  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  it.runIf(isLong || name === 'podman')('uses the host’s own images only for the operator’s templates', async () => {
     await registry.push('public');
     await engine.pull(`${registry.at}/public:latest`);
     const image = `${registry.at}/private`;
@@ -151,7 +151,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     await gateway.phase(other, 'RUNNING', 60_000);
   });
 
-  it('gives up within 15 seconds on a registry that refuses the connection', async () => {
+  it('fails within 15 seconds if a registry refuses the connection', async () => {
     const began = performance.now();
     gateway.wish([wished(id, 'running', { image: `${nowhere}/none` })]);
     const { message } = await gateway.phase(id, 'FAILED', 30_000);

@@ -16,15 +16,15 @@ import { folder } from '../../support/process.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';
-/** Has a user of its own, and no root. */
+/** Has its own user instead of root. */
 const OTHER = 'i-00000002';
-/** Its shell is the renter's, who means harm. */
+/** Its shell belongs to a malicious renter. */
 const HOSTILE = 'i-00000003';
-/** Of no container. */
+/** The id of no container. */
 const NO_ENGINE_ID = 'f'.repeat(64);
-/** By its name it goes the engine's way. */
+/** By its name, this variable makes the agent use the engine. */
 const ELSEWHERE = { ELSEWHERE: 'yes' };
-/** What a process may do and sees of itself, but for its own number. */
+/** Prints a process's permissions and what it sees of itself, except its own number. */
 const LOOKS = `
 grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
 ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
@@ -33,7 +33,7 @@ env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
 describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('are left out', wanted, () => {});
+    it('are skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();
@@ -55,7 +55,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       ),
     );
     for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
-    // As the agent's own under systemd.
+    // Like the agent's own under systemd.
     umask = process.umask(0o077);
   });
   afterAll(() => {
@@ -78,10 +78,10 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     return { exitCode, out, error };
   };
   const run = async (command: string, options = {}) => outcome(await begin(command, options));
-  /** Of this process alone. */
+  /** Counts this process's descriptors only. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('may do and see what they would by the engine, as root and as another user', async () => {
+  it('have the same permissions and view as by the engine, as root and another user', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
@@ -89,12 +89,12 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       expect(seen).toEqual(wantedOf);
       expect(seen.out).toMatch(/NoNewPrivs:\s1[\s\S]*GIVEN=a b/);
       expect(seen.out).toMatch(id === ID ? /^Uid:\s0/ : /^Uid:\s1234/);
-      // Engines differ in whether a user's own group stands here too.
+      // Engines differ in whether a user's own group is listed here.
       expect((await run('grep Groups /proc/self/status', { id })).out).toMatch(/^Groups:\s*((0|1234)\s*)?$/);
     }
   });
 
-  it('have streams that they can open anew, whoever they run as', async () => {
+  it('have streams that any user can reopen', async () => {
     const command = 'cat; echo out > /dev/stdout; echo error > /dev/stderr; exit 7';
     for (const id of [ID, OTHER]) {
       const exec = await begin(command, { id });
@@ -106,7 +106,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     }
   });
 
-  it('take the language of a client, and other variables only by the engine, where no list of processes shows them', async () => {
+  it('pass on a client’s language; the engine passes other, hidden variables', async () => {
     const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
     expect(exec.constructor.name).toBe('Command');
     const stdout = new PassThrough();
@@ -119,16 +119,16 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await begin('true', { env: { TOKEN: 'hush' } })).constructor.name).toBe('Object');
   });
 
-  it('end with their own end, not with what they leave running', async () => {
+  it('end with their own exit, not with the processes they leave running', async () => {
     expect(await run('sleep 5432 & echo begun')).toEqual({ exitCode: 0, out: 'begun\n', error: '' });
     expect(await run('exec >&- 2>&-; sleep 1; exit 3')).toEqual({ exitCode: 3, out: '', error: '' });
     expect(await run('kill -KILL $$')).toEqual({ exitCode: 137, out: '', error: '' });
     await run('pkill -f "sleep 543[2]"');
   });
 
-  it('keep what they write last for a slow reader', async () => {
+  it('keep their last output for a slow reader', async () => {
     let bytes = 0;
-    // As a line that is slow: it has taken nothing when the command has ended.
+    // Like a slow connection: it has accepted nothing when the command exits.
     const slow = new Writable({
       highWaterMark: 1,
       write: (chunk: Buffer, _encoding, done) => {
@@ -141,7 +141,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(bytes).toBe(1_000_000);
   });
 
-  it('may be hung up from their first moment on, and the next agent knows of them until they have ended', async () => {
+  it('can be ended from their first moment on, also by the next agent', async () => {
     for (let turn = 0; turn < 8; turn += 1) {
       const exec = await begin('sleep 5433 | cat');
       await hangUp(exec);
@@ -154,7 +154,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const { pid } = await one.state();
     process.kill(-(await other.state()).pid!, 'SIGKILL');
     await until('it has ended', async () => !(await other.state()).running && readdirSync(dir).length === 1, 10_000);
-    // Of those whose id another process has now: of the container, and, once the host has started anew, of the host.
+    // Records whose id another process has now: one of the container or, after a reboot, one of the host.
     const { engineId, pid: first } = (await engine.inspect(ID))!;
     for (const [name, id, ticks] of [
       ['older', first!, -1],
@@ -172,7 +172,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     for (const exec of [one, other]) exec.detach();
   });
 
-  it('name no process once it is another’s, though the renter holds their end open', async () => {
+  it('name no process once its id is reused, even if the renter delays their end', async () => {
     const exec = await begin('exec 5>/proc/$PPID/fd/3; sleep 5434 & sleep 1; kill -9 $PPID; exec sleep 5435');
     await until('it runs', async () => (await exec.state()).pid !== null, 10_000);
     await until('its process is gone', async () => (await exec.state()).pid === null, 10_000);
@@ -181,7 +181,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     await run('pkill -9 -f "sleep 543[45]"');
   });
 
-  it('are not found by their words but once, and what they leave running writes for two seconds more', async () => {
+  it('are not found by their own search, and wait 2 s for processes left running', async () => {
     expect(await run('pgrep -f "wor[d]-of-none" | wc -l')).toMatchObject({ out: '0\n' });
     const began = performance.now();
     expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');
@@ -190,7 +190,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await run("printf '%s.' \"$0\" 'ÁÜ\n' '' '*'; echo \"$GPU_WATCH_WORDS\"")).out).toBe('/bin/sh.ÁÜ\n..*.\n');
   });
 
-  it('are left to the engine where the watcher can’t begin', async () => {
+  it('are left to the engine if the watcher can’t start', async () => {
     const shell = (script: string) => opened.engine.exec(HOSTILE, '/bin/busybox', 'sh', '-c', script);
     expect((await shell('mv /dev/null /dev/none && mkdir /dev/null')).code).toBe(0);
     const exec = await begin('exit 3', { id: HOSTILE });
@@ -198,7 +198,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await shell('rmdir /dev/null && mv /dev/none /dev/null')).code).toBe(0);
   });
 
-  it('are left to the engine where the runtime refuses or is not known: its words are the renter’s', async () => {
+  it('are left to the engine if the runtime refuses or is unknown', async () => {
     const missing = engine.exec('i-00000009', { argv: ['/bin/sh'], env: {}, terminal: null });
     await expect(missing).rejects.toMatchObject({ kind: 'missing' });
     const { engineId, pid } = (await engine.inspect(ID))!;
@@ -207,13 +207,13 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const commands = new RuntimeCommands(dir);
     const known = async () => ({ engineId, pid: pid! });
     expect(await commands.exec(ID, async () => ({ engineId: NO_ENGINE_ID, pid: pid! }), spec)).toBeNull();
-    // Longer than the system takes.
+    // Longer than the system accepts.
     const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
     expect(await commands.exec(ID, known, long)).toBeNull();
     await until('all is closed', async () => descriptors() <= before, 5_000);
   });
 
-  it('are left to the engine while as many begin as may', async () => {
+  it('are left to the engine while the maximum number is starting', async () => {
     const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
     const commands = new RuntimeCommands(dir);
     let asked = 0;
@@ -239,7 +239,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(codes.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 12 }, (_, code) => code));
   });
 
-  it('run no program that a renter names: an id of the engine may be another process’s by now', async () => {
+  it('run no program that a renter names, even if an engine’s id is reused', async () => {
     const host = folder();
     const at = join(host, NO_ENGINE_ID);
     const named = { binary_name: join(host, 'named'), root: join(host, 'root') };
@@ -263,11 +263,11 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     exec.stdin.write('x'.repeat(60_000));
     await exec.output(new PassThrough(), new PassThrough());
     exec.detach();
-    await until('nobody holds it back', async () => (await run('cat /tmp/left')).out !== '', 15_000);
+    await until('the rest of the input is counted', async () => (await run('cat /tmp/left')).out !== '', 15_000);
     expect((await run('cat /tmp/left')).out).toBe('0\n');
   });
 
-  it('can’t hold the agent up by a shell of the renter’s own', async () => {
+  it('can’t block the agent by a renter’s own shell', async () => {
     const shell = async (script: string) => {
       const write = `rm -f /bin/sh; printf '#!/bin/busybox sh\\n%s\\n' "$SCRIPT" > /bin/sh; /bin/busybox chmod 755 /bin/sh`;
       const exec = await opened.engine.exec(
@@ -282,19 +282,19 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       );
       expect(exec.code, exec.text).toBe(0);
     };
-    // Says no end, but much in its place.
+    // Sends much output instead of an end.
     await shell('echo r >&3; read -r go; while echo 000000000; do :; done >&3');
     const flood = await begin('true', { id: HOSTILE });
     await flood.output(new PassThrough(), new PassThrough());
     expect(await flood.state()).toMatchObject({ running: false, exitCode: 137 });
     flood.detach();
-    // A code that is none, and output without an end.
+    // An invalid code, and output without an end.
     await shell('echo r >&3; read -r go; echo b >&3; echo 7x >&3; exec /bin/busybox sleep 2');
     const other = await begin('true', { id: HOSTILE });
     await other.output(new PassThrough(), new PassThrough());
     expect(await other.state()).toMatchObject({ running: false, exitCode: 137 });
     other.detach();
-    // Ends before it is told to begin: the engine's way ends so too.
+    // Exits before the start signal: by the engine it exits likewise.
     await shell('exit 5');
     expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 5, out: '' });
   });

@@ -19,7 +19,7 @@ describe.each<[EngineName, number[]]>([
   const half = places.length / 2;
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -53,7 +53,7 @@ describe.each<[EngineName, number[]]>([
       image: `${registry.at}/busybox`,
       gpus: own.length,
       gpuUuids: own.map((place) => `GPU-pretended-${place}`),
-      // As a renter would who wants them all.
+      // Like a renter who wants all GPUs.
       env: { NVIDIA_VISIBLE_DEVICES: 'all' },
       ...rest,
     });
@@ -62,7 +62,7 @@ describe.each<[EngineName, number[]]>([
   const shown = async (id: string) => (await engine.exec(id, 'sh', '-c', SHOW)).text.trim().split('\n');
   const startedAt = async (id: string) => (await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt;
 
-  it('each of one GPU has its own; one of half of them has to wait for those in its way alone', async () => {
+  it('have separate GPUs; a larger one waits only for those in its way', async () => {
     const large = of(LARGE, places.slice(half));
     gateway.wish(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);

@@ -19,11 +19,14 @@ const MB = 1_000_000;
 const MIB = 1_048_576;
 const WITHIN_MS = 60_000;
 
-/** What a script in a container does, against what the samples before and after it say. No time is assumed: sums are compared. */
-describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name) => {
+/**
+ * Compares what a script in a container does with the samples before and after it. No time is assumed: sums are
+ * compared.
+ */
+describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -31,9 +34,9 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
   let gateway: ScriptedGateway;
   let host: TestHost;
   let sample: () => Promise<Measured>;
-  /** As the agent speaks to it. */
+  /** The engine as the agent uses it. */
   let opened: Engine;
-  /** Of this process, for the container. */
+  /** A server in this process, for the container. */
   const server = createServer({ allowHalfOpen: true });
 
   interface Measured extends Sample {
@@ -86,7 +89,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** What the engine has no part in is tried with one, except in the long run. */
+  /** Tests that don't depend on the engine run with one engine, except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const run = async (script: string): Promise<string> => {
@@ -94,24 +97,24 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(code, text).toBe(0);
     return text;
   };
-  /** Of what grows at a rate: how much it was between two samples. */
+  /** Returns the amount between two samples of a value that is measured as a rate. */
   const sum = (before: Measured, after: Measured, perSecond: number) => (perSecond * (after.at - before.at)) / 1_000;
 
-  it('processors are those that the script used, and a simulated GPU is as busy as they are', async () => {
+  it('covers the processors that a script used; a simulated GPU is equally busy', async () => {
     const before = await sample();
     const text = await run('i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times');
     const after = await sample();
-    // Minutes and seconds: user and system of the shell, then of its children.
+    // Minutes and seconds: user and system time of the shell, then of its children.
     const used = [...text.matchAll(/(\d+)m([\d.]+)s/g)].reduce((all, [, m, s]) => all + Number(m) * 60 + Number(s), 0);
     expect(used).toBeGreaterThan(0.5);
     const measured = sum(before, after, (after.cpuPercent! / 100) * 2);
-    // What the engine needs to bring a command into the container counts too.
+    // The engine's own work to start a command in the container counts too.
     expect(measured).toBeGreaterThan(used * 0.95);
     expect(measured).toBeLessThan(used * 1.1 + 0.5);
     expect(after.gpus).toMatchObject([{ place: 0, busyPercent: after.cpuPercent, powerWatts: null }]);
   });
 
-  itsOwn('memory is what is allocated, without the files that are cached; the disk has these', async () => {
+  itsOwn('counts allocated memory without cached files; the disk counts these', async () => {
     const before = await sample();
     await run('dd if=/dev/zero of=/workspace/file bs=1M count=50 && sync');
     const written = await sample();
@@ -130,25 +133,25 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(freed.memoryUsedBytes! - before.memoryUsedBytes!).toBeLessThan(10 * MIB);
   });
 
-  it('processes are those of the container', async () => {
+  it('counts the container’s processes', async () => {
     const before = await sample();
     await run('for i in 1 2 3 4 5; do sleep 1000 & done');
     expect((await sample()).processes! - before.processes!).toBe(5);
     expect(before.processes).toBeGreaterThan(0);
   });
 
-  it('the network is what came and went, without what stayed inside', async () => {
+  it('counts external network traffic, without internal traffic', async () => {
     const IN = 20 * MB;
     const OUT = 8 * MB;
     const INSIDE = 30 * MB;
-    // The script sends to this process, and is sent to.
+    // The script and this process send to each other.
     let received = 0;
     const ended = new Promise<void>((resolve) => {
       server.on('connection', (socket: Socket) => {
         socket.write(Buffer.alloc(IN));
         socket.on('data', (data) => {
           received += data.length;
-          // Busybox's nc leaves at the end of what it is sent, with what it has not sent yet.
+          // Busybox's nc exits at the end of its input, even with unsent output.
           if (received >= OUT) socket.end();
         });
         socket.on('end', resolve);
@@ -173,7 +176,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(went).toBeGreaterThan(OUT);
     expect(went).toBeLessThan(OUT * 1.2);
   });
-  itsOwn('begins anew with each run of the container', async () => {
+  itsOwn('starts again with each run of the container', async () => {
     await sample();
     const { pid } = (await opened.inspect(ID))!;
     process.kill(pid!, 'SIGKILL');
@@ -190,7 +193,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect((await sample()).cpuPercent).toEqual(expect.any(Number));
   });
 
-  itsOwn('goes into reports, each sample once, also what was measured while the gateway was away', async () => {
+  itsOwn('reports each sample once, also those from while the gateway was unreachable', async () => {
     const told = () => gateway.reports.flatMap(({ samples = [] }) => samples);
     await until('two samples have come', () => told().length >= 2, WITHIN_MS);
     gateway.mood = 'away';
@@ -203,7 +206,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     expect(late!.every(({ id, start }) => id === ID && start === 1)).toBe(true);
     expect(new Set(late!.map(({ age }) => age)).size).toBe(late!.length);
     expect(gateway.refused).toEqual([]);
-    // By now as many would be sent again and again as are kept at most.
+    // If samples were sent repeatedly, it would now be the maximum number of stored samples.
     expect(since().at(-1)!.length).toBeLessThan(4);
     const newest = told().at(-1)!;
     expect(newest).toMatchObject({ gpus: [{ place: 0 }], memoryUsedBytes: expect.any(Number) });

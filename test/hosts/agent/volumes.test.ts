@@ -19,7 +19,7 @@ const WITHIN_MS = 60_000;
 describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   const wanted = needsEngine(name, 'restic', 'rclone', 'setpriv');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const opened = new RunningHost();
@@ -46,21 +46,21 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     id = `i-${String(tests).padStart(8, '0')}`;
     volume = `v-${String(tests).padStart(8, '0')}`;
     store.leases.set(volume, 1);
-    // The first test is about a volume that has none yet.
+    // The first test covers a volume without a repository.
     if (tests > 1) store.make(volume);
     store.snapshotSeconds = 3_600;
-    store.isAway = false;
+    store.isDown = false;
     store.forgetAsked();
   });
   afterEach(async () => {
-    store.isAway = false;
+    store.isDown = false;
     store.leases.delete(volume);
     gateway.wish([wished(id, 'absent', { volumes: [{ id: volume, path: '/data', sizeGb: 1, lease: null }] })]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
     expect([host.disks, filesLeft()]).toEqual([[], []]);
   });
 
-  /** What the engine has no part in is tried with one, except in the long run. */
+  /** Tests that don't depend on the engine run with one engine, except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const filesLeft = () => {
@@ -94,7 +94,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     return text;
   };
 
-  it('begins empty, is saved at the stop, and the next start on this host restores nothing', async () => {
+  it('starts empty, is saved at the stop, and needs no restore on the same host', async () => {
     await run(1);
     expect(gateway.reports.at(-1)?.volumes).toBe(true);
     expect(await sh('ls -A /data')).toBe('');
@@ -114,7 +114,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(host.log).not.toContain('lease-1');
   });
 
-  itsOwn('is restored where its files are not on the host, from the newest snapshot', async () => {
+  itsOwn('is restored from the newest snapshot if its files are not on the host', async () => {
     await run(1);
     await sh('echo one > /data/file; mkdir /data/empty; chmod 700 /data/empty; touch -t 200001010000 /data/file');
     await stop(1);
@@ -127,7 +127,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(store.asked.some((asked) => asked === 'GET data')).toBe(true);
   });
 
-  itsOwn('is at its path, also in the place of the instance’s own disk', async () => {
+  itsOwn('is at its path, also instead of the instance’s own disk', async () => {
     await run(1, 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] });
     await sh('echo mine > /workspace/file');
     gateway.wish([desired('stopped', 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] })]);
@@ -135,7 +135,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await store.restic(volume, 'ls', 'latest')).toContain('/mnt/file');
   });
 
-  itsOwn('has a snapshot each interval; one that fails is told, and the instance runs on', async () => {
+  itsOwn('has a snapshot per interval; a failure is reported, and the instance runs on', async () => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo one > /data/file');
@@ -146,18 +146,18 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
         WITHIN_MS,
       );
     await told(({ snapshot, saved, message }) => snapshot !== null && !saved && message === null);
-    store.isAway = true;
+    store.isDown = true;
     await told(({ message }) => message !== null);
     const before = store.snapshots(volume).length;
-    store.isAway = false;
+    store.isDown = false;
     await told(({ message, snapshot }) => message === null && snapshot !== store.snapshots(volume)[before - 1]);
     expect(store.snapshots(volume).length).toBeGreaterThan(before);
   });
 
-  itsOwn('is not erased before it is saved, while its GPUs and processors are for the next', async () => {
+  itsOwn('is erased once saved; its GPUs and processors are free before', async () => {
     await run(1);
     await sh('echo last > /data/file');
-    store.isAway = true;
+    store.isDown = true;
     const gone = desired('absent', 1);
     gateway.wish([gone]);
     await gateway.sees(
@@ -172,39 +172,36 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(filesLeft()).toContain(`${volume}.ext4`);
     gateway.wish([gone, wished(next, 'absent')]);
     await gateway.phase(next, 'ERASED', WITHIN_MS);
-    store.isAway = false;
+    store.isDown = false;
     await gateway.sees(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('last\n');
-    // The gateway has not said that it knows.
+    // The gateway has not confirmed it yet.
     expect(gateway.observed(id)!.phase).toBe('SAVING');
     store.leases.delete(volume);
     gateway.wish([desired('absent', null)]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
   });
 
-  itsOwn(
-    'what was written under a lease that has moved is refused, and restored anew when it comes again',
-    async () => {
-      store.snapshotSeconds = 1;
-      await run(1);
-      await sh('echo saved > /data/file');
-      await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
-      store.leases.set(volume, 2);
-      await sh('echo late > /data/file');
-      await gateway.sees(id, ({ volumes }) => /lease|no more|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
-      const count = store.snapshots(volume).length;
-      gateway.wish([desired('stopped', null)]);
-      await gateway.phase(id, 'STOPPED', WITHIN_MS);
-      // Somebody else wrote it meanwhile.
-      await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
-      expect(store.snapshots(volume)).toHaveLength(count);
-      store.leases.set(volume, 3);
-      await run(3, 2);
-      expect(await sh('cat /data/file')).toBe('saved\n');
-    },
-  );
+  itsOwn('writes refused under a moved lease are replaced when the volume returns', async () => {
+    store.snapshotSeconds = 1;
+    await run(1);
+    await sh('echo saved > /data/file');
+    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
+    store.leases.set(volume, 2);
+    await sh('echo late > /data/file');
+    await gateway.sees(id, ({ volumes }) => /lease|no more|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
+    const count = store.snapshots(volume).length;
+    gateway.wish([desired('stopped', null)]);
+    await gateway.phase(id, 'STOPPED', WITHIN_MS);
+    // Another host wrote it in the meantime.
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    expect(store.snapshots(volume)).toHaveLength(count);
+    store.leases.set(volume, 3);
+    await run(3, 2);
+    expect(await sh('cat /data/file')).toBe('saved\n');
+  });
 
-  itsOwn('keeps what is not saved over the death of agent and host, and saves it after', async () => {
+  itsOwn('keeps unsaved changes over a crash of agent and host, and saves them later', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -222,7 +219,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('saves after the death of agent and host what is not to run again', async () => {
+  itsOwn('saves after a crash of agent and host, even if it must not run again', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -231,11 +228,11 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     gateway.wish([desired('stopped', 1)]);
     host.start();
     await stop(1);
-    // The folder that it was mounted on is empty: a snapshot of that would have been the newest.
+    // The mount point is empty: a snapshot of it would have been the newest.
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('an agent killed in the middle of a restore restores anew', async () => {
+  itsOwn('an agent killed during a restore restores again', async () => {
     await run(1);
     await sh('head -c 20000000 /dev/urandom > /data/file; sha256sum < /data/file > /data/sum');
     await stop(1);
@@ -249,7 +246,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
   });
 
-  itsOwn('an agent that starts anew goes on with the snapshots of what runs', async () => {
+  itsOwn('a restarted agent continues the snapshots of running instances', async () => {
     await run(1);
     await sh('echo one > /data/file');
     await host.end('SIGKILL');
@@ -258,7 +255,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
   });
 
-  itsOwn('fills itself and nothing else', async () => {
+  itsOwn('fills only its own space', async () => {
     const other = { id: 'v-0000ffff', path: '/other', sizeGb: 1, lease: 1 };
     store.leases.set(other.id, 1);
     const volumes = [{ id: volume, path: '/data', sizeGb: 1, lease: 1 }, other];
@@ -270,7 +267,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     store.leases.delete(other.id);
   });
 
-  itsOwn('grows with the next start, and keeps its files', async () => {
+  itsOwn('grows at the next start, and keeps its files', async () => {
     await run(1);
     await sh('echo one > /data/file');
     const sizeOf = async () => Number(await sh("df -m /data | awk 'END { print $2 }'"));
@@ -282,7 +279,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('one\n');
   });
 
-  itsOwn('fails the start for a repository whose key has another password', async () => {
+  itsOwn('fails the start if the repository’s key has another password', async () => {
     await run(1);
     await stop(1);
     await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
@@ -296,24 +293,24 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   });
 
   itsOwn(
-    'waits for a store that is away, and fails for a snapshot that can’t be read, at its renter’s cost',
+    'waits for an unreachable store; an unreadable snapshot fails, charged',
     async () => {
       await run(1);
       await sh('head -c 3000000 /dev/urandom > /data/file');
       await stop(1);
       await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
       store.leases.set(volume, 2);
-      store.isAway = true;
+      store.isDown = true;
       gateway.wish([desired('running', 2, { start: 2 })]);
       await gateway.sees(id, ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''), WITHIN_MS);
       const data = join(store.dir, volume, 'data');
       for (const file of readdirSync(data, { recursive: true, encoding: 'utf8' }).map((each) => join(data, each)))
         if (statSync(file).isFile()) writeFileSync(file, randomBytes(statSync(file).size));
-      store.isAway = false;
+      store.isDown = false;
       const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
       expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
       gateway.wish([desired('stopped', 2, { start: 2 })]);
-      // What is half restored must not become the newest snapshot.
+      // A partly restored volume must not become the newest snapshot.
       await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
       expect(gateway.observed(id)!.volumes![0]!.snapshot).toBeNull();
     },

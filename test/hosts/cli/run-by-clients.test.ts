@@ -67,7 +67,7 @@ describe('a run by another client', needsRuns(), () => {
     };
     const begin = (from: string, here: string, ...command: string[]) => beginBy({}, from, here, ...command);
 
-    it('sends, follows through a cut, brings back, destroys and has the code', needed, async () => {
+    it('sends, survives a disconnect, fetches results, destroys and returns the code', needed, async () => {
       const here = folder();
       const counting = 'n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo "out $n"; sleep 0.05; done; ./go.sh';
       const running = begin(project(), here, 'sh', '-c', counting);
@@ -80,19 +80,19 @@ describe('a run by another client', needsRuns(), () => {
       expect([code, stdout]).toEqual([0, `${numbers.join('')}from here\n`]);
       expect(stderr).toMatch(/^a {2}b$/m);
       const [, id] = /^ended (i-\w+) 3$/m.exec(stderr)!;
-      // The program that called it can end at once.
+      // The calling program can exit immediately.
       expect(stderr).not.toMatch(/^timers [1-9]/m);
       expect(readFileSync(join(here, 'results/a/where'), 'utf8')).toBe('/workspace\n');
       await on.nothingLeft(id!);
       expect((await gpuHere(['wait', id!], env)).code).toBe(3);
     });
 
-    it('destroys what it rents when it is interrupted before the answer', needed, async () => {
+    it('destroys its rental when it is interrupted before the response', needed, async () => {
       const here = folder();
       await on.interruptedWhileRenting((more) => beginBy(more, here, here, 'true'), /^heard$/m);
     });
 
-    it('destroys when it is interrupted, and refuses a folder that is not there', needed, async () => {
+    it('destroys when it is interrupted, and refuses a missing folder', needed, async () => {
       const here = folder();
       const none = await begin(join(here, 'none'), here, 'true').ended;
       expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is no folder here')]);
@@ -106,7 +106,7 @@ describe('a run by another client', needsRuns(), () => {
     });
   });
 
-  it('an assistant runs one command: its exit code, the end of its output, nothing left, within its time', async () => {
+  it('an assistant runs a command: exit code, end of output, cleanup, time limit', async () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
@@ -130,7 +130,7 @@ describe('a run by another client', needsRuns(), () => {
     await assistant.close();
   });
 
-  it('an assistant reads what a container wrote and runs commands in it, as data and within bounds', async () => {
+  it('an assistant reads output and runs commands, as data and within limits', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await on.addKey(key);
@@ -168,7 +168,7 @@ describe('a run by another client', needsRuns(), () => {
     expect(long.stdoutCharactersLeftOff).toBe(48_894 - 20_000);
     const late = await ran('echo begun; sleep 1000', { timeoutSeconds: 2 });
     expect(late).toMatchObject({ exitCode: null, stdout: 'begun\n', summary: 'ended after 2 s without an exit code' });
-    // Of words that begin like an option, none reaches ssh as one.
+    // No word that begins like an option reaches ssh as an option.
     const local = join(folder(), 'local');
     expect((await ran(`-oProxyCommand=touch ${local}`)).exitCode).not.toBe(0);
     expect(existsSync(local)).toBe(false);

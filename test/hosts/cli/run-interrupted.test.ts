@@ -8,7 +8,7 @@ import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
 import { type Env, folder, run } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
-describe('gpu run that is interrupted or left alone', needsRuns(), () => {
+describe('an interrupted or detached gpu run', needsRuns(), () => {
   let on: RunFleet;
   let fleet: RealFleet;
   let renter: RealRenter;
@@ -21,7 +21,7 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
   afterAll(() => on?.close());
   afterEach(() => renter?.destroyAll());
 
-  it('asks at Ctrl-C: detached it goes on, and attach finds all of it', async () => {
+  it('asks at Ctrl-C; detached, it continues, and attach shows all of its output', async () => {
     const program = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const id = await idOf(program);
     await program.says(/begun\r/);
@@ -41,7 +41,7 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('destroys at Ctrl-C if asked to, and at SIGTERM where nobody can be asked; SIGHUP detaches', async () => {
+  it('destroys on request at Ctrl-C, on SIGTERM without a terminal; SIGHUP detaches', async () => {
     const typed = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const first = await idOf(typed);
     await typed.says(/begun\r/);
@@ -66,7 +66,7 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
     expect((await renter.seen(third)).status).toBe('RUNNING');
   });
 
-  it('destroys what it rents when it is interrupted before the answer, and while the image is pulled', async () => {
+  it('destroys its rental when interrupted before the response or during the pull', async () => {
     const begin = (more: Env) => run([GPU, 'run', ...on.image(), ...script('true')], { ...env, ...more });
     expect(await on.interruptedWhileRenting(begin, /ends when the answer of the service is there/)).toBe(130);
     await fleet.registry.push('large', { extraBytes: 5_000_000 });
@@ -80,7 +80,7 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('a run that nobody looks after is stopped at its end, and attach fetches what it left', async () => {
+  it('stops at its end without a client, and attach fetches its results', async () => {
     const here = folder();
     writeFileSync(join(here, 'result'), 'mine');
     const args = [
@@ -109,14 +109,14 @@ describe('gpu run that is interrupted or left alone', needsRuns(), () => {
     expect((await gpuHere(['wait', id], env)).code).toBe(4);
     const attached = await run([GPU, 'attach', id], env, { cwd: here }).ended;
     expect([attached.code, attached.stdout]).toEqual([4, 'said\n']);
-    // A launch decides over nothing that exists here.
+    // A launch can't overwrite a local file.
     expect(readFileSync(join(here, 'result'), 'utf8')).toBe('mine');
     expect(readFileSync(join(here, id, 'result'), 'utf8')).toBe('42\n');
     await on.nothingLeft(id);
   });
 });
 
-/** `script` gives it to a shell. */
+/** Quotes a word, because `script` passes the command to a shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -6,24 +6,24 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
-/** GPUs of each host; the last is rented in blocks. */
+/** GPUs of each host; the last one is rented in blocks. */
 const HOSTS = [1, 1, 4];
-/** Of the last one: they overlap. */
+/** Blocks of the last host; they overlap. */
 const BLOCKS = ['', '.g0-1', '.g2-3', '.g0', '.g1', '.g3'];
 const KILLS = isLong ? 1_000 : 3;
-/** Agents, Podman and the gateway are killed, alone and together. */
+/** Agents, Podman and the gateway are killed, individually and together. */
 const SEED = seedOf(1597);
 const BACK_WITHIN_MS = 10_000;
-/** Instances of a machine that are not destroyed; one of them runs at most. */
+/** Maximum live instances per machine, at most one of which runs. */
 const INSTANCES = 3;
-/** So that one which starts too early is seen beside it. */
+/** Stops slowly, so that one which starts too early is seen next to it. */
 const SLOW_TO_STOP = 'slow-to-stop';
 const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; sleep 1000000 & wait'];
 
-describe('the death of gateway, agents and Podman', () => {
+describe('kills of gateway, agents and Podman', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;
@@ -38,7 +38,7 @@ describe('the death of gateway, agents and Podman', () => {
   afterAll(() => fleet?.close());
 
   it(
-    'ends in exactly what ought to run, within 10 s of all being back, and never in two on a GPU',
+    'end in the desired state within 10 s, and never with a shared GPU',
     async () => {
       const random = randomFrom(SEED);
       const watch = watchContainers(fleet);
@@ -79,7 +79,7 @@ describe('the death of gateway, agents and Podman', () => {
       console.info(
         `as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${running} ran then; ${watch.looks} looks`,
       );
-      // Else nothing was at stake.
+      // Otherwise nothing was at risk.
       expect(running).toBeGreaterThan(backMs.length / 2);
       expect(watch.looks).toBeGreaterThan(KILLS * 5);
       await known(renter);
@@ -107,7 +107,7 @@ async function start(fleet: RealFleet, victim: Victim): Promise<void> {
   else victim.start();
 }
 
-/** The machine of each instance that was seen. */
+/** The machine of each instance seen. */
 const machineOf = new Map<string, string>();
 
 async function known(renter: RealRenter) {
@@ -116,7 +116,7 @@ async function known(renter: RealRenter) {
   return instances;
 }
 
-/** Of containers that were seen running together, those that had a GPU in common. */
+/** Returns the sets of containers that ran together and shared a GPU. */
 function twice(looks: Iterable<string>): string[] {
   return [...looks].filter((look) => {
     const gpus = look
@@ -131,7 +131,7 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-/** Each GPU by a name of its own. */
+/** Names each GPU of a machine uniquely. */
 function gpusOf(machineId: string): string[] {
   const [host, block] = machineId.split('.g');
   if (block === undefined) return Array.from({ length: HOSTS.at(-1)! }, (_, place) => `${host} ${place}`);
@@ -139,7 +139,7 @@ function gpusOf(machineId: string): string[] {
   return Array.from({ length: last! - first! + 1 }, (_, n) => `${host} ${first! + n}`);
 }
 
-/** What a renter does next with a machine; answers may be lost with the gateway. */
+/** Does what a renter might do next with a machine; responses may be lost with the gateway. */
 async function step(renter: RealRenter, machineId: string, random: (below: number) => number): Promise<string> {
   const [kind, pick, type] = [random(5), random(INSTANCES), ['od', 'interruptible'][random(2)]];
   try {
@@ -161,14 +161,14 @@ async function step(renter: RealRenter, machineId: string, random: (below: numbe
 }
 
 /**
- * Waits until the containers are what the gateway says, none of which failed to start; how long that took, and what
- * runs.
+ * Waits until the containers match the gateway's state without a failed start; returns the duration and the number
+ * running.
  */
 async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms: number; running: number }> {
   const began = performance.now();
   let seen = '';
   const running = await until(
-    'what ought to run, and nothing else',
+    'the desired containers, and no others',
     async () => {
       const instances = await known(renter);
       const containers = [...(await fleet.engine.containers())];
@@ -191,9 +191,9 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
   return { ms, running: running.count };
 }
 
-/** Asks Podman what runs, again and again while it lives. */
+/** Queries Podman's running containers repeatedly while it runs. */
 function watchContainers({ engine }: RealFleet) {
-  /** Ids of instances whose containers ran together. */
+  /** Sets of ids of instances whose containers ran together. */
   const watch = { looks: 0, running: new Set<string>(), end };
   let isOver = false;
   const watching = look();
@@ -201,10 +201,10 @@ function watchContainers({ engine }: RealFleet) {
     while (!isOver) {
       const found = await engine.docker.listContainers({ all: true }).catch(() => null);
       if (found !== null) {
-        // Podman calls one that was asked to stop `stopping` for as long as its processes live.
+        // Podman reports `stopping` for a container while its processes run.
         const running = found.filter(({ State }) => State === 'running' || State === 'stopping');
         watch.looks += 1;
-        // The agent's own trials of the host have no machine.
+        // The agent's own probes of the host have no machine.
         const ids = running.flatMap(({ Labels }) => Labels[LABELS.instance] ?? []);
         watch.running.add(ids.sort().join());
       }

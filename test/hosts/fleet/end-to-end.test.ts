@@ -12,16 +12,16 @@ import { query } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const LAYER_BYTES = 12_000_000;
-/** Of the host that several renters share. */
+/** GPUs of the host that several renters share. */
 const GPUS = isLong ? 8 : 4;
-/** That many fit on the tests' computer. */
+/** This many disks fit on the tests' computer. */
 const DISK = { disk_gb: 1 };
 
-/** Gateway, host agent and Podman as an operator runs them: processes of their own that meet over HTTP alone. */
+/** Gateway, host agent and Podman as an operator runs them: separate processes that communicate only over HTTP. */
 describe('a deploy on a real host', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;
@@ -34,10 +34,10 @@ describe('a deploy on a real host', () => {
     host = await fleet.host();
   });
   afterAll(() => fleet?.close());
-  // A test that fails must not hold the machine against the next.
+  // A failed test must not leave the machine rented.
   afterEach(() => renter.destroyAll());
 
-  /** What is left of any instance on the host. */
+  /** Everything on the host that remains of instances. */
   const left = async () => [
     ...(await fleet.engine.containers()).keys(),
     ...((await fleet.engine.docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name),
@@ -45,11 +45,11 @@ describe('a deploy on a real host', () => {
     ...diskFiles(host),
   ];
 
-  it('is offered once the operator says so, runs within 5 s, and is gone after destroy', async () => {
+  it('is offered once listed, runs within 5 s, and is gone after destroy', async () => {
     const machine = await fleet.enrolled();
     machine.start();
     const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
-    await until('heard from', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
+    await until('it is reachable', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     await adminJson(['machine', 'online', machine.machineId], fleet.env);
     await until('offered', () => fleet.isOffered(machine.machineId), 20_000);
@@ -78,7 +78,7 @@ describe('a deploy on a real host', () => {
     await machine.end();
   });
 
-  it('gives renters on one host a GPU each, then one renter half of them, and another all', async () => {
+  it('gives renters on one host a GPU each, then one half of them, then all', async () => {
     const big = await fleet.host({}, GPUS);
     const id = big.machineId;
     const half = `.g0-${GPUS / 2 - 1}`;
@@ -119,7 +119,7 @@ describe('a deploy on a real host', () => {
     await renter.phase(id, 'RUNNING');
     await fleet.engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
     await renter.act(id, 'stop');
-    // It ran too briefly for a grace: it is killed.
+    // It ran too briefly for a grace period: it is killed.
     expect((await renter.phase(id, 'STOPPED')).runtime).toMatchObject({ exitCode: 137, message: null });
     expect((await fleet.engine.containers()).get(id)?.running).toBe(false);
     await renter.act(id, 'start');
@@ -130,7 +130,7 @@ describe('a deploy on a real host', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('shows the progress of a large layer over a slow line', async () => {
+  it('shows the progress of a large layer over a slow connection', async () => {
     fleet.registry.bytesPerSecond = 1_500_000;
     await fleet.registry.push('large', { extraBytes: LAYER_BYTES });
     await fleet.template('large', `${fleet.registry.slowAt}/large`);
@@ -175,60 +175,57 @@ describe('a deploy on a real host', () => {
   });
 
   it.each([
-    ['an image that is not there', 'nowhere', /^the registry has no such image$/],
+    ['an image that does not exist', 'nowhere', /^the registry has no such image$/],
     ['an image without a command', 'commandless', /command|entrypoint/i],
-  ])(
-    'shows the engine’s message of a start of a template that fails for good, and gives its seconds back: %s',
-    async (_, name, words) => {
-      if (name === 'commandless') await fleet.registry.push(name, { command: [] });
-      await fleet.template(name, `${fleet.registry.at}/${name}`);
-      const { id } = await renter.deploy(host.machineId, { template: name });
-      const failed = await until(
-        'failed',
-        async () => {
-          const seen = await renter.seen(id);
-          return seen.stopReason === 'START_FAILED' ? seen : null;
-        },
-        60_000,
-        ASK_EVERY_MS,
-      );
-      expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
-      expect(failed.runtime.message).toMatch(words);
-      // The agent hears that the instance is stopped, and tells what it sees then; so does one that was started anew.
-      await until(
-        'the document',
-        async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
-        10_000,
-        ASK_EVERY_MS,
-      );
-      const later = await renter.seen(id);
-      expect(later.runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
-      await host.end('SIGKILL');
-      const before = await sessionOf(fleet, host);
-      host.start();
-      await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, ASK_EVERY_MS);
-      expect((await renter.seen(id)).runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
+  ])('shows why a template’s start failed permanently, and credits its seconds: %s', async (_, name, words) => {
+    if (name === 'commandless') await fleet.registry.push(name, { command: [] });
+    await fleet.template(name, `${fleet.registry.at}/${name}`);
+    const { id } = await renter.deploy(host.machineId, { template: name });
+    const failed = await until(
+      'failed',
+      async () => {
+        const seen = await renter.seen(id);
+        return seen.stopReason === 'START_FAILED' ? seen : null;
+      },
+      60_000,
+      ASK_EVERY_MS,
+    );
+    expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
+    expect(failed.runtime.message).toMatch(words);
+    // The agent receives the stop and reports its state then; so does a restarted one.
+    await until(
+      'the document',
+      async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
+      10_000,
+      ASK_EVERY_MS,
+    );
+    const later = await renter.seen(id);
+    expect(later.runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
+    await host.end('SIGKILL');
+    const before = await sessionOf(fleet, host);
+    host.start();
+    await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, ASK_EVERY_MS);
+    expect((await renter.seen(id)).runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
 
-      const charged = await query(
+    const charged = await query(
+      fleet.env.DATABASE_URL!,
+      `select coalesce(sum(extract(epoch from ended_at - started_at)), -1)::int as seconds from usage_interval where instance_id = $1 and resource = 'GPU'`,
+      [id],
+    );
+    const given = () =>
+      query(
         fleet.env.DATABASE_URL!,
-        `select coalesce(sum(extract(epoch from ended_at - started_at)), -1)::int as seconds from usage_interval where instance_id = $1 and resource = 'GPU'`,
+        `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::int as seconds from service_gap where instance_id = $1 and resource = 'GPU'`,
         [id],
       );
-      const given = () =>
-        query(
-          fleet.env.DATABASE_URL!,
-          `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::int as seconds from service_gap where instance_id = $1 and resource = 'GPU'`,
-          [id],
-        );
-      await expect.poll(given, { timeout: 20_000, interval: 200 }).toEqual(charged);
-      await renter.destroy(id);
-      await renter.phase(id, 'ERASED');
-      expect(await left()).toEqual([]);
-      expect(await fleet.audit()).toBe('');
-    },
-  );
+    await expect.poll(given, { timeout: 20_000, interval: 200 }).toEqual(charged);
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+    expect(await left()).toEqual([]);
+    expect(await fleet.audit()).toBe('');
+  });
 
-  it('stops an interruptible container before the one that takes its machine starts, by Podman’s own events', async () => {
+  it('stops an interruptible container before its replacement starts', async () => {
     const since = Math.floor(Date.now() / 1_000) - 1;
     const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible' });
     await renter.phase(old, 'RUNNING');
@@ -249,11 +246,11 @@ describe('a deploy on a real host', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('lets one that has to leave end by itself within its grace, which its paid time gives it', async () => {
+  it('gives a preempted container the grace period that its paid time earns', async () => {
     const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; sleep 1000000 & wait'];
     const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
     await renter.phase(old, 'RUNNING');
-    // Five minutes paid are worth five seconds.
+    // Five paid minutes earn five seconds.
     const earlier = (sign: '-' | '+') =>
       query(
         fleet.env.DATABASE_URL!,
@@ -276,7 +273,7 @@ describe('a deploy on a real host', () => {
     await renter.phase(old, 'ERASED');
   });
 
-  it('stops and reports a labelled container that no document names, and does not erase it', async () => {
+  it('stops and reports an undocumented container, and does not erase it', async () => {
     const id = 'i-0badcafe';
     const foreign = await fleet.engine.docker.createContainer({
       name: `gpu-${id}`,
@@ -310,7 +307,7 @@ describe('a deploy on a real host', () => {
     const revoked = performance.now();
     await until('refused', async () => (await desired()).status === 401, 20_000);
     expect(performance.now() - revoked).toBeLessThan(whileBusy(1_000));
-    await until('the agent says so', () => machine.log.includes('join again'), 30_000);
+    await until('the agent reports it', () => machine.log.includes('join again'), 30_000);
     await machine.end();
   });
 });
@@ -320,7 +317,7 @@ function diskFiles({ dataDir }: RealHost): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }
 
-/** What the agent was last told to do, as "instance phase"; empty until it has told the gateway that it knows. */
+/** Returns the agent's last acknowledged document, as "instance phase"; empty until it acknowledges one. */
 async function heardOf(fleet: RealFleet, { machineId }: RealHost): Promise<string[]> {
   const rows = await query(fleet.env.DATABASE_URL!, 'select document from machine_host where machine_id = $1', [
     machineId,

@@ -14,15 +14,15 @@ import { until } from '../../support/until.js';
 
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name } }';
 const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
-/** Drawn anew, so that nothing but this run can have written them. */
+/** Random, so that nothing but this run can have written it. */
 const value = () => `hush-${randomBytes(12).toString('hex')}`;
 const [variable, file, wrong, inline] = [value(), value(), value(), value()];
 
-/** Gateway, host agent and Podman as an operator runs them, with the most that they can be made to write. */
-describe('the values of secrets', () => {
+/** Gateway, host agent and Podman as an operator runs them, with the most verbose settings. */
+describe('secrets’ values', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   const dataDir = folder();
@@ -30,7 +30,7 @@ describe('the values of secrets', () => {
   let fleet: RealFleet;
   let renter: RealRenter;
   let host: RealHost;
-  /** What the gateway answered. */
+  /** The gateway's responses. */
   let answers = '';
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('the values of secrets', () => {
   };
   const create = (input: object | string) => graphql(CREATE, { input });
 
-  it('reach the container, and nothing that is written anywhere else', async () => {
+  it('reach the container, and are written nowhere else', async () => {
     const { closedAt, login } = fleet.registry;
     const place = { registry: closedAt, username: login.username };
     const values = [variable, file, wrong, inline, login.password];
@@ -115,7 +115,7 @@ describe('the values of secrets', () => {
       'log of the agent': Buffer.from(host.log),
       'log of the gateway': Buffer.from(fleet.gatewayOutput),
       backup: gunzipSync(readFileSync(backup)),
-      // Tables, write-ahead log and the log of PostgreSQL among them.
+      // Including tables, write-ahead log and PostgreSQL's log.
       ...filesBelow(dataDir),
       ...filesBelow(host.dataDir),
     };
@@ -128,11 +128,14 @@ describe('the values of secrets', () => {
     }
   });
 
-  /** Of an instance that runs, as its container has them; they are asked for in every way that may write them somewhere. */
+  /**
+   * Returns the tokens of a running instance, as in its container. They are requested in every way that may write them
+   * somewhere.
+   */
   async function madeTokens(): Promise<string[]> {
     const { id } = await renter.deploy(host.machineId, { template: 'lab' });
     await renter.phase(id, 'RUNNING');
-    // Not by `graphql`: this one answer has them.
+    // Not by `graphql`: only this response has them.
     const query = `{ instanceLinks(id: "${id}") { links { path } tokens { variable value } } }`;
     const { links, tokens } = (await renter.api.graphql(query)).body.data.instanceLinks;
     const values: string[] = tokens.map(({ value }: { value: string }) => value);
@@ -159,7 +162,7 @@ describe('the values of secrets', () => {
     return values;
   }
 
-  /** Each error that an answer, a log line or a span may quote its input in. */
+  /** Provokes each error whose response, log line or span may quote its input. */
   async function refusedInEveryWay() {
     for (const input of [
       { name: 'variable', value: inline },
@@ -185,7 +188,7 @@ describe('the values of secrets', () => {
   }
 });
 
-/** Of a folder and the file systems of disks; not of what is mounted below it. */
+/** Reads the files of a folder and of disks' file systems; not of mounts below it. */
 function filesBelow(root: string): Record<string, Buffer> {
   const { dev } = lstatSync(root);
   const found: Record<string, Buffer> = {};

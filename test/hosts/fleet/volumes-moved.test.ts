@@ -15,18 +15,18 @@ import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const SNAPSHOT_SECONDS = 10;
 const WITHIN_MS = isLong ? 600_000 : 120_000;
-/** Larger than a pack of restic, which is 16 MB. */
+/** Larger than restic's packs, which are 16 MB. */
 const TREE = isLong ? { largeBytes: 2_000_000_000, small: 50_000 } : { largeBytes: 20_000_000, small: 1_000 };
 const GB = isLong ? 5 : 1;
-/** Each is two: in the middle of a snapshot, and of a restore. */
+/** Each kills twice: in the middle of a snapshot, and of a restore. */
 const KILLS = isLong ? 15 : 2;
 const run = promisify(execFile);
 
-/** Gateway, two hosts with their agents, Podman and restic: each a process of its own, as operators and renters have them. */
+/** Gateway, two hosts with their agents, Podman and restic: separate processes, as operators and renters have them. */
 describe('a volume on two real hosts', () => {
   const wanted = needsEngine('podman', 'restic', 'setpriv', 'python3');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;
@@ -82,7 +82,7 @@ describe('a volume on two real hosts', () => {
     );
 
   it(
-    'has the same bytes, owners, modes, links, attributes and times on the other host',
+    'has the same bytes, owners, modes, links, attributes and times after a move',
     async () => {
       const volume = await create();
       const id = await started(one, volume);
@@ -106,7 +106,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it.runIf(isLong)(
-    'what was preempted goes on elsewhere, as it was left',
+    'is unchanged on another host after a preemption',
     async () => {
       const volume = await create();
       const id = await started(one, volume, { type: 'interruptible' });
@@ -124,20 +124,20 @@ describe('a volume on two real hosts', () => {
   );
 
   it.runIf(isLong)(
-    'the death of a host with its containers loses what came after the last snapshot alone',
+    'loses only changes after the last snapshot if a host and its containers crash',
     async () => {
       const volume = await create();
       const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 1; done';
       const id = await started(one, volume, { entrypoint: ['/bin/sh', '-c', writing] });
       await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, ASK_EVERY_MS);
-      // In the middle between two.
+      // In the middle between two snapshots.
       await pause((SNAPSHOT_SECONDS * 1_000) / 2);
       await one.end('SIGKILL');
       await fleet.engine.docker.getContainer(`gpu-${id}`).kill();
       const diedAt = Math.floor(Date.now() / 1_000);
       await renter.act(id, 'stop');
       await expect(renter.deploy(other.machineId, on(volume))).rejects.toThrow(/still being saved/);
-      // Silent for longer than a host may hold a lease; a gateway believes that only after it has listened for a minute.
+      // Silent for longer than a host may hold a lease; a gateway trusts that only after it has listened for a minute.
       const silence = "update machine_heartbeat set seen_at = now() - interval '1 hour' where machine_id = $1";
       await query(fleet.env.DATABASE_URL!, silence, [one.machineId]);
       const next = await until('its lease is over', () => started(other, volume).catch(() => null), WITHIN_MS, 1_000);
@@ -153,7 +153,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it(
-    'the same host again fetches nothing, and nothing late is taken of an older lease',
+    'the same host fetches nothing again, and an older lease can’t write',
     async () => {
       const volume = await create();
       const id = await started(one, volume);
@@ -182,7 +182,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it.runIf(isLong)(
-    'no death of agent, gateway or store in the middle loses an acknowledged snapshot',
+    'kills of agent, gateway or store lose no acknowledged snapshot',
     async () => {
       const volume = await create();
       const random = randomFrom(seedOf(27));
@@ -195,7 +195,7 @@ describe('a volume on two real hosts', () => {
         await fleet.engine.exec(id, 'sh', '-c', script);
         const isStop = kill % 2 === 0;
         if (isStop) await renter.act(id, 'stop');
-        // Of a stop or of a snapshot while it runs; the store is a folder, and the gateway its only process.
+        // During a stop or a snapshot; the store is a folder, and the gateway its only process.
         await pause(isStop ? random(3_000) : random(SNAPSHOT_SECONDS * 1_000));
         if (kill % 3 === 0) {
           await fleet.killGateway();
@@ -215,7 +215,7 @@ describe('a volume on two real hosts', () => {
         host = host === one ? other : one;
         const next = await renter.deploy(host.machineId, on(volume));
         id = next.id;
-        // In the middle of the restore as well.
+        // During the restore as well.
         await pause(random(2_000));
         await host.end('SIGKILL');
         host.start();

@@ -15,9 +15,9 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** The longest that a gateway may stand still, whatever a host, a container, a renter or a stranger sends. */
+/** The longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send. */
 const MOST_MS = 100;
-/** What follows an attack still counts. */
+/** Includes the work that follows an attack. */
 const AFTER_MS = 300;
 
 let gateway: GatewayProcess;
@@ -57,7 +57,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-/** How long the gateway stood still at most since the last time, and how long it computed. */
+/** Returns the gateway's longest stall since the last call, and how much of it was computation. */
 async function stall(): Promise<{ ms: number; busyMs: number }> {
   const before = gateway.stdout().length;
   gateway.signal('SIGUSR2');
@@ -67,8 +67,8 @@ async function stall(): Promise<{ ms: number; busyMs: number }> {
 }
 
 function attack(name: string, run: () => Promise<unknown>, mostMs = MOST_MS) {
-  it(`does not stand still: ${name}`, { timeout: 300_000 }, async () => {
-    // While the gateway stood still, the machine may have become unreachable.
+  it(`stays responsive: ${name}`, { timeout: 300_000 }, async () => {
+    // During an earlier stall the machine may have become unreachable.
     await agent.report([seen(instance, 'RUNNING')]);
     await sleep(AFTER_MS);
     await stall();
@@ -82,7 +82,7 @@ function attack(name: string, run: () => Promise<unknown>, mostMs = MOST_MS) {
 
 type Serve = (socket: WebSocket, target: { kind: string; argv?: string[] | null; command?: string | null }) => void;
 
-/** Dials the next tunnel that the gateway wants, as this host's agent, and serves it. */
+/** Dials the next tunnel that the gateway requests, as this host's agent, and serves it. */
 async function serveNext(serve: Serve): Promise<void> {
   const { streams = [] } = await agent.desired(10, true);
   for (const { id } of streams) {
@@ -104,7 +104,7 @@ function send(socket: WebSocket, bytes: Buffer | string): void {
   const all = Buffer.from(bytes);
   for (let at = 0; at < all.length; at += 1_000_000) socket.send(frame(all.subarray(at, at + 1_000_000)));
 }
-/** Frames of one byte each, which the system hands over many at a time. */
+/** Sends frames of one byte each, many of which the system delivers in one read. */
 function trickle(socket: WebSocket, bytes: Buffer | string): void {
   const raw = (socket as unknown as { _socket: { cork(): void; uncork(): void } })._socket;
   raw.cork();
@@ -112,7 +112,7 @@ function trickle(socket: WebSocket, bytes: Buffer | string): void {
   raw.uncork();
 }
 
-/** A container's /bin/sh for our SFTP: it answers each command, `pwd` truthfully. */
+/** A container's /bin/sh for our SFTP: it responds to each command, to `pwd` truthfully. */
 function shell(answer: (socket: WebSocket, command: string, mark: string) => void): Serve {
   return (socket) => {
     send(socket, 'N\n');
@@ -127,7 +127,7 @@ function shell(answer: (socket: WebSocket, command: string, mark: string) => voi
   };
 }
 
-/** Opens SFTP over SSH, and waits for what `ask` leads to. */
+/** Opens SFTP over SSH, and waits for the response to what `ask` sends. */
 async function sftp(serve: Serve, ask: (channel: ClientChannel) => void, untilMs = 20_000): Promise<void> {
   const ssh: Client = new ssh2.Client();
   ssh.on('error', () => {});
@@ -145,7 +145,7 @@ async function sftp(serve: Serve, ask: (channel: ClientChannel) => void, untilMs
   const over = once(channel, 'close');
   channel.write(packet(1, Buffer.from([0, 0, 0, 3])));
   ask(channel);
-  // The version, and the answer of what was asked.
+  // The version, and the response to `ask`.
   await Promise.race([over, expect.poll(() => answers, { timeout: untilMs, interval: 20 }).toBeGreaterThan(1)]).catch(
     () => {},
   );
@@ -175,7 +175,7 @@ attack('a size of six million digits', () =>
     200_000,
   ),
 );
-attack('30 MB of entries of a folder', () =>
+attack('30 MB of folder entries', () =>
   sftp(
     shell((socket, command, mark) => {
       const own = /printf|stat -c '([0-9a-f]{16}) /.exec(command) && /stat -c '([0-9a-f]{16}) /.exec(command)![1]!;
@@ -185,28 +185,28 @@ attack('30 MB of entries of a folder', () =>
     60_000,
   ),
 );
-attack('an error text of 30 MB of line breaks', () =>
+attack('an error message of 30 MB of line breaks', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `${'x\n'.repeat(15_000_000)}${mark}1\n`)),
     (channel) => channel.write(STAT),
     60_000,
   ),
 );
-attack('an error text of one line of 30 MB', () =>
+attack('an error message of one 30 MB line', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `${'x'.repeat(30_000_000)}${mark}1\n`)),
     (channel) => channel.write(STAT),
     60_000,
   ),
 );
-attack('a link that leads to 30 MB', () =>
+attack('a link with a 30 MB target', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `${'/x'.repeat(15_000_000)}\n${mark}0\n`)),
     (channel) => channel.write(READLINK),
     60_000,
   ),
 );
-attack('30 MB, then the mark of the end again and again, byte by byte', () =>
+attack('30 MB, then repeated end marks, byte by byte', () =>
   sftp(
     shell((socket, _command, mark) => {
       send(socket, 'x'.repeat(30_000_000));
@@ -217,14 +217,14 @@ attack('30 MB, then the mark of the end again and again, byte by byte', () =>
     60_000,
   ),
 );
-attack('a first line of 900 kB that comes byte by byte', () =>
+attack('a first line of 900 kB, byte by byte', () =>
   sftp(
     (socket) => trickle(socket, `${'x'.repeat(900_000)}\n`),
     () => {},
     60_000,
   ),
 );
-attack('a packet of SFTP that comes byte by byte', () =>
+attack('an SFTP packet, byte by byte', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `81a4 1 0 0 1 1\n${mark}0\n`)),
     (channel) => {
@@ -233,7 +233,7 @@ attack('a packet of SFTP that comes byte by byte', () =>
     60_000,
   ),
 );
-attack('a file that is read comes byte by byte', () =>
+attack('a file, byte by byte', () =>
   sftp(
     (socket, { argv }) => {
       if (argv != null && !argv[2]!.includes('sftp-server')) return trickle(socket, Buffer.alloc(262_144));
@@ -263,7 +263,7 @@ attack('log frames of a million line breaks', () =>
     ended(socket);
   }),
 );
-attack('log frames of the shortest lines', () =>
+attack('log frames of very short lines', () =>
   readLog((socket) => {
     for (let time = 0; time < 5; time += 1) socket.send(frame('o2026-11-26T00:00:00Z x\n'.repeat(40_000)));
     ended(socket);
@@ -275,7 +275,7 @@ attack('log lines without an end', () =>
     ended(socket);
   }),
 );
-attack('a log that comes byte by byte', () =>
+attack('a log, byte by byte', () =>
   readLog((socket) => {
     trickle(socket, 'x'.repeat(900_000));
     ended(socket);
@@ -293,7 +293,7 @@ attack('a tunnel with 100,000 messages', () =>
     ended(socket);
   }),
 );
-attack('a tunnel with messages of a megabyte', () =>
+attack('a tunnel with messages of 1 MB', () =>
   readLog((socket) => {
     for (let time = 0; time < 20; time += 1) socket.send(`[${'0,'.repeat(500_000)}0]`);
     for (let time = 0; time < 5; time += 1) socket.send('['.repeat(1_000_000));
@@ -309,7 +309,7 @@ attack('a tunnel with 200,000 pings', () =>
 );
 
 /** Lists a folder in the console. */
-attack('4 MB of entries of a folder in the console', async () => {
+attack('4 MB of folder entries in the console', async () => {
   const asked = fetch(`${gateway.address}/console/files/${instance}?folder=/`, { headers: { cookie } });
   await serveNext((socket, { argv }) => {
     const mark = /\[[0-9a-f]{32}\]/.exec(argv![2]!)![0];
@@ -336,14 +336,14 @@ attack('a report of 900,000 unknown instances', () =>
 attack('a report nested a million deep', () =>
   post('/agent/v1/report', report(`,"x":${'['.repeat(990_000)}${']'.repeat(990_000)}`), agent.headers()),
 );
-attack('a report of a million members', () =>
+attack('a report of 180,000 members', () =>
   post(
     '/agent/v1/report',
     report(`,"x":{${Array.from({ length: 180_000 }, (_, n) => `"${n}":0`).join()}}`),
     agent.headers(),
   ),
 );
-attack('a report of one number of 2 MB', () =>
+attack('a report with a 2 MB number', () =>
   post('/agent/v1/report', report(`,"x":${'9'.repeat(1_990_000)}`), agent.headers()),
 );
 attack('a stranger joins with 33,000 empty GPUs', () => {

@@ -12,14 +12,14 @@ import { until } from '../../support/until.js';
 
 const SOON_MS = 60_000;
 const MOST_CLICKS = 6;
-/** What is drawn between the prompt and the typed line is the renter's own business. */
+/** Any output between the prompt and the typed line is up to the renter's shell. */
 const PROMPT = /[#$] ?$/;
-/** A load that is no noise of a busy computer. */
+/** A rise that is more than the noise of a busy computer. */
 const RISES_BY_PERCENT = 5;
 
 /**
- * A stranger who becomes a renter, in one browser: two gateways behind Caddy, a real container on a host with simulated GPUs,
- * whose load the agent takes from the processors. The tests go on where the one before ended.
+ * A visitor who becomes a renter, in one browser: two gateways behind Caddy, a real container on a host with simulated
+ * GPUs, whose load the agent takes from the processors. Each test continues where the previous one ended.
  */
 describe('the console behind Caddy, with two gateways', needsEngine('podman', 'caddy', 'chromium'), () => {
   let caddy: TestCaddy;
@@ -38,7 +38,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
 
   beforeAll(async () => {
     const [databaseUrl, ...ports] = await Promise.all([createTestDatabase(), freePort(), freePort()]);
-    // What is rented is the real machine: those of the demo are off the market.
+    // The real machine is to be rented: those of the demo are off the market.
     await query(databaseUrl, 'update machine set sold = false where demo');
     [caddy, browser] = await Promise.all([startCaddy(ports), sharedChromium()]);
     const env = (port: number) => ({
@@ -97,7 +97,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.keyboard.press('Enter');
   };
 
-  it(`leads from the first sight to a prompt in ${MOST_CLICKS} clicks at most`, async () => {
+  it(`takes at most ${MOST_CLICKS} clicks from the first screen to a prompt`, async () => {
     const began = performance.now();
     await page.goto(`https://${host()}/`);
     await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
@@ -109,7 +109,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.getByRole('link', { name: 'Terminal', exact: true }).click();
     await sees(PROMPT);
     const seconds = (performance.now() - began) / 1_000;
-    // The focus is there: nobody has to click once more to type.
+    // The terminal has the focus: typing needs no further click.
     await enter('echo in""side');
     await sees(/\ninside\n/);
     console.info(`from the first sight to a prompt: ${clicks} clicks, ${seconds.toFixed(1)} s`);
@@ -118,7 +118,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     expect(complaints).toEqual([]);
   });
 
-  it('goes on in the same shell while the gateways are restarted one after the other, and loses and doubles nothing', async () => {
+  it('continues the same shell while gateways restart; loses and repeats nothing', async () => {
     await enter('mine=ke""pt; i=0; clear; while :; do echo line $i; i=$((i+1)); sleep 0.05; done');
     await sees(/line \d+\n/);
     const lines = () => [...output.text.matchAll(/line (\d+)\r\n/g)].map(([, number]) => Number(number));
@@ -137,7 +137,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
       await until('it has ended', () => !isThere(pid), SOON_MS);
       await fleet.startGateway();
     };
-    // The page is at one of them.
+    // The page is connected to one of them.
     for (const restart of [restartFirst, restartSecond]) {
       await goesOn();
       await restart();
@@ -151,7 +151,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     expect(output.opened).toBeGreaterThan(connections);
     expect(output.faults).toEqual([]);
     expect(lines()).toEqual(Array.from({ length: lines().length }, (_, index) => index));
-    // The last may be cut by the interrupt.
+    // The interrupt may cut off the last one.
     expect(Math.abs(lines().length - count)).toBeLessThanOrEqual(1);
     const shown = (await rows()).split('\n').flatMap((row) => /^line (\d+)$/.exec(row)?.[1] ?? []);
     expect(shown.length).toBeGreaterThan(5);
@@ -159,11 +159,11 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     console.info(`${lines().length} lines over ${output.opened - connections} new connections`);
   });
 
-  it('draws the load of a training within moments of its begin, without a touch', async () => {
+  it('draws the load of a training soon after it starts, without a reload', async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     const table = page.getByRole('region', { name: 'Load as a table' });
     await page.getByText('As a table').click();
-    /** Of the newest sample first. */
+    /** The newest sample comes first. */
     const percents = async () => {
       const name = await table.getByRole('columnheader').allInnerTexts();
       const at = name.findIndex((each) => /^GPU load/.test(each));
@@ -180,7 +180,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     ).then((known) => (known as { least: number }).least);
     await page.getByRole('link', { name: 'Terminal', exact: true }).click();
     await sees(PROMPT);
-    // Ended by hand below; it must not outlive the test.
+    // Ended below; it must not outlive the test.
     await enter('for each in 1 2; do timeout 240 sh -c "while :; do :; done" & done; echo be""gun');
     await sees(/\nbegun\n/);
     const began = performance.now();
@@ -195,7 +195,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     });
     const seconds = (performance.now() - began) / 1_000;
     console.info(`a load rose from ${idle} % to ${busy} % in the chart after ${seconds.toFixed(1)} s`);
-    // The same figure is at the chart, in words.
+    // The same figure is next to the chart, as text.
     await page
       .getByRole('button', { name: /^GPU (load )?\d/ })
       .first()
@@ -205,12 +205,15 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
   });
 });
 
-/** What a page was sent of its shell, put together from all its connections by the places that the service names. */
+/**
+ * The output that a page received from its shell, assembled from all its connections by the positions that the service
+ * reports.
+ */
 class ShellOutput {
   text = '';
-  /** Connections on which the shell was opened. */
+  /** Number of connections on which the shell was opened. */
   opened = 0;
-  /** Where a connection did not go on exactly where the one before ended. */
+  /** Connections that did not continue exactly where the previous one ended. */
   readonly faults: string[] = [];
   #place = 0;
 

@@ -35,7 +35,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
     return text;
   }
 
-  it('sends 200 MB each way, whole', () =>
+  it('transfers 200 MB each way unchanged', () =>
     pages.with(
       screen(),
       web.renter,
@@ -58,7 +58,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       {},
     ));
 
-  it('shows folders, makes and deletes them, and is an address that can be gone back to', () =>
+  it('shows, creates and deletes folders, each with an address for the back button', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await page.getByRole('button', { name: 'New folder' }).click();
       await page.getByLabel('Name', { exact: true }).fill('a folder & more');
@@ -85,7 +85,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await inside('cat "/workspace/a folder & more/part-9"')).toContain('9');
     }));
 
-  it('shows names that want to be more than names as text, and reaches their files', () =>
+  it('shows hostile names as text, and reaches their files', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {
       await inside(`mkdir -p /workspace/hostile && cd /workspace/hostile &&
         echo 1 > '<img src=x onerror=alert(1)>' && echo 2 > "$(printf 'a\\342\\200\\256fdp.exe')" &&
@@ -103,7 +103,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(complaints).toEqual([]);
     }));
 
-  it('takes what is dropped, asks before it replaces, and leaves nothing of what is cancelled', () =>
+  it('accepts dropped files, asks before replacing, and leaves nothing when cancelled', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await inside('mkdir -p /workspace/drop && echo old > /workspace/drop/two.txt');
       await page.goto(pages.address + screen('?tab=files&path=%2Fworkspace%2Fdrop'));
@@ -122,7 +122,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await uploadOf(page, 'two.txt').getByText('Done').waitFor();
       expect(await inside('cat /workspace/drop/two.txt')).toContain('new two.txt');
 
-      // It would take long: the line is slow.
+      // The upload would take long: the connection is slow.
       const line = await page.context().newCDPSession(page);
       await line.send('Network.enable');
       const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 2_000_000 };
@@ -137,7 +137,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await inside('ls /workspace/drop')).not.toContain('large');
     }));
 
-  it('follows the log from when it is opened, as text, and marks what is an error', () =>
+  it('follows the log from its opening, as text, and marks errors', () =>
     pages.with(screen(), web.renter, async ({ page, requests }) => {
       const follows = () => requests.filter((request) => /InstanceLogged/.test(request.postData() ?? ''));
       const say = (query: string) => sayInside(page, query);
@@ -151,7 +151,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await log.innerText()).not.toContain('10 %');
       await say('err=second');
       const line = log.locator('.log-line', { hasText: 'second' });
-      // Not by its colour alone.
+      // Not only by its colour.
       await line.getByText('err', { exact: true }).waitFor();
       expect(await line.locator('time').count()).toBe(0);
       await page.getByRole('button', { name: 'Times (UTC)' }).click();
@@ -166,11 +166,11 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await ended;
     }));
 
-  it('keeps 2,000 lines in view of a search, and gives the whole log to keep', () =>
+  it('keeps 2,000 lines searchable, and downloads the whole log', () =>
     pages.with(screen('?tab=log'), web.renter, async ({ page }) => {
       const log = page.locator('.log');
       await log.getByText('listens').waitFor();
-      // As the program itself would; in writes so small that Podman 4.3 splits none of their lines.
+      // Like the program itself; in writes so small that Podman 4.3 splits none of their lines.
       for (let from = 0; from < 3_000; from += 200) {
         await inside(`seq ${from} ${from + 199} | sed 's/.*/line & of many/' > /proc/1/fd/1`);
         await log.getByText(`line ${from + 199} of many`).waitFor();
@@ -203,7 +203,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(text.split('\n').filter((line) => /line \d+ of many/.test(line))).toHaveLength(3_000);
     }));
 
-  it('is sound to axe, and fits a narrow window', async () => {
+  it('passes axe, and fits a narrow window', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       await pages.with(
         screen('?tab=files'),
@@ -243,7 +243,7 @@ const uploadOf = (page: Page, name: string) => page.locator('.uploads li', { has
 
 const names = (page: Page) => page.locator('.files tbody th bdi').allInnerTexts();
 
-/** Whether the match that is looked at is seen. */
+/** Whether the selected match is visible. */
 const inView = (page: Page) =>
   page.evaluate(() => {
     const [view, mark] = ['.log', 'mark.current'].map((name) => document.querySelector(name)!.getBoundingClientRect());

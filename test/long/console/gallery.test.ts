@@ -5,7 +5,7 @@ import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pa
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 
-/** As a notebook's server does: its page for who has the token, the way out for all others. */
+/** Like a notebook's server: its page for requests with the token, 403 for all others. */
 const LAB = `mkdir -p /www/cgi-bin
 cat > /www/cgi-bin/lab <<'CGI'
 #!/bin/sh
@@ -20,7 +20,7 @@ trap 'exit 0' TERM
 httpd -f -p 8888 -h /www & wait`;
 const HOSTILE = '<img src=x onerror="window.pwned=1">\u202edlrow';
 
-describe('the gallery of the console', needsEngine('podman', 'chromium'), () => {
+describe('the template gallery', needsEngine('podman', 'chromium'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -75,7 +75,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
     await renter.phase(id, 'ERASED');
   };
 
-  it('leads from its card to an open notebook in at most 4 clicks, and writes its token nowhere', () =>
+  it('opens a notebook from its card in at most 4 clicks, and never logs its token', () =>
     pages.with(`/deploy?gpu=rtx-4090&machine=${host.machineId}`, renter.api, async ({ page, complaints }) => {
       await deployButton(page).waitFor();
       expect(await faultsIn(page)).toEqual([]);
@@ -114,7 +114,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
       await destroyed(id);
     }));
 
-  it('makes a form of variables, harmless whatever they say, filled in by keyboard alone, saved and deployed again', () =>
+  it('shows a template’s variables as a safe form, usable by keyboard and saved', () =>
     pages.with(
       `/deploy?gpu=rtx-4090&machine=${host.machineId}&template=form`,
       renter.api,

@@ -8,11 +8,11 @@ import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { until } from '../../support/until.js';
 
-/** Of this computer, by their command lines. */
+/** Whether this computer runs a process with this command line. */
 const runs = (command: string) =>
   execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(command);
 
-describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'), () => {
+describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -37,19 +37,19 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
     return page;
   };
 
-  it('shows a prompt as soon as the container of a new instance runs', () =>
+  it('shows a prompt once the container of a new instance runs', () =>
     pages.with('/', renter.api, async ({ page, complaints }) => {
       await page.goto(`${pages.address}/?deploy=${host.machineId}`);
       await page.getByRole('radio', { name: /^busybox/ }).check({ force: true });
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await page.waitForURL(/\/instances\/i-/);
       id = new URL(page.url()).pathname.split('/').pop()!;
-      // While its container is still being made, the terminal waits for it.
+      // The terminal waits while the container is being created.
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
       await shown(page);
       await enter(page, 'echo in""side; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
       await sees(page, '\ninside\nred');
-      // Colours of 24 bits are written as styles, which the policy lets pass as objects alone.
+      // 24-bit colours are written as styles, which the policy permits only as objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
       const size = await page.locator('.xterm-screen').boundingBox();
@@ -62,7 +62,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       expect(requests.filter((request) => /terminal/.test(request.url()))).toEqual([]);
     }));
 
-  it('goes on in the same shell after the line is lost and after the page is loaded anew', () =>
+  it('continues the same shell after a disconnect and after a reload', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'mine=ke""pt; i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done');
@@ -75,7 +75,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       expect(new Set(lines).size).toBe(lines.length);
       await enter(page, 'clear; echo $mine');
       await sees(page, /^kept\n/);
-      // It answers what programs ask a terminal, and does so once: not again when the page is loaded anew.
+      // It answers a program's terminal queries once, and not again after a reload.
       await enter(
         page,
         'stty -icanon -echo; printf "\\033[c"; dd bs=7 count=1 2>/dev/null | wc -c; stty sane; echo go""t',
@@ -86,7 +86,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await enter(page, 'echo $mine again');
       await sees(page, '\nkept again\n');
       expect(await rows(page)).not.toContain('1;2c');
-      // Another tab of the browser takes it over, and it can be had back.
+      // Another tab of the browser takes it over, and this one can take it back.
       const context = page.context();
       const other = await context.newPage();
       const kept = await page.evaluate(() => JSON.stringify(sessionStorage));
@@ -102,7 +102,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await sees(page, '\nkept here\n');
     }));
 
-  it('is several shells, each ended where it stands, and by its own exit', () =>
+  it('has several shells, each ended individually or by its own exit', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'echo fir""st');
@@ -113,13 +113,13 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await until('it runs', () => runs('sleep 7171'), SOON_MS);
       await page.getByRole('button', { name: 'Terminal 1' }).first().click();
       await sees(page, '\nfirst\n');
-      // What is shown elsewhere goes on.
+      // Those not shown continue.
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
       await sees(page, '\nfirst\n');
       expect(runs('sleep 7171')).toBe(true);
       await page.getByRole('button', { name: 'Close terminal 2' }).click();
-      await until('its shell is hung up', () => !runs('sleep 7171'), SOON_MS);
+      await until('its shell has ended', () => !runs('sleep 7171'), SOON_MS);
       await enter(page, 'exit 3');
       await page.getByText('The shell has ended with code 3.').waitFor();
       await page.getByRole('button', { name: 'Begin another' }).click();
@@ -132,7 +132,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await shown(page);
       const columns = async () => {
         await enter(page, 'clear; stty size');
-        // In one look: the next one may be of the screen after.
+        // In one read: the next one may be of a later screen.
         const size = await until('its size', async () => /^\d+ (\d+)\n/.exec(await rows(page)), SOON_MS);
         return Number(size[1]);
       };
@@ -149,17 +149,17 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await page.keyboard.press('Control+v');
       await page.keyboard.press('Enter');
       await sees(page, '\npasted\n');
-      // Without a choice it interrupts.
+      // Without a selection it interrupts.
       await enter(page, 'sleep 8181');
       await until('it runs', () => runs('sleep 8181'), SOON_MS);
       await page.keyboard.press('Control+c');
       await until('it is interrupted', () => !runs('sleep 8181'), SOON_MS);
-      // Out of the terminal by keyboard, where Tab is the program's.
+      // The keyboard leaves the terminal, although Tab belongs to the program.
       await page.keyboard.press('Control+Shift+F6');
       expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Terminal 1');
     }));
 
-  it('shows what a hostile program writes as text, and does nothing else', () =>
+  it('shows a hostile program’s output as text only', () =>
     pages.with(screen(), renter.api, async ({ page, complaints }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
       await page.evaluate(() => navigator.clipboard.writeText('untouched'));
@@ -183,7 +183,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await page.mouse.move(x + 12, y + 6);
       await page.mouse.click(x + 12, y + 6);
       await page.keyboard.up('Control');
-      // A million lines and a title of a megabyte leave the page as it is.
+      // 300,000 lines and a title of a megabyte leave the page unchanged.
       await enter(
         page,
         "printf '\\033]0;'; head -c 1000000 /dev/zero | tr '\\0' t; printf '\\007'; seq 1 300000; echo fin''ished",
@@ -199,7 +199,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       expect(complaints).toEqual([]);
     }));
 
-  it('is sound to axe, in both themes, read aloud, and fits a narrow window', async () => {
+  it('passes axe in both themes, is read aloud, and fits a narrow window', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       await pages.with(
         screen(),
@@ -217,7 +217,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
     }
   });
 
-  it('ends when its instance stops and when the page signs out, and says of what is too much', () =>
+  it('ends when its instance stops or the page signs out', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'sleep 9191');
@@ -225,7 +225,7 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       const headers = { origin: pages.address };
       expect((await page.request.delete(`${pages.address}/console/session`, { headers })).status()).toBe(204);
       await page.getByText('You are signed out').first().waitFor();
-      await until('its shell is hung up', () => !runs('sleep 9191'), SOON_MS);
+      await until('its shell has ended', () => !runs('sleep 9191'), SOON_MS);
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
       await renter.act(id, 'stop');
       await pages.with(screen(), renter.api, async ({ page: another }) => {

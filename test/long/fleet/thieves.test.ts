@@ -7,7 +7,7 @@ import { query } from '../../support/process.js';
 import { ASK_EVERY_MS, until } from '../../support/until.js';
 
 const SLOW_BYTES_PER_SECOND = 20_000;
-/** Opens the GPU, hides from whoever looks through /proc/PID/root, and shows an empty /dev there later. */
+/** Opens the GPU, hides from readers of /proc/PID/root, and shows an empty /dev there later. */
 const HIDES = [
   '/bin/sh',
   '-c',
@@ -16,11 +16,11 @@ const HIDES = [
 ];
 const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'];
 
-/** Renters with images and registries of their own, real ones, and what they pay to the unit. */
+/** Renters with real images and registries under their control, and what they pay to the unit. */
 describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;
@@ -35,7 +35,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
   afterAll(() => fleet?.close());
   afterEach(() => renter.destroyAll());
 
-  /** Charged and given back GPU seconds of the instance's last start, once all is booked. */
+  /** Returns the charged and credited GPU seconds of the instance's last start, once all is booked. */
   async function paid(id: string) {
     const sql = `
       select s.settled, (extract(epoch from s.running_at - used.started_at))::int as lag,
@@ -65,11 +65,11 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
       ASK_EVERY_MS,
     );
 
-  it('and hides its process from the agent pays for every second of it', async () => {
+  it('pays for every second of a process hidden from the agent', async () => {
     await fleet.registry.push('hides', { command: HIDES });
     const { id } = await renter.deploy(host.machineId, { template: `${fleet.registry.at}/hides` });
     await renter.phase(id, 'RUNNING');
-    // By then there is an empty /dev, and whoever counts there finds no GPU.
+    // By then /dev is empty, and a count there finds no GPU.
     const pid = (await fleet.engine.docker.getContainer(`gpu-${id}`).inspect()).State.Pid;
     await until('an empty /dev', () => existsSync(`/proc/${pid}/root/dev`), 20_000);
     expect(readdirSync(`/proc/${pid}/root/dev`)).toEqual([]);
@@ -88,12 +88,12 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
   });
 
   it.each([
-    ['trickles', async () => (fleet.registry.bytesPerSecond = SLOW_BYTES_PER_SECOND), {}],
-    ['breaks off', async () => (fleet.registry.damage = 'reset'), {}],
-    ['sends what it did not name', async () => (fleet.registry.damage = 'altered'), {}],
-    ['has an image for a user that there is not', async () => {}, { user: 'nobody-there' }],
+    ['sends slowly', async () => (fleet.registry.bytesPerSecond = SLOW_BYTES_PER_SECOND), {}],
+    ['aborts', async () => (fleet.registry.damage = 'reset'), {}],
+    ['sends other bytes', async () => (fleet.registry.damage = 'altered'), {}],
+    ['has an image with an unknown user', async () => {}, { user: 'nobody-there' }],
     ['has an image without its program', async () => {}, { command: ['/no/such'] }],
-  ])('and whose registry %s pays for the machine that waited', async (what, hurt, options) => {
+  ])('pays for a machine that waits for a registry that %s', async (what, hurt, options) => {
     const image = `hostile-${what.replaceAll(' ', '-')}`;
     await fleet.registry.push(image, { extraBytes: 1_000_000, ...options });
     await hurt();
@@ -110,7 +110,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
     }
   });
 
-  it('and ignores SIGTERM is killed at once after less than a minute, and waits for itself unpaid', async () => {
+  it('pays for its own delay when it ignores SIGTERM, and is soon killed', async () => {
     await fleet.registry.push('stays', { command: IGNORES_TERM });
     const { id } = await renter.deploy(host.machineId, { template: `${fleet.registry.at}/stays` });
     await renter.phase(id, 'RUNNING');
@@ -118,7 +118,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
     await renter.act(id, 'stop');
     await renter.phase(id, 'STOPPED', whileBusy(8_000));
     const tookMs = performance.now() - asked;
-    console.info(`a stop of what ignores SIGTERM: ${Math.round(tookMs)} ms`);
+    console.info(`stop of a container that ignores SIGTERM: ${Math.round(tookMs)} ms`);
     expect(tookMs).toBeLessThan(whileBusy(8_000));
     const { lag, charged, ran, rate, units, given } = await paid(id);
     expect([BigInt(units), BigInt(given)]).toEqual([

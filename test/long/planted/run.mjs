@@ -1,10 +1,10 @@
 // Plants each fault of this folder in a copy of the project and expects its tests to fail.
-//   node test/long/planted/run.mjs [--quick | --check] [name ...]      a name is a part of a patch's file name
-// A patch begins with a description of the fault, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
-// `Build: yes` if these tests run the built programs, `Build: console` if they open its pages.
-// The same tests must pass without the fault, which --quick assumes. Prints caught or passed for each fault, and how many of them
-// `npm test` and `npm run test:all` catch. Fails if a fault is not caught or a patch no longer applies. --check runs nothing: it fails
-// if a patch no longer applies or names no tests.
+//   node test/long/planted/run.mjs [--quick | --check] [name ...]      name: part of a patch's file name
+// A patch starts with a description of the fault, then `Tests: <files>` and, if one test is enough, `Only: <part of its name>`;
+// `Build: yes` if these tests run the built programs, `Build: console` if they open the console's pages.
+// The same tests must pass without the fault, which --quick assumes. Prints "caught" or "passed" for each fault, and how many of
+// them `npm test` and `npm run test:all` catch. Fails if a fault is not caught or a patch no longer applies. --check runs no
+// tests: it fails if a patch no longer applies or names no tests.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,14 +14,14 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(FOLDER, '../../..');
 const LIMIT_MS = 900_000;
-/** Files that `npm test` and `npm run test:all` run. */
+/** Tests that `npm test` and `npm run test:all` run. */
 const TEST = /\btest\/(rules|domain|service)\//;
 const TEST_ALL = /\btest\/(rules|domain|service|programs|hosts|console)\//;
 const BUILDS = {
   yes: 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs',
   console: 'npm run -s build:console',
 };
-/** Neither what is installed nor what is only kept beside the checkout. */
+/** Neither installed packages nor folders next to the sources. */
 const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
 
 const isQuick = process.argv.includes('--quick');
@@ -34,7 +34,7 @@ if (isCheck) {
   const isWhole = (file) => /^Tests: ./m.test(readFileSync(join(FOLDER, file), 'utf8'));
   const applies = (file) => spawnSync('git', ['apply', '--check', join(FOLDER, file)], { cwd: ROOT }).status === 0;
   const stale = files.filter((file) => !isWhole(file) || !applies(file));
-  if (stale.length > 0) console.error(`these patches no longer apply, or name no tests: ${stale.join(', ')}`);
+  if (stale.length > 0) console.error(`these patches no longer apply or name no tests: ${stale.join(', ')}`);
   process.exit(stale.length === 0 ? 0 : 1);
 }
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
@@ -57,12 +57,12 @@ try {
 }
 process.exitCode = caught.length === files.length && files.length > 0 ? 0 : 1;
 
-/** The files that a patch names, separated by spaces. */
+/** Returns the files that a patch names, separated by spaces. */
 function testsOf(text) {
   return /^Tests: (.+)$/m.exec(text)?.[1] ?? '';
 }
 
-/** caught, or why not. */
+/** Returns "caught", or why not. */
 function plant(patch) {
   const text = readFileSync(patch, 'utf8');
   const tests = testsOf(text);
@@ -72,12 +72,12 @@ function plant(patch) {
   const key = args.join(' ');
   if (!isQuick && !healthy.has(key)) healthy.set(key, run(args));
   const before = healthy.get(key) ?? 'passed';
-  if (before !== 'passed') return `not judged: without it its tests ${before}`;
+  if (before !== 'passed') return `not evaluated: without it its tests ${before}`;
   if (apply(patch) !== 0) return 'no longer applies';
   const command = BUILDS[/^Build: (.+)$/m.exec(text)?.[1]];
   const outcome = build(command) !== 0 ? 'does not build' : run(args);
-  if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be taken out again`);
-  if (build(command) !== 0) throw new Error(`it does not build without ${patch}`);
+  if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be removed again`);
+  if (build(command) !== 0) throw new Error(`the copy does not build without ${patch}`);
   return outcome === 'failed' ? 'caught' : outcome;
 }
 
@@ -85,19 +85,22 @@ function apply(patch, ...more) {
   return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
 }
 
-/** 0 where there is nothing to build. */
+/** Returns the exit code; 0 if there is nothing to build. */
 function build(command) {
   if (command === undefined) return 0;
   return spawnSync(command, { cwd: copy, stdio: 'ignore', shell: true }).status;
 }
 
-/** passed: all that ran, and one at least. failed: a test, which is more than a file that can't be loaded. */
+/**
+ * Returns "passed" if at least one test ran and all passed, "failed" if a test failed; a file that can't be loaded is
+ * neither.
+ */
 function run(args) {
   const report = join(copy, 'planted-report.json');
   rmSync(report, { force: true });
   const vitest = ['vitest', 'run', ...args, '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`];
   const { status } = spawnSync('npx', vitest, { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, killSignal: 'SIGKILL' });
-  if (status === null) return 'ran out of time';
+  if (status === null) return 'timed out';
   const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8'));
   if (failed > 0) return 'failed';
   return passed > 0 && status === 0 ? 'passed' : 'did not run';

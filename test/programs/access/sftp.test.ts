@@ -20,7 +20,7 @@ const NO_ATTRIBUTES = 0;
 const MODE = 4;
 const STATUS_TYPE = 101;
 
-/** A folder with nothing but links to busybox, so that no other program is found. */
+/** Creates a folder that holds only links to busybox, so that no other program is found. */
 function busybox(): { shell: string; path: string } {
   const dir = scratchFolder('busybox-');
   for (const name of [
@@ -37,7 +37,7 @@ const servers = {
   'the server of OpenSSH': () => SftpClient.openSsh(OPEN_SSH_SERVER),
 };
 
-/** The same is expected of ours as of OpenSSH's. */
+/** Our server must behave as OpenSSH's does. */
 describe.each(Object.entries(servers))('%s', (name, start) => {
   const isLeftOut =
     (name.includes('busybox') && find('busybox') === null) ||
@@ -54,7 +54,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
   });
   afterAll(() => sftp?.end());
 
-  it.skipIf(isLeftOut)('replaces a link to a folder by a file, and moves nothing into a folder', async () => {
+  it.skipIf(isLeftOut)('replaces a link to a folder with a file, and moves nothing into the folder', async () => {
     for (const folder of ['folder', 'empty', 'full', 'moved', 'moved-too', 'from']) mkdirSync(at(folder));
     for (const file of ['file', 'full/kept', 'plain', 'linked']) writeFileSync(at(file), file);
     for (const link of ['link', 'link-2']) symlinkSync('folder', at(link));
@@ -81,7 +81,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     expect((await sftp.request(REQUEST.opendir, at('nothing'))).status).toBe(STATUS.noSuchFile);
   });
 
-  it.skipIf(isLeftOut)('has hundreds of files open, each whole', async () => {
+  it.skipIf(isLeftOut)('keeps hundreds of open files apart', async () => {
     const flags = OPEN.read | OPEN.write | OPEN.create;
     const count = 150;
     const handles: Buffer[] = [];
@@ -92,7 +92,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     }
     const write = (index: number, offset: bigint, text: string) =>
       sftp.request(REQUEST.write, handles[index]!, offset, text);
-    // More of them than are written to concurrently.
+    // More than are written concurrently.
     for (let index = 0; index < 50; index += 1)
       expect((await write(index, 0n, `one ${index} `)).status).toBe(STATUS.ok);
     for (let index = 0; index < 50; index += 1) {
@@ -103,7 +103,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     for (const index of [0, 25, 49]) expect(readFileSync(at(`open-${index}`), 'utf8')).toBe(`one ${index} two`);
   });
 
-  it.skipIf(isLeftOut)('knows names that are no UTF-8', async () => {
+  it.skipIf(isLeftOut)('supports names that aren’t UTF-8', async () => {
     const file = at('caf\xe9 $(x) \'"\xff');
     const opened = await sftp.request(REQUEST.open, file, OPEN.write | OPEN.create, NO_ATTRIBUTES);
     await sftp.request(REQUEST.write, SftpClient.handle(opened), 0n, 'words');
@@ -140,7 +140,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     expect((await sftp.request(REQUEST.realpath, at('no/way'))).status).toBe(STATUS.noSuchFile);
   });
 
-  it.skipIf(isLeftOut)('gives new files and folders no more rights than the mask leaves', async () => {
+  it.skipIf(isLeftOut)('applies the process’s mask to new files and folders', async () => {
     await sftp.request(REQUEST.mkdir, at('masked'), MODE, 0o777);
     const opened = await sftp.request(REQUEST.open, at('masked/file'), OPEN.write | OPEN.create, MODE, 0o666);
     await sftp.request(REQUEST.close, SftpClient.handle(opened));

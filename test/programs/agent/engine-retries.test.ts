@@ -25,7 +25,7 @@ describe('an engine that does not answer yet', () => {
   let server: Server;
   afterEach(() => server.close());
 
-  /** Answers with `answers`, one after the other; the last one stays. */
+  /** Answers with `answers` in turn; the last one repeats. */
   async function engine(...answers: ((response: ServerResponse) => void)[]): Promise<string> {
     const socket = join(folder(), 'engine.sock');
     server = createServer((_, response) => (answers.length > 1 ? answers.shift()! : answers[0]!)(response));
@@ -37,7 +37,7 @@ describe('an engine that does not answer yet', () => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(INFO));
   };
 
-  it('is tried again with a message, and then used', async () => {
+  it('is retried with a message, and then used', async () => {
     const socket = await engine(hangUp, answer);
     const { code, stdout, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect(code).toBe(0);
@@ -46,14 +46,14 @@ describe('an engine that does not answer yet', () => {
     expect(stderr).toBe(`gpu-agent: ${why}; trying again (2 of 3)\n`);
   });
 
-  it('is given up after three tries', async () => {
+  it('is abandoned after three tries', async () => {
     const socket = await engine(hangUp);
     const { code, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect([code, stderr.trim().split('\n').length]).toEqual([2, 3]);
     expect(stderr).not.toContain('socket hang up');
   });
 
-  it('says how long it waited, and longer at each try', async () => {
+  it('is reported with the time waited, which grows with each try', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
       message: `${socket} does not answer: no answer within 0.05 s`,
@@ -62,7 +62,7 @@ describe('an engine that does not answer yet', () => {
     await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
   });
 
-  it('is tried out as one machine, also where the answer to joining was lost', async () => {
+  it('is tried as one machine, even if the response to the join is lost', async () => {
     const socket = await engine(answer);
     const gateway = await startGateway();
     const wire = await openWire(gateway.address);
@@ -83,7 +83,7 @@ describe('an engine that does not answer yet', () => {
     expect(rows).toEqual([{ id }]);
   });
 
-  it('says why it could not be enrolled', async () => {
+  it('reports why the host could not be enrolled', async () => {
     const socket = await engine(answer);
     const gateway = createServer((_, response) => response.writeHead(401).end('{}'));
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
@@ -95,7 +95,7 @@ describe('an engine that does not answer yet', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it('is not waited for where no program listens', async () => {
+  it('is not retried if no program listens', async () => {
     server = createServer();
     const socket = join(folder(), 'none.sock');
     await expect(openEngine(socket, null)).rejects.toMatchObject({ mayAnswerLater: false });

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { GUARDED_SCRIPT } from '../../../src/agent/volumes/guarded.js';
 import { needs } from '../../support/tools.js';
 
-/** What a repository might bring a restic to do that has a fault: this program stands for it. */
+/** Does in place of restic all that a repository could make a faulty restic do. */
 const PROGRAM = `#!/bin/sh
 chmod 4777 /restic; rm -f /restic; (echo more >> /restic)
 echo '#!/bin/sh' > /cache/run; chmod 755 /cache/run; /cache/run && echo ran > /mnt/ran
@@ -15,7 +15,7 @@ echo "$@" > /mnt/arguments
 ls -A / > /mnt/seen
 `;
 
-it('a restic that is led astray changes its volume and its cache alone', needs('mount', 'setpriv'), () => {
+it('a compromised restic can change only its volume and its cache', needs('mount', 'setpriv'), () => {
   const dir = mkdtempSync(join(tmpdir(), 'guarded-'));
   const [root, volume, cache, program] = ['root', 'volume', 'cache', 'program'].map((name) => join(dir, name)) as [
     string,

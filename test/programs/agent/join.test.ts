@@ -16,7 +16,7 @@ import { until } from '../../support/until.js';
 describe('gpu-agent join', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
-    it('is left out', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let engine: TestEngine;
@@ -36,7 +36,7 @@ describe('gpu-agent join', () => {
 
   const at = (name: string) => ['--data-dir', join(dir, name), '--engine', engine.socket];
 
-  it('reports what the host has, and keeps the token for its owner alone', async () => {
+  it('reports the host’s hardware, and keeps the token readable only by its owner', async () => {
     const exit = await runAgent(['join', gateway.url, CODE, '--name', 'host-1', ...at('one')]).ended;
     expect(exit).toMatchObject({ code: 0 });
     expect(exit.stdout).toContain('machine m-test');
@@ -53,14 +53,14 @@ describe('gpu-agent join', () => {
     expect(gateway.joins).toHaveLength(1);
   });
 
-  it('shows the gateway’s message about a wrong code, and keeps nothing', async () => {
+  it('shows the gateway’s message about a wrong code, and stores nothing', async () => {
     const exit = await runAgent(['join', gateway.url, 'wrong', ...at('two')]).ended;
     expect(exit).toMatchObject({ code: 1, stderr: 'gpu-agent: The join code is not known.\n' });
     const run = await runAgent(['run', ...at('two')]).ended;
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('has not joined') });
   });
 
-  it('offers, to who tries it, an image that is on the host where there is no network', async () => {
+  it('offers an image of the host to try if there is no network', async () => {
     const opened = await openEngine(engine.socket, null);
     const [offline, online] = [async () => false, async () => true];
     await expect(chooseImage(opened, null, offline)).rejects.toThrow(
@@ -83,17 +83,17 @@ describe('gpu-agent join', () => {
     );
   });
 
-  it('sends no token over a line that others can read', async () => {
+  it('refuses to send its token over an unencrypted connection', async () => {
     const exit = await runAgent(['join', 'http://gpu.example.com', CODE, ...at('three')]).ended;
     expect(exit).toMatchObject({ code: 2, stderr: expect.stringContaining('https://') });
   });
 
-  it('says in one line that there is no engine, or that it does not answer', async () => {
+  it('reports in one line that there is no engine, or that it does not respond', async () => {
     const nobody = await runAgent(['hardware', '--engine', join(dir, 'none.sock'), '--data-dir', dir]).ended;
     expect(nobody.code).toBe(2);
     expect(nobody.stderr.trim().split('\n')).toHaveLength(1);
     expect(nobody.stderr).toContain('does not answer');
-    // Without a word of where it is; a computer that has one in the usual place answers otherwise.
+    // Without an engine's path; a computer with an engine at a usual place reports differently.
     const usual = ['/run/docker.sock', '/run/podman/podman.sock'];
     if (!usual.some((path) => existsSync(path))) {
       const { code, stderr } = await runAgent(['try', '--data-dir', dir]).ended;
@@ -115,13 +115,13 @@ describe('gpu-agent join', () => {
     );
   });
 
-  it('lets one agent run on a data folder', async () => {
+  it('admits only one agent per data folder', async () => {
     const first = runAgent(['run', ...at('one')]);
     await until('the agent runs', () => first.stderr().includes('the agent runs'), 15_000);
     const second = await runAgent(['run', ...at('one')]).ended;
     expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`process ${first.pid}`) });
     expect((await first.end('SIGTERM')).code).toBe(0);
-    // Of one that was killed nothing stays in the way.
+    // A killed agent leaves nothing that blocks the next one.
     const third = runAgent(['run', ...at('one')]);
     await until('the agent runs', () => third.stderr().includes('the agent runs'), 15_000);
     await third.end('SIGKILL');

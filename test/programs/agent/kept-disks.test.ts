@@ -15,11 +15,11 @@ import { wished } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
 
-it('a disk that is left without its container is reported as unknown, and erased when a document says so', async () => {
+it('reports a disk without its container as UNKNOWN, and erases it when requested', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kept-disks-'));
   mkdirSync(join(dataDir, 'disks'));
   writeFileSync(join(dataDir, 'disks', `${ID}.ext4`), '');
-  // An engine without any container, as one whose storage was emptied.
+  // An engine without containers, as if its storage had been cleared.
   const engine = { list: async () => [], inspect: async () => null, remove: async () => {} } as Partial<Engine>;
   const reconciler = new Reconciler({
     engine: engine as Engine,
@@ -42,7 +42,7 @@ it('a disk that is left without its container is reported as unknown, and erased
   try {
     await reconciler.apply({ generation: 1, instances: [] });
     expect(reconciler.state).toMatchObject({ unknown: [ID], instances: [] });
-    // It stays so: what is not known to be unwanted is kept.
+    // It remains: the agent keeps what isn't known to be unwanted.
     await reconciler.apply({ generation: 2, instances: [] });
     expect(reconciler.state.unknown).toEqual([ID]);
     await reconciler.apply({ generation: 3, instances: [wished(ID, 'absent')] });

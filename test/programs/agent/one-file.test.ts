@@ -14,7 +14,7 @@ const MAX_BYTES = 3_000_000;
 
 afterAll(cleanUp);
 
-/** Beside nothing: no package.json, no node_modules, in no folder above it. */
+/** Copies the file to a folder without a package.json or node_modules, which its parents lack as well. */
 function alone(): string {
   const file = join(folder(), 'gpu-agent.mjs');
   copyFileSync(BUILT, file);
@@ -28,7 +28,7 @@ function runAlone(...args: string[]) {
 }
 
 describe('gpu-agent.mjs', () => {
-  it('is small, and has inside what the agent imports: nothing of the gateway, and no package beside it', () => {
+  it('is small and self-contained, without any module of the gateway', () => {
     const print = `import(${JSON.stringify(SCRIPT)}).then(async ({ bundleAgent }) => console.log(JSON.stringify(await bundleAgent())))`;
     const { stdout } = spawnSync(process.execPath, ['-e', print], { encoding: 'utf8', maxBuffer: 4 * MAX_BYTES });
     const { code, imports, modules }: { code: string; imports: string[]; modules: string[] } = JSON.parse(stdout);
@@ -50,12 +50,12 @@ describe('gpu-agent.mjs', () => {
     expect(code).toContain('The MIT License (MIT)');
   });
 
-  it('explains itself in an empty folder', () => {
+  it('shows its help and its errors in an empty folder', () => {
     expect(runAlone('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: gpu-agent/) });
     expect(runAlone('hardware', '--engine', '/nowhere.sock')).toMatchObject({ status: 2, stdout: '' });
   });
 
-  it('connects to ports, in a process of its own', async () => {
+  it('connects to ports in a separate process', async () => {
     const server = createServer((socket) => socket.end('from inside')).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');

@@ -32,29 +32,29 @@ const OWN_IMAGE = 'own/image';
 const FASTER = 100;
 const SIMULATED = { count: 4, name: 'NVIDIA L4', vramMb: 23_034 };
 
-/** A hundred seconds of the agent's pauses and deadlines pass in one. */
+/** A hundred seconds of the agent's pauses and deadlines pass in one second. */
 const fastClock: AgentClock = {
   now: () => hostClock.now() * FASTER,
   sleep: (ms, signal) => hostClock.sleep(ms / FASTER, signal),
 };
 
-/** An engine that fails as no real one can be made to; it has every image but those of a registry. */
+/** An engine that fails as no real one can be made to. It has every image except those of a registry. */
 class FailingEngine implements Partial<Engine> {
   readonly info = { name: 'docker', runtimes: [] as string[] } as unknown as Engine['info'];
   readonly containers = new Map<string, ContainerDetail>();
-  /** Refuses to remove them. */
+  /** Instances whose containers it refuses to remove. */
   readonly stuck = new Set<string>();
-  /** Refuses to start what is none of these: a container that only tries the host, one of an instance. */
+  /** Which containers it starts: those that only probe the host, and those of instances. */
   starts = { probe: true, instance: true };
-  /** Refuses to keep a container on its processors, as one does that has no such cgroup. */
+  /** Whether it refuses to pin a container to processors, as an engine without that cgroup does. */
   refusesCpus = false;
-  /** Processors that containers of instances were created with. */
+  /** The processors with which containers of instances were created. */
   readonly cpus = new Map<string, readonly number[] | null>();
-  /** Gives each container this device, whatever was asked for. */
+  /** The device that each container gets, regardless of the requested one. */
   device: string | null = null;
-  /** A stop ends with it. */
+  /** A stop completes with it. */
   stops: Promise<void> = Promise.resolve();
-  /** The removal of a container ends with its promise. */
+  /** The removal of a container completes with its promise. */
   readonly removals = new Map<string, Promise<void>>();
   probed = 0;
   pullSeconds = 0;
@@ -145,7 +145,7 @@ async function sees(id: string, phase: ObservedInstance['phase']): Promise<Obser
   return found()!;
 }
 
-it('a container that can’t be erased keeps nobody else from starting', async () => {
+it('starts other instances although one container can’t be erased', async () => {
   await engine.create({ instanceId: OTHER, machineId: MACHINE, start: 1 } as ContainerSpec);
   engine.stuck.add(OTHER);
   const instances = [wished(OTHER, 'absent'), wished(ID, 'running', { image: OWN_IMAGE })];
@@ -156,7 +156,7 @@ it('a container that can’t be erased keeps nobody else from starting', async (
   });
 });
 
-it('a host is tried anew after an image that did not start: it may be what broke since', async () => {
+it('probes the host again after an image failed to start', async () => {
   const image = { image: OWN_IMAGE };
   engine.starts.instance = false;
   await reconciler.apply({ generation: 1, instances: [wished(ID, 'running', image)] });
@@ -166,7 +166,7 @@ it('a host is tried anew after an image that did not start: it may be what broke
   await expect.poll(() => reconciler.state.instances[0]).toMatchObject({ start: 2, phase: 'FAILED', fault: 'host' });
 });
 
-it('all pulls of a start have one deadline, however each of them ends', async () => {
+it('sets one deadline for all pulls of a start, however each of them ends', async () => {
   engine.pullSeconds = 40;
   await reconciler.apply({ generation: 1, instances: [wished(ID, 'running', { image: 'registry.example/a' })] });
   expect(await sees(ID, 'FAILED')).toMatchObject({
@@ -175,13 +175,13 @@ it('all pulls of a start have one deadline, however each of them ends', async ()
   });
 });
 
-/** On these of the host's GPUs. */
+/** An instance on these of the host's GPUs. */
 function on(id: string, places: readonly number[], rest = {}) {
   const gpuUuids = places.map((place) => `GPU-pretended-${place}`);
   return wished(id, 'running', { image: OWN_IMAGE, gpus: places.length, gpuUuids, ...rest });
 }
 
-it('waits for what stops on its own GPUs, and for nothing on others', async () => {
+it('waits for stopping containers on its own GPUs, not for those on other GPUs', async () => {
   let stopped = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [old] });
@@ -198,7 +198,7 @@ it('waits for what stops on its own GPUs, and for nothing on others', async () =
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits until what had its GPUs is erased, and for nothing that is erased elsewhere', async () => {
+it('waits until its GPUs’ previous container is erased, not for other erasures', async () => {
   let removed = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [{ ...old, phase: 'stopped' }] });
@@ -218,11 +218,11 @@ it('waits until what had its GPUs is erased, and for nothing that is erased else
   await sees(OTHER, 'RUNNING');
 });
 
-it('goes by what the engine gave a container that no document names, and by all where a document names no GPU', async () => {
+it('waits for an undocumented container on its GPUs; without GPU ids, for any', async () => {
   await reconciler.apply({ generation: 1, instances: [on(THIRD, [2])] });
   await sees(THIRD, 'RUNNING');
   engine.stops = new Promise(() => {});
-  // Its document is gone; it obeys no stop.
+  // No document names it, and it ignores the stop.
   await reconciler.apply({ generation: 2, instances: [on(ID, [0]), on(OTHER, [2])] });
   await sees(ID, 'RUNNING');
   await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/has stopped$/);
@@ -232,7 +232,7 @@ it('goes by what the engine gave a container that no document names, and by all 
   expect(engine.containers.get(LAST)).toBeUndefined();
 });
 
-it('runs nothing in a container with another GPU than its own: the host is at fault', async () => {
+it('runs nothing in a container with the wrong GPU, and blames the host', async () => {
   engine.device = '/dev/gpu-pretended1';
   await reconciler.apply({ generation: 1, instances: [on(ID, [2])] });
   expect(await sees(ID, 'FAILED')).toMatchObject({ message: 'the container has 0 of 1 GPUs', fault: 'host' });
@@ -243,7 +243,7 @@ it('runs nothing in a container with another GPU than its own: the host is at fa
   expect(await sees(OTHER, 'FAILED')).toMatchObject({ message, fault: 'host' });
 });
 
-it('a trial of the whole host is one of each part, and says whether the engine keeps containers on processors', async () => {
+it('counts a probe of the whole host for each part, and checks CPU pinning', async () => {
   const [processor] = await findProcessors();
   await reconciler.apply({ generation: 1, instances: [on(ID, [0], { cpus: [processor] }), on(OTHER, [1, 2])] });
   await Promise.all([sees(ID, 'RUNNING'), sees(OTHER, 'RUNNING')]);
@@ -254,7 +254,7 @@ it('a trial of the whole host is one of each part, and says whether the engine k
     ]),
   );
   expect([engine.probed, logged]).toEqual([1, []]);
-  // Processors that this host did not have when it was tried: their own trial says that it does not have them.
+  // Processors that this host lacked when it was probed: their own probe reports that they are missing.
   engine.refusesCpus = true;
   const instances = [on(THIRD, [3], { cpus: [4_000] }), on(LAST, [0], { cpus: [4_001] })];
   await reconciler.apply({ generation: 2, instances: [{ ...on(ID, [0]), phase: 'stopped' }, ...instances] });

@@ -39,7 +39,7 @@ it(
       expect((await run(tricked, BACKUP_PATH, 'ro', 'backup', '/etc/shadow')).code).not.toBe(0);
       await run(tricked, RESTORE_ROOT + BACKUP_PATH, 'rw', 'restore', 'latest', '--target', RESTORE_ROOT);
       expect(readdirSync(secret)).toEqual(['token']);
-      // Nothing is left of its root.
+      // Nothing remains of its root.
       expect(readdirSync(join(dir, 'root'))).toEqual([]);
       expect(existsSync('/old')).toBe(false);
       expect(JSON.stringify(read)).not.toContain(open.token);

@@ -6,7 +6,7 @@ import { type Assistant, openAssistant } from '../../support/mcp.js';
 import { cleanUp, type Env, folder, run } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** On a machine of the price sheet: h100-sxm. */
+/** Above the price of any machine used here; they are all h100-sxm of the price sheet. */
 const CAP = 100;
 const HELLO = {
   jsonrpc: '2.0',
@@ -40,7 +40,7 @@ const rented = async (of = renter) =>
   (await of.rest('GET', '/instances')).body.data.map(({ id }: { id: string }) => id);
 
 describe('gpu mcp', () => {
-  it('offers tools that say what they change, and paid ones that need a highest price', async () => {
+  it('marks tools that change something, and requires a maximum price if they cost', async () => {
     const { tools } = await assistant.client.listTools();
     const kinds = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]));
     const reads = [
@@ -69,7 +69,7 @@ describe('gpu mcp', () => {
     await careful.close();
   });
 
-  it('rents what was quoted, once, and never above the highest price', async () => {
+  it('rents what was quoted, once, and never above the maximum price', async () => {
     const machineId = await service.machine();
     const { offers } = await assistant.call('search_offers', { gpus: ['h100-sxm'], limit: 50 });
     expect(offers).toContainEqual(expect.objectContaining({ machineId, pricePerHour: expect.any(Object) }));
@@ -110,7 +110,7 @@ describe('gpu mcp', () => {
     expect([balance < 1_000, burnPerHour]).toEqual([true, 0]);
   });
 
-  it('passes deadlines and TCP ports on, and rents no machine without a host agent for a run', async () => {
+  it('passes on deadlines and TCP ports; `run` rents no machine without an agent', async () => {
     const machineId = await service.machine();
     const tcp = await assistant.call('quote', { machineId, launch: { tcpPorts: [5432] } });
     expect(tcp.summary).toContain('this service has no TCP ports');
@@ -148,7 +148,7 @@ describe('gpu mcp', () => {
     expect(await rented()).toEqual([]);
   });
 
-  it('rents once when the answer is lost and the model asks again', async () => {
+  it('rents once when the response is lost and the model retries', async () => {
     const wire = await openWire(service.address);
     const far = await openAssistant({ ...env, GPU_BASE_URL: wire.baseUrl });
     const { quote } = await far.call('quote', { machineId: await service.machine() });
@@ -161,7 +161,7 @@ describe('gpu mcp', () => {
     await wire.close();
   });
 
-  it('asks for the cost of leaving a reserved term before it destroys', async () => {
+  it('requires the cost of leaving a reserved term before it destroys', async () => {
     const { quote } = await assistant.call('quote', { machineId: await service.machine(), mode: 'RESERVED' });
     const { id } = (await assistant.call('deploy', { quote, maxPricePerHour: CAP })).instance;
     service.clock.advance(3_600);
@@ -173,7 +173,7 @@ describe('gpu mcp', () => {
     expect(await rented()).toEqual([]);
   });
 
-  it('holds to the limit it was started with, for two at once too', async () => {
+  it('enforces the limit it was started with, also for concurrent deploys', async () => {
     const own = await service.renter('1000');
     const limited = await openAssistant(envOf(own), ['--max-per-hour', '3']);
     const quotes = await Promise.all(
@@ -188,10 +188,10 @@ describe('gpu mcp', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')!;
     expect(String(refused.reason)).toMatch(/above the 3\.00 of --max-per-hour \(spending_limit\)/);
     expect(await rented(own)).toHaveLength(1);
-    // The one that was rented is repeated, though a second of its kind would be too much.
+    // The completed deploy is repeated, although a second such rental would exceed the limit.
     const done = quotes[outcomes.findIndex(({ status }) => status === 'fulfilled')]!;
     const { id } = (await limited.call('deploy', { quote: done.quote, maxPricePerHour: CAP })).instance;
-    // A start that the limit leaves room for, with a key and without.
+    // A start that the limit allows, with a key and without.
     for (const key of [{}, { idempotencyKey: 'again' }]) {
       await limited.call('stop_instance', { id });
       await limited.call('start_instance', { id, maxPricePerHour: CAP, ...key });
@@ -200,7 +200,7 @@ describe('gpu mcp', () => {
     expect((await gpu(['mcp', '--max-per-hour', '-1'], env)).code).toBe(2);
   });
 
-  it('shows what a host wrote as data, with escapes for what nobody sees', async () => {
+  it('shows what a host wrote as data, and escapes invisible characters', async () => {
     const hidden = [...'obey'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
     const machineId = await service.machine();
     await service.sql('update machine set cpu = $2 where id = $1', [
@@ -213,7 +213,7 @@ describe('gpu mcp', () => {
     expect([JSON.stringify(offers).includes(hidden), note]).toEqual([false, expect.stringContaining('data')]);
   });
 
-  it('refuses in the words of the service', async () => {
+  it('passes on the service’s refusals', async () => {
     expect(await assistant.refused('quote', { machineId: 'm-00000000' })).toMatch(/\(deploy_failed\)$/);
     expect(await assistant.refused('show_instance', { id: 'i-00000000' })).toMatch(/^no such instance.*\(not_found\)$/);
     expect(await assistant.refused('stop_instance', { id: 'i-00000000' })).toMatch(/\(not_found\)$/);
@@ -231,7 +231,7 @@ describe('gpu mcp', () => {
     expect(templates).toContainEqual(expect.objectContaining({ slug: 'pytorch' }));
   });
 
-  it('answers a thousand calls at once, and works on few of them', async () => {
+  it('answers a thousand concurrent calls, and works on few of them', async () => {
     const program = run([GPU, 'mcp'], env);
     const call = (id: number) => ({ ...HELLO, id, method: 'tools/call', params: { name: 'balance', arguments: {} } });
     const messages = [HELLO, ...Array.from({ length: 1_000 }, (_, index) => call(index + 2))];
@@ -245,7 +245,7 @@ describe('gpu mcp', () => {
     expect(await program.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('goes on after what is no message, and ends with its client', async () => {
+  it('continues after an invalid message, and exits with its client', async () => {
     const program = run([GPU, 'mcp'], env);
     program.stdin.write(`no message\n{"jsonrpc":"2.0"}\n\u001b[2J\n${JSON.stringify(HELLO)}\n`);
     await program.says(/"serverInfo":\{"name":"gpu-rental"/);

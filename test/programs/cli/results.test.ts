@@ -39,7 +39,7 @@ describe('results of a hostile instance', () => {
     writeFileSync(join(elsewhere, 'keys'), 'mine');
   });
 
-  /** Brings `path` back from an instance that sends these entries. */
+  /** Fetches `path` from an instance that sends these entries. */
   async function bring(path: string, entries: readonly Entry[], to = path): Promise<string[]> {
     const archive = join(folder(), 'archive');
     const leftOut: string[] = [];
@@ -58,14 +58,14 @@ describe('results of a hostile instance', () => {
   const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname });
   const directory = (name: string): Entry => ({ name, type: 'directory' });
 
-  it('a link of the first run leads nowhere in the second', async () => {
+  it('does not follow a link of the first run in the second', async () => {
     expect(await bring('results', [directory('results'), link('results/sub', elsewhere)])).toEqual(['results/sub']);
     await bring('results', [directory('results/sub'), { name: 'results/sub/keys', text: 'evil' }]);
     expect(readFileSync(join(into, 'results/sub/keys'), 'utf8')).toBe('evil');
     expect(readFileSync(join(elsewhere, 'keys'), 'utf8')).toBe('mine');
   });
 
-  it('leaves out links that lead away, and keeps the others', async () => {
+  it('leaves out links that point outside, and keeps the others', async () => {
     const entries = [
       directory('results/a/b'),
       link('results/up', '..'),
@@ -82,7 +82,7 @@ describe('results of a hostile instance', () => {
     expect(readlinkSync(join(into, 'results/a/b/ok'))).toBe('../../x');
   });
 
-  it('writes through no link that exists here, and replaces a link by a file', async () => {
+  it('does not write through existing links, and replaces a link with a file', async () => {
     mkdirSync(join(into, 'results'));
     symlinkSync(elsewhere, join(into, 'results/sub'));
     symlinkSync(join(elsewhere, 'keys'), join(into, 'results/file'));
@@ -92,7 +92,7 @@ describe('results of a hostile instance', () => {
     await bring('results', [{ name: 'results/file', text: 'new' }]);
     expect(readFileSync(join(into, 'results/file'), 'utf8')).toBe('new');
     expect([readdirSync(elsewhere), readFileSync(join(elsewhere, 'keys'), 'utf8')]).toEqual([['keys'], 'mine']);
-    // Nothing that was unpacked stays.
+    // No unpacked file remains.
     expect(readdirSync(into)).toEqual(['results']);
   });
 
@@ -103,7 +103,7 @@ describe('results of a hostile instance', () => {
     expect(existsSync(join(elsewhere, 'b'))).toBe(true);
   });
 
-  it('strips special bits, and shares no file with another name', async () => {
+  it('strips special bits, and makes no hard links', async () => {
     const entries: Entry[] = [
       { ...directory('results'), mode: 0o3777 },
       { name: 'results/program', text: 'x', mode: 0o6755 },
@@ -116,7 +116,7 @@ describe('results of a hostile instance', () => {
     expect(lstatSync(join(into, 'results/twin')).nlink).toBe(1);
   });
 
-  it('keeps files here that are not sent', async () => {
+  it('keeps local files that are not sent', async () => {
     mkdirSync(join(into, 'results/sub'), { recursive: true });
     for (const name of ['results/sub/both', 'results/kept']) writeFileSync(join(into, name), 'old');
     await bring('results', [{ name: 'results/sub/both', text: 'new' }, directory('results/empty')]);
@@ -130,7 +130,7 @@ describe('results of a hostile instance', () => {
     expect(readdirSync(into)).toEqual([]);
   });
 
-  it('does not follow a link that replaces a folder meanwhile', { skip: process.platform !== 'linux' }, () => {
+  it('does not follow a link that replaces a folder in the meantime', { skip: process.platform !== 'linux' }, () => {
     const draft = join(into, 'draft');
     mkdirSync(draft);
     const held = new OpenFolder(Buffer.from(draft));
@@ -160,7 +160,7 @@ describe('results of a hostile instance', () => {
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 
-  it('attaching changes nothing that exists here', () => {
+  it('changes no existing file when attaching', () => {
     mkdirSync(join(into, 'results'));
     const places = toSafePlace(['new/a', 'results/a', '.ssh/authorized_keys'], 'i-31f72534', into);
     expect(places.map(({ to }) => to)).toEqual(['new/a', 'i-31f72534/results/a', 'i-31f72534/.ssh/authorized_keys']);

@@ -43,7 +43,7 @@ async function idOf(args: string[]): Promise<string> {
 }
 
 describe('in a script', () => {
-  it('a whole rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
+  it('completes a rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
     const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
     expect(slugs).toHaveLength(83);
     const machine = await idOf(['offers', '--gpu', slugs.find((slug) => slug === 'rtx-4090')!, '--limit', '1']);
@@ -66,7 +66,7 @@ describe('in a script', () => {
     expect(balance).toBeLessThan(100_000);
   });
 
-  it('tables are plain, whole and without colour, whatever the terminal’s width', async () => {
+  it('prints plain, complete tables regardless of the terminal’s width', async () => {
     const { stdout } = await gpuProcess(['offers', '--gpu', 'h100-sxm', '--num-min', '8', '--limit', '3'], {
       ...env,
       COLUMNS: '20',
@@ -75,7 +75,7 @@ describe('in a script', () => {
     await expect(readable(stdout)).toMatchFileSnapshot(join(SNAPSHOTS, 'offers.piped.txt'));
   });
 
-  it('--json is the body of the service, byte for byte', async () => {
+  it('--json prints the service’s response byte for byte', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     for (const [args, path] of [
       [['pricing'], '/gpus/pricing'],
@@ -98,7 +98,7 @@ describe('in a script', () => {
     expect([refused.code, refused.stdout]).toEqual([1, await bodyOf('/instances/i-00000000')]);
   });
 
-  it('--price-max keeps dearer machines out', async () => {
+  it('--price-max excludes more expensive machines', async () => {
     const { stdout } = await gpu(
       ['offers', '--gpu', 'rtx-4090', '--num-min', '2', '--price-max', '1', '--limit', '100', '--json'],
       env,
@@ -107,7 +107,7 @@ describe('in a script', () => {
     expect(stdout).not.toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&limit=100'));
   });
 
-  it('--watch prints answers one after the other, until it is ended', async () => {
+  it('--watch prints one response after the other until it is ended', async () => {
     const program = run([GPU, 'offers', '-w', '1', '--json', '--limit', '1'], env);
     await program.says(/\n\{.*\n/);
     program.signal('SIGTERM');
@@ -115,7 +115,7 @@ describe('in a script', () => {
     expect([first, second]).toEqual([await bodyOf('/offers?limit=1'), first]);
   });
 
-  it('a deploy whose answer got lost is one rental', async () => {
+  it('deploys once when the response is lost', async () => {
     const machine = await service.machine();
     wire.next('lose answer');
     const { code, stdout } = await gpu(['deploy', machine, '-q'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -126,7 +126,7 @@ describe('in a script', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'a deploy ended by %s prints its key, with which its outcome is found',
+    'prints the key when %s ends a deploy; the key finds the outcome',
     async (signal) => {
       const machine = await service.machine();
       wire.next('lose answer', 'hang');
@@ -146,7 +146,7 @@ describe('in a script', () => {
   it.each([
     ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
     ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
-  ])('a %s that is interrupted prints the key it was given', async (_, args) => {
+  ])('prints the given key when a %s is interrupted', async (_, args) => {
     wire.next('hang');
     const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
     await expect.poll(() => wire.seen.length, { timeout: 60_000 }).toBe(1);
@@ -155,19 +155,19 @@ describe('in a script', () => {
     expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
   });
 
-  it('a wait that the service asks for is announced, and a short one is not', async () => {
+  it('announces a wait that the service requests, but not a short one', async () => {
     wire.next('lose request', refusal(429, 'rate_limited', '1'));
     const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
     expect(stdout).toMatch(/^Balance /);
   });
 
-  it('a deploy under a key of one’s own is done once', async () => {
+  it('deploys once per given key', async () => {
     const args = ['deploy', await service.machine(), '--idempotency-key', 'nightly-7'];
     expect(await idOf(args)).toBe(await idOf(args));
   });
 
-  it('what others wrote can not set colours or move the cursor', async () => {
+  it('escapes colours and cursor moves in what others wrote', async () => {
     const machine = await service.machine({ gpu: 'a10', region: 'us-tx' });
     await service.sql(`update machine set cpu = E'EPYC\\u001b[2J\\u0007' where id = $1`, [machine]);
     const { stdout } = await gpu(['offers', '--gpu', 'a10', '--region', 'us-tx', '--limit', '100'], env);
@@ -176,7 +176,7 @@ describe('in a script', () => {
 });
 
 describe('exit codes', () => {
-  it('are those of the process, and what it prints is whole', async () => {
+  it('are the exit codes of the process, whose output is complete', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const ended = async (args: string[], more: Env = {}) => {
@@ -205,7 +205,7 @@ describe('exit codes', () => {
     expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
   });
 
-  it('1: a fault of the service names the request', async () => {
+  it('1: a fault of the service, with the request’s id', async () => {
     wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
@@ -243,7 +243,7 @@ describe('exit codes', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('3: no connection; after a write with the key to ask again with', async () => {
+  it('3: no connection; after a write, with the key for a retry', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
@@ -252,7 +252,7 @@ describe('exit codes', () => {
     expect(stderr).toMatch(/it is safe to repeat the command with --idempotency-key [0-9a-f-]{36}\n$/);
   });
 
-  it('3: something else than the service answers', async () => {
+  it('3: a response from something other than the service', async () => {
     wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
     const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect(code).toBe(3);
@@ -266,7 +266,7 @@ describe('exit codes', () => {
     expect(await gpuProcess(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it('0: a reader that left early is no fault', async () => {
+  it('0: a reader that stops reading early', async () => {
     const program = run([GPU, 'pricing'], env, { prefix: ['sh', '-c', '"$@" | true; echo done', 'sh'] });
     const { stdout, stderr } = await program.ended;
     expect([stdout, stderr]).toEqual(['done\n', '']);
@@ -282,7 +282,7 @@ describe('login', () => {
     file = join(home.XDG_CONFIG_HOME!, 'gpu/config.json');
   });
 
-  it('checks a key from stdin and keeps it for its owner alone; config shows it masked; logout forgets it', async () => {
+  it('saves a verified key in a private file; config masks it, logout deletes it', async () => {
     const told = [await gpu(['config'], home)];
     told.push(await gpuProcess(['login'], home, `${renter.key}\n`));
     expect(told[1]!.code).toBe(0);
@@ -301,7 +301,7 @@ describe('login', () => {
     );
   });
 
-  it('keeps no key that is refused, and not the one before it either way', async () => {
+  it('rejects a key that the service refuses, and keeps the previous one', async () => {
     await gpu(['login'], home, renter.key);
     const before = readFileSync(file, 'utf8');
     expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });
@@ -309,13 +309,13 @@ describe('login', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('makes a file that others could read its owner’s', async () => {
+  it('restricts a file that others could read to its owner', async () => {
     writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
     expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('shows the key to no other service than the one it was checked against', async () => {
+  it('sends the key only to the service that accepted it', async () => {
     await gpu(['login'], home, renter.key);
     wire.next();
     const { code, stderr } = await gpu(['--base-url', wire.baseUrl, 'balance'], {
@@ -326,7 +326,7 @@ describe('login', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('a file that is not a login is reported, and logout removes it', async () => {
+  it('reports an invalid login file, and logout removes it', async () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, '{');
     const { code, stderr } = await gpu(['balance'], home);
@@ -337,7 +337,7 @@ describe('login', () => {
 });
 
 describe('completion', () => {
-  it('of bash offers commands, options, choices and the ids of instances', needs('bash'), async () => {
+  it('offers commands, options, choices and instance ids in bash', needs('bash'), async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();
     writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
@@ -346,7 +346,7 @@ describe('completion', () => {
     const complete = async (...words: string[]) => {
       const script = `. '${functions}'; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
       const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
-      // The prefix stands before node; bash takes that as a word it ignores.
+      // The prefix comes before node; bash ignores it as a word.
       const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];
       const { stdout, stderr } = await run(words, env, { prefix }).ended;
       expect(stderr).toBe('');
@@ -361,8 +361,8 @@ describe('completion', () => {
     expect(await complete('gpu', '--base-url', '')).toBe('');
   });
 
-  // Bash splits the line itself here, at colons too.
-  it('of bash, at a prompt, behind an address and after help', needs('script', 'bash'), async () => {
+  // Bash itself splits the line here, at colons too.
+  it('works at a bash prompt, after an address and after help', needs('script', 'bash'), async () => {
     const { key, rest } = await service.renter('1000');
     const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();
@@ -385,7 +385,7 @@ describe('completion', () => {
     expect((await bash.ended).code).toBe(0);
   });
 
-  it('of zsh and fish names every command', async () => {
+  it('names every command in zsh and fish', async () => {
     const { stdout: help } = await gpu(['--help'], env);
     const names = [...help.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
     for (const shell of ['zsh', 'fish']) {

@@ -12,7 +12,7 @@ const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 
-/** Other systems have a `script` that takes other options. */
+/** Other systems have a `script` with other options. */
 
 describe('in a terminal (script of util-linux)', needs('script'), () => {
   let service: Service;
@@ -42,7 +42,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     return readable(`$ gpu ${args.join(' ')}\n${stdout}exit code ${code}\n`);
   }
 
-  it('tables have units, colours, and as many columns as fit', async () => {
+  it('shows units, colours, and as many columns as fit', async () => {
     const offers = ['offers', '--gpu', 'rtx-4090', '--limit', '3'];
     await expect(
       [
@@ -65,7 +65,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     }
   });
 
-  it('a rental, from deploy to destroy', async () => {
+  it('shows a rental from deploy to destroy', async () => {
     const [offer] = (await renter.rest('GET', '/offers?gpu=rtx-4090&limit=1')).body.data;
     const screens = [await told(['instances']), await told(['deploy', offer.machine_id, '--type', 'interruptible'])];
     const { id } = (await renter.rest('GET', '/instances')).body.data[0];
@@ -84,7 +84,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     ['y', 0, 'destroyed'],
     ['yes', 0, 'destroyed'],
     ['', 2, 'running'],
-  ])('destroy asks, and %j is exit code %i', async (answer, code, status) => {
+  ])('destroy asks for confirmation; %j exits with %i', async (answer, code, status) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -102,7 +102,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
   it.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
-  ])('%s at a question does nothing', async (_, key) => {
+  ])('%s at a question has no effect', async (_, key) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -125,7 +125,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await expect(text).toMatchFileSnapshot(join(SNAPSHOTS, 'login.terminal.txt'));
   });
 
-  it('--watch repaints the same place, and what changed', async () => {
+  it('--watch repaints in place, and shows changes', async () => {
     const id = await rent();
     wire.next('pass', 'pass', 'pass', refusal(503, 'unavailable', '600'));
     const program = gpuInTerminal(['instances', '--watch', '1'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -143,7 +143,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await renter.rest('DELETE', `/instances/${id}`);
   });
 
-  it('--watch shows no more than the terminal has lines', async () => {
+  it('--watch shows at most as many lines as the terminal has', async () => {
     const program = gpuInTerminal(['offers', '--watch'], env, { rows: 12 });
     await program.says(/… \d+ more/);
     program.stdin.write('\u0003');
@@ -153,7 +153,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(readable(frame)).toContain('… 18 more');
   });
 
-  it('a spinner turns while the service is waited for, says why it waits, and is gone in the end', async () => {
+  it('shows a spinner and the reason while it waits, and removes it at the end', async () => {
     wire.next(refusal(503, 'unavailable', '1'));
     const { stdout, code } = await gpuInTerminal(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl }).ended;
     expect(code).toBe(0);
@@ -180,7 +180,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
   it('--json on a terminal ends its line', async () => {
     const { stdout } = await gpuInTerminal(['offers', '--json', '--limit', '1'], env).ended;
     const body = await fetch(`${service.address}/v1/offers?limit=1`).then((response) => response.text());
-    // The spinner is that of a slow answer.
+    // A slow response shows the spinner.
     expect(stdout.replace(SPINNER, '')).toBe(`${body}\r\n`);
   });
 });

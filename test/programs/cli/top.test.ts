@@ -44,7 +44,7 @@ describe('gpu top', () => {
     expect(await gpu(['top'], without)).toMatchObject({ code: 2, stderr: expect.stringContaining('no API key') });
   });
 
-  it('prints once what each instance does, as the host agent measured it, and what it costs', async () => {
+  it('prints once each instance’s load, as the host agent measured it, and cost', async () => {
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const { code } = await enrol(service.deps, input);
     const one = hardware().gpus[0]!;
@@ -98,7 +98,7 @@ describe('gpu top', () => {
     await renter.rest('DELETE', `/instances/${unmeasured.id}`);
   });
 
-  it('escapes what a terminal would obey', async () => {
+  it('escapes what a terminal would interpret', async () => {
     const hostile = {
       id,
       name: `\u009b31m\u202egnp.exe${ESCAPE}]52;c;x\u0007`,
@@ -110,7 +110,7 @@ describe('gpu top', () => {
     wire.next({ status: 200, body: JSON.stringify({ data: { instances } }) });
     const { stdout } = await gpu(['top'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect(stdout.split('\n')).toHaveLength(3);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   });
 
@@ -118,7 +118,7 @@ describe('gpu top', () => {
     it.each([
       ['q', 0],
       ['\u0003', 130],
-    ])('is drawn in place until %o ends it', async (key, code) => {
+    ])('repaints in place until %o ends it', async (key, code) => {
       const program = gpuInTerminal(['top'], env, { columns: 80 });
       await program.says(/21\.0 of 48/);
       program.stdin.write('x');
@@ -132,7 +132,7 @@ describe('gpu top', () => {
       expect(plain).toContain('BUSY');
     });
 
-    it('is printed once with --once', async () => {
+    it('prints once with --once', async () => {
       const { code, stdout } = await gpuInTerminal(['top', '--once'], env).ended;
       expect([code, stdout.includes('21.0 of 48'), stdout.includes(`${ESCAPE}[H`)]).toEqual([0, true, false]);
     });

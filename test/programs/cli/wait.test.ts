@@ -25,7 +25,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-/** A machine that is offered, and its agent. */
+/** An offered machine and its agent. */
 async function machine(): Promise<WireAgent> {
   const { code } = await enrol(service.deps, {
     machineId: null,
@@ -41,7 +41,7 @@ async function machine(): Promise<WireAgent> {
   return agent;
 }
 
-/** The instance that the agent is sent next. */
+/** Returns the instance in the agent's next document. */
 async function told(agent: WireAgent): Promise<string> {
   const [instance] = (await agent.desired(20)).instances;
   expect(instance).toMatchObject({ phase: 'running' });
@@ -49,7 +49,7 @@ async function told(agent: WireAgent): Promise<string> {
 }
 
 describe('gpu deploy --wait', () => {
-  it('ends with 0 once the container runs, and not before', async () => {
+  it('exits with 0 once the container runs, and not before', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait', '--quiet'], env);
     let ended = false;
@@ -64,7 +64,7 @@ describe('gpu deploy --wait', () => {
     expect(await program).toEqual({ code: 0, stdout: `${id}\n`, stderr: '' });
   });
 
-  it('ends with 1 and the words of the engine when the start failed for good', async () => {
+  it('exits with 1 and the engine’s message if the start failed permanently', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait', '--template', 'registry.test/none:1'], env);
     const id = await told(agent);
@@ -79,7 +79,7 @@ describe('gpu deploy --wait', () => {
     expect(shown.stdout).toContain('failed, manifest unknown: none\\u001b[31m:1');
   });
 
-  it('ends with 1 when the instance is destroyed meanwhile', async () => {
+  it('exits with 1 if the instance is destroyed in the meantime', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait'], env);
     const id = await told(agent);
@@ -91,12 +91,12 @@ describe('gpu deploy --wait', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} does not run: erased`)]);
   });
 
-  it('waits for no container where there is none', async () => {
+  it('does not wait if the machine has no host agent', async () => {
     const ended = await gpu(['deploy', await service.machine(), '--wait', '--quiet'], env);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('shows a person how far the pull is, and clears the line', needs('script'), async () => {
+  it('shows the pull’s progress in a terminal, and clears the line', needs('script'), async () => {
     const agent = await machine();
     const program = gpuInTerminal(['deploy', agent.machineId, '--wait'], env);
     onTestFinished(() => program.signal('SIGKILL'));
@@ -105,7 +105,7 @@ describe('gpu deploy --wait', () => {
     await program.says(/Pulling █{12}░{12} 12 of 24 MB/);
     await agent.report([seen(id, 'PULLING', { pulledBytes: 24 * MB, totalBytes: 24 * MB })]);
     await program.says(/Pulling █{24} 24 of 24 MB/);
-    // How large it is may not be known.
+    // The total size may be unknown.
     await agent.report([seen(id, 'PULLING', { pulledBytes: 3 * MB })]);
     await program.says(/Container: pulling, 3 MB/);
     await agent.report([seen(id, 'STARTING')]);
@@ -113,13 +113,13 @@ describe('gpu deploy --wait', () => {
     await agent.report([seen(id, 'RUNNING')]);
     const { code, stdout } = await program.ended;
     expect(code).toBe(0);
-    // The line is cleared, and the cursor back.
+    // The line is cleared, and the cursor is visible again.
     expect(readable(stdout)).not.toMatch(/Pulling|Container: /);
   });
 });
 
 describe('gpu show', () => {
-  it('shows what the container does, restarts and messages included', async () => {
+  it('shows what the container does, with restarts and messages', async () => {
     const agent = await machine();
     const id = (await gpu(['deploy', agent.machineId, '--quiet'], env)).stdout.trim();
     expect(await told(agent)).toBe(id);
@@ -133,7 +133,7 @@ describe('gpu show', () => {
     expect(await container()).toBe('starting, restarted 3 times, ended with 137');
     await agent.report([seen(id, 'EXITED', { exitCode: 137 })]);
     expect((await gpu(['show', id], env)).stdout).toMatch(/^Exit code +137 \(SIGKILL\)$/m);
-    // Scripts get the body of the service, as ever.
+    // Scripts get the service's response, as always.
     const body = await fetch(`${service.address}/v1/instances/${id}`, {
       headers: { authorization: `Bearer ${renter.key}` },
     });

@@ -464,7 +464,7 @@ describe('refusals', () => {
     expect(error.message).toMatch(/^.*initialized by PostgreSQL version 17.*DATABASE_URL.*$/);
   });
 
-  it('leave a folder of the same name alone that holds something else', async () => {
+  it('keep an existing folder of that name that contains something else', async () => {
     const dataDir = folder();
     mkdirSync(cluster(dataDir));
     writeFileSync(join(cluster(dataDir), 'letter.txt'), 'mine');

@@ -15,9 +15,9 @@ import { leftOut } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
 /*
- * The image and compose.yaml on a real engine: `npm run test:deploy`, some minutes, as root. Base images are stood in
- * for by Debian's packages, so that no registry of images is needed. TEST_DEPLOY is 1 for an engine of the test's own,
- * or the socket of one that runs and keeps what it has built.
+ * The image and compose.yaml on a real engine: `npm run test:deploy`, which takes some minutes, as root. Debian's
+ * packages replace the base images, so that no image registry is needed. TEST_DEPLOY is 1 for a dedicated engine, or
+ * the socket of a running engine, which keeps what it built.
  */
 const WORKERS = 8;
 const STEP = 300;
@@ -59,7 +59,7 @@ describe('in containers', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('the image holds what runs, for a user that can not change it', () => {
+  it('the image contains only the built programs, which its user can’t change', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
@@ -72,7 +72,7 @@ describe('in containers', wanted, () => {
     expect(docker.run('run', '--rm', IMAGE, 'admin', '--help')).toMatch(/^Usage: admin/);
   });
 
-  it('one container alone serves, with the PostgreSQL it brings, on a root that is read-only', async () => {
+  it('one read-only container serves with its own PostgreSQL', async () => {
     const port = await freePort();
     const options = ['-d', '--init', '--name', 'alone', '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL'];
     const startedAt = performance.now();
@@ -105,9 +105,9 @@ describe('in containers', wanted, () => {
     expect(rented.status).toBe(201);
     expect(inside('alone', 'admin', 'audit')).toMatch(/no mismatch/);
 
-    // A killed server's orphans are taken in by process 1. Node would leave them as zombies: 15 of them, when tried.
+    // Process 1 adopts a killed server's orphans. Node would leave them as zombies: 15 of them, when tried.
     inside('alone', 'sh', '-c', 'kill -9 $(head -1 /data/postgres/postmaster.pid)');
-    await until('it is away', async () => !(await isReady()), 10_000);
+    await until('it is down', async () => !(await isReady()), 10_000);
     await until('it is ready again', isReady, HEALTHY_WITHIN_MS);
     const states = inside('alone', 'sh', '-c', 'cat /proc/[0-9]*/stat')
       .split('\n')
@@ -136,7 +136,7 @@ describe('in containers', wanted, () => {
     const containerOf = (service: string) => compose('ps', '-q', service).trim();
     const adminJson = (...args: string[]) => JSON.parse(compose('exec', '-T', 'gateway-1', 'admin', ...args, '--json'));
     const audit = () => expect(compose('exec', '-T', 'gateway-2', 'admin', 'audit')).toMatch(/no mismatch/);
-    /** What an operator waits for between two steps of a rolling restart. */
+    /** Restarts a service and waits until it is healthy, as an operator does in a rolling restart. */
     const restart = async (service: string) => {
       await docker.composeLater(deploy, 'up', '-d', '--no-deps', '--force-recreate', service);
       await isHealthy(containerOf(service));
@@ -194,7 +194,7 @@ describe('in containers', wanted, () => {
       if (deploy !== undefined) compose('down', '-v', '-t', '1');
     }, 120_000);
 
-    it('start together on an empty database: one of them migrates it', () => {
+    it('start together on an empty database, which one of them migrates', () => {
       const logs = ['gateway-1', 'gateway-2'].map(
         (service) =>
           docker.run('logs', containerOf(service)) +
@@ -209,7 +209,7 @@ describe('in containers', wanted, () => {
       expect(first.slice(0, 2)).toEqual(['node', 'dist/gateway.mjs']);
     });
 
-    it('a tour: rent, look, stop, destroy, by REST and GraphQL; SSH listens; PostgreSQL and Redis are not reached', async () => {
+    it('serve a tour by REST and GraphQL, and SSH; PostgreSQL and Redis are private', async () => {
       const headers = { authorization: `Bearer ${key}` };
       const call = async (method: string, path: string, body?: unknown) => {
         const { status, text } = await ask(caddy, {
@@ -240,7 +240,7 @@ describe('in containers', wanted, () => {
         expect(docker.look(containerOf(service), '{{json .HostConfig.PortBindings}}')).toBe('{}');
     });
 
-    it('are restarted one after the other under load without one failed request', async () => {
+    it('restart in turn under load without a failed request', async () => {
       const load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
       const startedAt = performance.now();
       for (const service of ['gateway-1', 'gateway-2']) {
@@ -258,7 +258,7 @@ describe('in containers', wanted, () => {
       ['gateway-2', 20, 45],
       ['postgres', 45, 85],
       ['redis', 85, 95],
-    ])('%s is killed under load, started again, and nothing acknowledged is lost', async (service, from, to) => {
+    ])('lose nothing acknowledged when %s is killed under load and restarted', async (service, from, to) => {
       const load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(from, to) });
       await load.more(STEP);
       const container = containerOf(service);
@@ -297,7 +297,7 @@ describe('in containers', wanted, () => {
       audit();
     });
 
-    it('end in order on SIGTERM', async () => {
+    it('shut down in order on SIGTERM', async () => {
       const startedAt = performance.now();
       const containers = ['gateway-1', 'gateway-2', 'postgres', 'caddy', 'redis'].map(containerOf);
       compose('stop');

@@ -15,8 +15,8 @@ const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
 afterAll(cleanUp);
 
 describe('shkeeper/compose.yaml', () => {
-  it('switches wallets on by the names of SHKeeper’s modules, which for XMR is no code of a coin', () => {
-    // "<MODULE>_WALLET", of shkeeper/modules/cryptos/<module>.py.
+  it('enables wallets by the names of SHKeeper’s modules, not by coin codes', () => {
+    // "<MODULE>_WALLET", named after shkeeper/modules/cryptos/<module>.py.
     const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
       ([, name]) => name!,
     );
@@ -28,28 +28,28 @@ describe('compose.yaml', () => {
   const example = read('.env.example');
   const offered = [...example.matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
 
-  it('takes each of its values from .env, and .env offers no other', () => {
+  it('takes all its values from .env, which offers no others', () => {
     const used = [...read('compose.yaml').matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, name]) => name!);
-    // The socket is for those who have it elsewhere. Any setting of the gateway may stand in .env, too.
+    // The socket is for engines elsewhere. Any setting of the gateway may be in .env, too.
     const missing = used.filter((name) => !offered.includes(name) && name !== 'ENGINE_SOCKET');
     expect(missing).toEqual([]);
     expect(offered.filter((name) => !used.includes(name) && !(name in SETTINGS))).toEqual([]);
   });
 
-  it('gives the gateway settings that there are', () => {
+  it('sets only existing settings of the gateway', () => {
     const [, settings] = /^x-settings: &settings\n((?: {2}.*\n)+)/m.exec(read('compose.yaml'))!;
     const names = [...settings!.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(5);
     expect(names.filter((name) => !(name in SETTINGS))).toEqual([]);
   });
 
-  it('is what Compose understands', needs('docker-compose'), () => {
+  it('is valid for Compose', needs('docker-compose'), () => {
     const copy = join(folder(), 'deploy');
     cpSync(DEPLOY, copy, { recursive: true });
     const compose = (...args: string[]) =>
       spawnSync('docker-compose', ['-f', join(copy, 'compose.yaml'), ...args], { cwd: copy, encoding: 'utf8' });
     writeFileSync(join(copy, '.env'), example);
-    // The one value that has no example.
+    // The only value without an example.
     expect(compose('config').stderr).toMatch(/POSTGRES_PASSWORD.*a password/);
     writeFileSync(join(copy, '.env'), example.replace('POSTGRES_PASSWORD=', 'POSTGRES_PASSWORD=planted1'));
     expect(compose('config')).toMatchObject({ status: 0, stderr: '' });
@@ -59,7 +59,7 @@ describe('compose.yaml', () => {
 describe('the units', () => {
   const units = readdirSync(join(DEPLOY, 'systemd'));
 
-  it.each(units)('%s names files that there are', (unit) => {
+  it.each(units)('%s names existing files', (unit) => {
     const commands = [...read('systemd', unit).matchAll(/^Exec\w+=\/usr\/bin\/node (\S+)/gm)].map(([, path]) => path!);
     expect(commands.length).toBeGreaterThan(0);
     const root = '/opt/gpu-rental-gateway/';
@@ -68,23 +68,23 @@ describe('the units', () => {
   });
 
   const verify = 'systemd-analyze';
-  it('are what systemd understands', needs(verify), () => {
+  it('are valid for systemd', needs(verify), () => {
     const copy = folder();
-    // An instance of the template, and programs that are there.
+    // An instance of the template, with programs that exist.
     for (const unit of units) {
       const text = read('systemd', unit).replaceAll('/usr/bin/node', process.execPath);
       writeFileSync(join(copy, unit.replace('@.', '@1.')), text);
       const verified = spawnSync(verify, ['verify', '--man=no', join(copy, unit.replace('@.', '@1.'))], {
         encoding: 'utf8',
       });
-      // Other units of this host are not ours.
+      // Complaints about other units of this host don't count.
       const complaints = verified.stderr.split('\n').filter((line) => line.includes(unit.replace('@.', '@1.')));
       expect([unit, complaints]).toEqual([unit, []]);
     }
   });
 });
 
-it('ready.mjs says whether a gateway of this host is ready, and waits for it', async () => {
+it('ready.mjs reports whether a gateway of this host is ready, and waits for it', async () => {
   const script = join(DEPLOY, 'ready.mjs');
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);

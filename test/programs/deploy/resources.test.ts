@@ -26,24 +26,25 @@ import {
 } from '../../support/process.js';
 import { until } from '../../support/until.js';
 
-/** Room for a new cluster with its log, and little more. */
+/** Fits a new cluster with its log, and little more. */
 const DISK_MB = 256;
 /**
- * How long the disk stays full. Beyond 20 s a gateway has given up once to start its PostgreSQL; too long for each run.
+ * How long the disk stays full. After more than 20 s a gateway has failed once to start its PostgreSQL, which is too
+ * long for every run.
  */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
 const RECOVERS_WITHIN_MS = 60_000;
-/** Of a test; a busy machine needs it. */
+/** Timeout of a test, long enough for a busy machine. */
 const PATIENT = { timeout: 300_000 };
 const MAX_DEPLOYS = 5_000;
-/** Of PostgreSQL: its shared memory and the connections of a gateway fit it. */
+/** PostgreSQL's limit: its shared memory and a gateway's connections fit. */
 const MEMORY_MB = 400;
-/** Of a gateway, beside what it had at its start: used up within some hundred requests. */
+/** A gateway's limit in addition to its memory at the start: some hundred requests use it up. */
 const LITTLE_MEMORY_MB = 8;
 
 afterAll(cleanUp);
 
-/** Rents and destroys; keeps what was acknowledged. */
+/** Rents and destroys, and records what was acknowledged. */
 class Renting {
   readonly acknowledged: string[] = [];
   readonly refusals: { status: number; code: string }[] = [];
@@ -51,7 +52,7 @@ class Renting {
 
   constructor(readonly renter: Renter) {}
 
-  /** False when a step was not done. */
+  /** Returns whether every step succeeded. */
   async once(): Promise<boolean> {
     if (this.#machines.length === 0) {
       const { status, body } = await this.renter.rest('GET', '/offers?limit=100');
@@ -60,14 +61,14 @@ class Renting {
     }
     const deployed = await this.renter.rest('POST', '/instances', { machine_id: this.#machines[0], disk_gb: 1 });
     if (deployed.status !== 201) {
-      // It may have been rented all the same, and its answer lost.
+      // It may have been rented anyway, and the response lost.
       this.#machines.shift();
       return this.#refused(deployed.status, deployed.body);
     }
     this.acknowledged.push(deployed.body.id);
     const destroyed = await this.renter.rest('DELETE', `/instances/${deployed.body.id}`);
     if (destroyed.status === 200) return true;
-    // Its machine stays taken.
+    // Its machine may remain rented.
     this.#machines.shift();
     return this.#refused(destroyed.status, destroyed.body);
   }
@@ -82,7 +83,7 @@ async function isReady(gateway: GatewayProcess): Promise<boolean> {
   return (await fetch(`${gateway.address}/readyz`)).ok;
 }
 
-/** All that was acknowledged is there, and the books are right. */
+/** Expects every acknowledged rental to exist, and consistent books. */
 async function expectKept(env: Env, databaseUrl: string, acknowledged: readonly string[]): Promise<void> {
   const known = (await query(databaseUrl, 'select id from instance')).map(({ id }) => id);
   expect(known).toEqual(expect.arrayContaining([...acknowledged]));
@@ -99,58 +100,54 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it(
-    'refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space',
-    PATIENT,
-    async () => {
-      disk = mountSmallDisk(DISK_MB);
-      const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
-      gateway = await startProcess(env);
-      const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
-      expect(await renting.once()).toBe(true);
-      const server = await serverOf(env.DATA_DIR!);
+  it('refuses clearly, loses nothing acknowledged, and recovers once there is space', PATIENT, async () => {
+    disk = mountSmallDisk(DISK_MB);
+    const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
+    gateway = await startProcess(env);
+    const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
+    expect(await renting.once()).toBe(true);
+    const server = await serverOf(env.DATA_DIR!);
 
-      // A session that begins on a full disk may fail to write what PostgreSQL keeps of its catalogue.
-      const session = await connect(await embeddedUrl(env.DATA_DIR!));
-      const nextLogFile = () => session.query(`select pg_switch_wal(), pg_logical_emit_message(true, '', '')`);
-      // The files that its log has in stock are used up, as after a first start.
-      for (let count = 0; count < 3; count += 1) await nextLogFile();
-      const ballast = join(disk.path, 'ballast');
-      const { bavail, bsize } = statfsSync(disk.path);
-      execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
-      // First tables can't grow.
-      let deploys = 0;
-      while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
-      expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
-      // Then its log can't, which ends PostgreSQL, and it can't start again.
-      await expect(nextLogFile()).rejects.toThrow();
-      await until(
-        'PostgreSQL is gone',
-        async () => {
-          await renting.once();
-          return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
-        },
-        RECOVERS_WITHIN_MS,
-      );
-      for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
-      expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
-        new Set(['503 unavailable']),
-      );
-      expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
-      // The operator learns why.
-      expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
+    // On a full disk a new session may fail to write PostgreSQL's catalogue files.
+    const session = await connect(await embeddedUrl(env.DATA_DIR!));
+    const nextLogFile = () => session.query(`select pg_switch_wal(), pg_logical_emit_message(true, '', '')`);
+    // Uses up the log files that it keeps in reserve, as after a first start.
+    for (let count = 0; count < 3; count += 1) await nextLogFile();
+    const ballast = join(disk.path, 'ballast');
+    const { bavail, bsize } = statfsSync(disk.path);
+    execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
+    // First tables can't grow.
+    let deploys = 0;
+    while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
+    expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
+    // Then its log can't grow, which ends PostgreSQL and prevents its restart.
+    await expect(nextLogFile()).rejects.toThrow();
+    await until(
+      'PostgreSQL is gone',
+      async () => {
+        await renting.once();
+        return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
+      },
+      RECOVERS_WITHIN_MS,
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
+    expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
+      new Set(['503 unavailable']),
+    );
+    expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
+    // The operator is notified of the reason.
+    expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
 
-      await sleep(FULL_MS);
-      rmSync(ballast);
-      await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
-      expect(await renting.once()).toBe(true);
-      await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
-    },
-  );
+    await sleep(FULL_MS);
+    rmSync(ballast);
+    await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
+    expect(await renting.once()).toBe(true);
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
+  });
 });
 
-describe('a query that takes all memory', () => {
-  it('is killed with its server, which the gateways outlive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
+describe('a query that uses up all memory', () => {
+  it('is killed with its server, and the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
     const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
@@ -180,8 +177,8 @@ describe('a query that takes all memory', () => {
   });
 });
 
-describe('a gateway that needs more memory than it may have', () => {
-  it('is killed by the kernel at any point; the next one has all that was acknowledged and rents on', {
+describe('a gateway above its memory limit', () => {
+  it('is killed at any point; the next one has all acknowledged data and rents', {
     ...needsMemoryLimit(),
     ...PATIENT,
   }, async () => {
@@ -191,7 +188,7 @@ describe('a gateway that needs more memory than it may have', () => {
     const { key } = await openAccount(env);
     const renting = new Renting(client(first.address, key));
     expect(await renting.once()).toBe(true);
-    // What it takes from now on is counted.
+    // Memory that it allocates afterwards counts.
     limit!.add(first.pid);
     let isOver = false;
     const killed = first.ended.finally(() => {

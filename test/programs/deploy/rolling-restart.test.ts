@@ -19,20 +19,20 @@ import {
 import { needs } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
-/** One for each protocol. */
+/** One per protocol. */
 const WORKERS = 2;
-/** Requests that are answered between two steps: enough for each kind of them by each protocol. */
+/** Requests answered between two steps: enough for each kind over each protocol. */
 const STEP = 24;
 const PATIENT = { timeout: 300_000 };
 const STREAM = '/agent/v1/streams/0123456789abcdef0123456789abcdef';
 
-/** The port on the client's side of the connection that waits for a lock of this one. */
+/** Returns the client-side port of the connection that waits for a lock of this one. */
 async function portBehind(lock: pg.Client): Promise<number | undefined> {
   const text = 'select client_port from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))';
   return (await lock.query(text)).rows[0]?.client_port;
 }
 
-/** Whether a process has a connection from a port of this host. */
+/** Returns whether a process has a connection from this local port. */
 function holdsPort(pid: number, port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes = ['tcp', 'tcp6']
@@ -49,7 +49,7 @@ function holdsPort(pid: number, port: number): boolean {
   });
 }
 
-/** Requests on one connection, for as long as the gateway keeps it. */
+/** Sends requests on one connection, while the gateway keeps it open. */
 function keptConnection({ address }: GatewayProcess) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
@@ -86,11 +86,11 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     };
     return startProcess(env);
   };
-  /** Caddy sends it requests: those that ask the gateways themselves whether they are ready do not count. */
+  /** Waits until Caddy sends it requests; the readiness checks of other programs don't count. */
   const isUsed = (gateway: GatewayProcess) =>
     expect.poll(() => /"route":"\/(v1|graphql)/.test(gateway.stderr()), { timeout: 60_000 }).toBe(true);
   const createRenter = () => openAccount({ DATABASE_URL: databaseUrl }, '10000');
-  /** As a host agent dials, without its token. */
+  /** Dials like a host agent, without its token. */
   const upgrade = (path: string) =>
     ask(caddy, {
       path,
@@ -121,14 +121,14 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
   });
   afterAll(() => caddy?.end());
 
-  it('are restarted one after the other under load without one failed request', PATIENT, async () => {
+  it('restart in turn under load without a failed request', PATIENT, async () => {
     load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
     for (const index of [0, 1]) {
       await load.more(STEP);
       const connection = keptConnection(gateways[index]!);
       expect((await connection.get('/healthz')).headers.connection).toBe('keep-alive');
       gateways[index]!.signal('SIGTERM');
-      // It serves in its last second, and closes each connection with its answer.
+      // It still serves in its last second, and closes each connection with its response.
       const closes = async () => {
         const { statusCode, headers } = await connection.get('/v1/offers?limit=1');
         expect(statusCode).toBe(200);
@@ -150,7 +150,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('are reached at the hosts of instances, and each alone at its own address for streams', async () => {
+  it('serve instances’ hosts, and each its own address for streams', async () => {
     const page = await ask(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
     for (const number of [1, 2]) {
@@ -159,7 +159,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     }
   });
 
-  it('lose no more than what a killed one was at, and a retry by idempotency key rents once', PATIENT, async () => {
+  it('lose only a killed one’s requests in flight; a retry by key rents once', PATIENT, async () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>
@@ -174,7 +174,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
 
     load = startLoad(caddy, { key, workers: WORKERS, machines: others });
     await load.more(STEP);
-    // A deploy waits within a gateway, which is then killed: the one whose connection waits for the lock.
+    // The killed gateway is the one in which a deploy waits: its connection waits for the lock.
     const lock = await connectDatabase(databaseUrl);
     await lock.query('begin');
     await lock.query('select from account where id = $1 for update', [renter.accountId]);
@@ -192,11 +192,11 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201]);
     expect(await instancesOf(renter.accountId)).toEqual([JSON.parse(answers[0]!.text).id]);
 
-    // Streams for the gateway that is gone go to no other.
+    // Streams for the killed gateway are not routed to the other one.
     expect((await upgrade(`/gateway-${index + 1}${STREAM}`)).status).toBe(502);
     expect((await upgrade(`/gateway-${2 - index}${STREAM}`)).status).toBe(401);
     await load.stop();
-    // Caddy sends a GET once more by itself.
+    // Caddy retries a GET automatically.
     console.info(`killed: ${load.failures().length} of ${load.good()} requests failed`);
     for (const { kind, status, text } of load.failures()) {
       expect([kind, status]).toEqual([expect.stringMatching(/^(query|deploy|stop|destroy)$/), 502]);
@@ -209,7 +209,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('are both away: the answer has the form of all errors', async () => {
+  it('if both are down, the response has the form of all errors', async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
     const { status, headers, text } = await ask(caddy, { path: '/v1/offers' });
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([

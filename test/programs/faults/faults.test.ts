@@ -17,9 +17,9 @@ import { until } from '../../support/until.js';
 afterAll(cleanUp);
 
 const KILLS = killsOf(20);
-/** Rentals in a round: the next one begins when the gateway is back. */
+/** Rentals per round; the next round begins when the gateway is available again. */
 const DEPLOYS = 6;
-/** Of all connections of the gateway. */
+/** How often all the gateway's connections are cut. */
 const CUTS = 12;
 const SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
 
@@ -34,7 +34,7 @@ async function machines(renter: Renter, gpu: string): Promise<string[]> {
 }
 
 describe('the database', () => {
-  test('stopped: 503 on both surfaces, readiness too, and recovery by itself; nothing acknowledged is lost', {
+  test('stopped: both surfaces and readiness return 503, and recover without a loss', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -43,10 +43,10 @@ describe('the database', () => {
     const [machine_id, other] = await machines(renter, 'rtx-4090');
     const { body } = await renter.rest('POST', '/instances', { machine_id });
     const server = (await serverOf(env.DATA_DIR))!;
-    // Frozen first: connections stand, and no answer comes.
+    // The server's sessions may briefly survive it.
     process.kill(server.pid, 'SIGKILL');
     const away = await renter.rest('POST', '/instances', { machine_id: other });
-    // A session of the server may live a moment longer than the server: what it acknowledges has to be kept.
+    // A session may outlive the server by a moment: what it acknowledges must be kept.
     expect([201, 503]).toContain(away.status);
     const acknowledged = [body.id, ...(away.status === 201 ? [away.body.id] : [])];
     const answers = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
@@ -60,7 +60,7 @@ describe('the database', () => {
     expect((await gateway.end()).code).toBe(0);
   });
 
-  test('connections cut under load: refusals are 503, the process lives, the books are true', {
+  test('connections cut under load: requests get 503, and the books stay consistent', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -80,7 +80,7 @@ describe('the database', () => {
     let attempts = 0;
     const workers = Array.from({ length: 4 }, async () => {
       while (!isOver) {
-        // Another one each time: of a rental whose answer was cut off the machine stays taken.
+        // Another machine each time: it stays rented if the response is lost.
         const machine_id = free[attempts++ % free.length];
         const rented = await renter.rest('POST', '/instances', { machine_id, disk_gb: 1 });
         note(rented);
@@ -90,7 +90,7 @@ describe('the database', () => {
     });
     const cutter = (async () => {
       const database = await connect(url);
-      // Each cut after a rental, while the other workers are at theirs: a busy machine takes its time between two.
+      // Each cut follows a rental, while the other workers are busy: a slow machine takes its time between two.
       for (let cut = 0; cut < CUTS; cut += 1) {
         const before = rentals();
         await until('one is rented', () => rentals() > before, 60_000);
@@ -111,7 +111,7 @@ describe('the database', () => {
 });
 
 describe('the gateway', () => {
-  test('killed again and again under load: every acknowledged rental is there, and a retry with its key finds the rest', {
+  test('killed repeatedly under load: keeps what it acknowledged, replays the rest', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -135,7 +135,7 @@ describe('the gateway', () => {
           answered += 1;
         }
       });
-      // Before any answer, then after three of them, after none again, two, five, one, four.
+      // Before any response, then after three of them, again before any, after two, five, one, four.
       await until('enough are answered', () => answered >= (round * 3) % (DEPLOYS + 1), 30_000, 1);
       await gateway.kill();
       await Promise.all(deploys);
@@ -145,7 +145,7 @@ describe('the gateway', () => {
     const { body } = await renter.rest('GET', '/instances');
     const present = new Set(body.data.map(({ id }: { id: string }) => id));
     expect([...acknowledged.values()].filter((id) => !present.has(id))).toEqual([]);
-    // The same request again: one rental for each key, whether its first answer was lost before or after the commit.
+    // The same request again: one rental per key, whether its first response was lost before or after the commit.
     for (const key of unanswered) {
       const [, round, index] = key.split('-').map(Number);
       const machine_id = free[(round! * DEPLOYS + index!) % free.length];

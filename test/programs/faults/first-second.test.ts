@@ -13,7 +13,10 @@ import { isLong } from '../../support/long.js';
 import { cleanUp, startProcess } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** A gateway dies in its first second; another on the same database goes on, and hears of nothing else meanwhile. */
+/**
+ * A gateway crashes in its first second; another one on the same database continues, and receives no other notice in
+ * the meantime.
+ */
 
 const MACHINES = 4;
 const GPU = 'mi325x';
@@ -21,7 +24,7 @@ const PATIENCE = { timeout: 60_000, interval: 50 };
 
 afterAll(cleanUp);
 
-/** The gateway that stays, with one account that rents, and what its subscriber is told. */
+/** The gateway that remains, with one renting account and its subscriber. */
 class Witness {
   readonly #service: Service;
   readonly accountId: string;
@@ -48,7 +51,10 @@ class Witness {
     return Promise.all(made);
   }
 
-  /** Whatever the dead one rented is neither offered any more nor kept from the subscriber; how much that was. */
+  /**
+   * Expects that no rental of the crashed gateway is still offered or missing from the subscriber; returns how many are
+   * new.
+   */
   async knowsAll(): Promise<number> {
     const rented = await this.#service.deps.db.prisma.instance.findMany({ where: { accountId: this.accountId } });
     const stillOffered = async () => {
@@ -65,13 +71,13 @@ class Witness {
   }
 }
 
-describe('what a gateway rented in its first second is known to the others once it is gone', () => {
-  // Three at a time, each beside a witness of its own: what one death makes a witness read would hide the next.
+describe('other gateways learn of all rentals of a gateway that crashes in its 1st second', () => {
+  // Three concurrently, each with its own witness: what a witness reads after one crash would hide the next.
   const COUNT = isLong ? 20 : 6;
   const POINTS = Array.from({ length: COUNT }, (_, index) => (index * 1_000) / COUNT);
   const WITNESSES = isLong ? 3 : 2;
 
-  test('cut off at several points', { timeout: 240_000 }, async () => {
+  test('disconnected at several points', { timeout: 240_000 }, async () => {
     const left = [...POINTS];
     const lane = async (): Promise<number> => {
       const service = await startService();
@@ -85,9 +91,10 @@ describe('what a gateway rented in its first second is known to the others once 
           const dying = createDeps(db, systemClock, testSettings());
           await db.notices.ready();
           await sleep(afterMs);
-          // The first is told at once; the others wait, so as to be told together. The last may not be committed yet.
+          // The first notice is sent immediately; the others wait to be sent together. The last may not be committed
+          // yet.
           for (const machineId of machines) {
-            // Connecting has 5 s, which a busy machine may exceed.
+            // Connecting may take 5 s, which a busy machine may exceed.
             const rent = () => deploy(dying, witness.accountId, { machineId, diskGb: 1 });
             await rent().catch((error) => (isUnavailable(error) ? rent() : Promise.reject(error)));
           }
@@ -108,7 +115,7 @@ describe('what a gateway rented in its first second is known to the others once 
   });
 
   test.each(isLong ? [0, 200] : [0])(
-    'killed %i ms after it says that it listens',
+    'killed %i ms after it reports that it listens',
     { timeout: 120_000 },
     async (afterMs) => {
       const service = await startService();

@@ -6,7 +6,7 @@ import { cleanUp, connect, startProcess } from '../../support/process.js';
 
 afterAll(cleanUp);
 
-/** Every row of every table as text. */
+/** Returns every row of every table as text. */
 async function dump(url: string): Promise<string> {
   const database = await connect(url);
   const tables = await database.query(`select tablename from pg_tables where schemaname = 'public'`);
@@ -21,7 +21,7 @@ async function dump(url: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('a key is in no log, no error and no table, whatever is done with it', async () => {
+test('an API key appears in no log, error or table', async () => {
   const databaseUrl = await createTestDatabase();
   const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '5' };
   const gateway = await startProcess(env);
@@ -48,12 +48,12 @@ test('a key is in no log, no error and no table, whatever is done with it', asyn
   const places = { told, tables, log: gateway.stderr(), listed: listed.stdout, revoked: revoked.stdout };
   for (const [place, text] of Object.entries(places)) {
     for (const secret of [key, made, stray]) {
-      // Neither whole nor the half that would do to guess the rest.
+      // Neither the whole secret nor a half from which the rest could be guessed.
       expect(text.includes(secret.slice(9)), `${place} holds a key`).toBe(false);
       expect(text.includes(secret.slice(9, 29)), `${place} holds half a key`).toBe(false);
     }
   }
-  // What is found is that it can be found: the last four stand in the table.
+  // The search works: it finds the last four characters in the table.
   expect(places.tables).toContain(key.slice(-4));
   expect(places.log).toContain('"route":"/v1/balance"');
 });

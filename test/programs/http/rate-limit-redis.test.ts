@@ -66,7 +66,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       refused: answers.filter(({ status }) => status === 429).length,
     });
 
-    it('admit exactly the limit of 300 requests at once, by two keys, REST and GraphQL', async () => {
+    it('admit exactly the limit of 300 concurrent requests by two keys and surfaces', async () => {
       await becomes('ok');
       const answers = await burst(await callers(), 300);
       expect(tally(answers)).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });
@@ -80,12 +80,12 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       }
     });
 
-    it('without Redis each limit for itself, from what they admitted before; then share again, without a restart', async () => {
+    it('limit separately without Redis, from their shared state; then share again', async () => {
       const before = await callers();
       expect(tally(await burst(before, 80))).toEqual({ admitted: 80, refused: 0 });
 
       await redis.kill();
-      // 40 of the 80 at each gateway: 80 are left at each.
+      // Each gateway admitted 40 of the 80, so 80 remain at each.
       expect(tally(await burst(before, 200))).toEqual({ admitted: 2 * (LIMIT - 40), refused: 40 });
       expect(tally(await burst(await callers(), 300))).toEqual({ admitted: 2 * LIMIT, refused: 300 - 2 * LIMIT });
       await becomes('away');
@@ -95,7 +95,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(tally(await burst(await callers(), 300))).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });
     });
 
-    it('let only the first requests wait for a Redis that hangs, and those not long', async () => {
+    it('delay only the first requests when Redis hangs, and only briefly', async () => {
       const all = await callers();
       await burst(all, 4);
       redis.freeze();
@@ -119,14 +119,14 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
     });
     afterAll(() => buckets.close());
 
-    /** Shifts all that was admitted back in time. */
+    /** Shifts all admitted requests back in time. */
     async function age(account: string, ms: number): Promise<void> {
       const times = await redis.client.lrange(KEY + account, 0, -1);
       await redis.client.del(KEY + account);
       if (times.length > 0) await redis.client.rpush(KEY + account, ...times.map((time) => Number(time) - ms));
     }
 
-    it('is any 60 s of the clock of Redis, and a request is taken whole or not at all', async () => {
+    it('covers any 60 s by Redis’ clock, and admits a request whole or not at all', async () => {
       const limiter = createRateLimiter(buckets);
       const admit = async (cost: number) => {
         const { admitted, remaining, retryAfterSeconds, resetSeconds } = await limiter.admit('window', cost, 5);
@@ -157,7 +157,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
     it.each([
       ['a little', 20_000],
       ['much', 3_600_000],
-    ])('outlives a clock of Redis that is set back by %s', async (_name, ms) => {
+    ])('survives a clock of Redis that is set back by %s', async (_name, ms) => {
       await buckets.reserve(`back ${ms}`, 120, 120);
       await age(`back ${ms}`, -ms);
       const { admitted, retryMs } = await buckets.reserve(`back ${ms}`, 1, 120);
@@ -165,7 +165,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(retryMs).toBeLessThanOrEqual(60_000);
     });
 
-    it('asks Redis once for each request', async () => {
+    it('queries Redis once per request', async () => {
       await buckets.reserve('once', 1, 120);
       const calls = async () => {
         const text = await redis.client.info('commandstats');
@@ -173,14 +173,14 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       };
       const before = await calls();
       for (let index = 0; index < 50; index += 1) await buckets.reserve('once', 1, 120);
-      // Each open client probes once a second, too.
+      // Each open client also probes once per second.
       expect((await calls()) - before).toBeGreaterThanOrEqual(50);
       expect((await calls()) - before).toBeLessThan(55);
     });
   });
 
   describe('the log', () => {
-    it('has one line for each change, not for each request', async () => {
+    it('has one line per change of state, not per request', async () => {
       const { log, lines } = recorder();
       const buckets = await openRedisBuckets(redis.url, log);
       expect(buckets.state()).toBe('ok');
@@ -197,7 +197,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(lines()[1]!.msg).toMatch(/^Redis is back/);
     });
 
-    it('has one line for a Redis that answers but takes nothing', async () => {
+    it('has one line for a Redis that responds but stores nothing', async () => {
       const { log, lines } = recorder();
       const buckets = await openRedisBuckets(redis.url, log);
       await redis.client.config('SET', 'maxmemory', '1');
@@ -210,7 +210,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       buckets.close();
     });
 
-    it('says so when Redis is not there at the start, which is not held up, and never the password', async () => {
+    it('reports a Redis missing at the start, which continues, without the password', async () => {
       const { log, lines } = recorder();
       const startedAt = performance.now();
       const buckets = await openRedisBuckets(NOBODY, log);

@@ -170,7 +170,7 @@ describe('a due re-check', () => {
       return own.db.pool.connect();
     };
     const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
-    // Only the domain's own connection: what is due was read before it.
+    // Only the domain's own connection waits: due re-checks were read before it.
     const second = { ...own, db: { ...own.db, pool: new Proxy<typeof own.db.pool>(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
@@ -430,7 +430,7 @@ describe('the content of a source', () => {
       'gb200,1024,100',
       'gb200,1,1000000',
       'gb200,1,0.000001',
-      // Skipped from here on.
+      // Skipped starting here.
       'gb200,1025,100',
       'gb200,0,100',
       'gb200,1.5,100',

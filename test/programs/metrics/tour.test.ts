@@ -170,7 +170,7 @@ describe('the metrics after a tour', () => {
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are of a bounded number, and each says whether gateways may be summed', () => {
+  it('are bounded in number, and each states whether gateways may be summed', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
@@ -179,7 +179,7 @@ describe('the metrics after a tour', () => {
   });
 });
 
-/** Names in PromQL that are a metric of ours, Node's or the process's. */
+/** Names in PromQL that are a metric of the gateway, Node or the process. */
 function namesIn(text: string): string[] {
   return [...new Set(text.match(/\b(gpu_rental|nodejs|process)_\w+/g))];
 }
@@ -219,7 +219,7 @@ describe('dashboard and alert rules', () => {
     }
   });
 
-  it('every metric of ours is on the dashboard', () => {
+  it('every metric of the gateway is on the dashboard', () => {
     const shown = namesIn(fileOf(FILES[0]!)).map((name) => name.replace(/_(bucket|sum|count)$/, ''));
     const ours = [...result.text.matchAll(/^# TYPE (gpu_rental_\w+)/gm)].map(([, name]) => name!);
     const LEFT_OUT = [
@@ -280,7 +280,7 @@ describe('promtool', needs('promtool'), () => {
 });
 
 describe('docs/metrics.md', () => {
-  it('lists every metric of ours verbatim', () => {
+  it('lists every metric of the gateway verbatim', () => {
     const help = new Map(
       [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)].map(([, name, is]) => [name, is]),
     );

@@ -5,7 +5,7 @@ import { cleanUp, startProcess } from '../../support/process.js';
 afterAll(cleanUp);
 
 describe('without metrics', () => {
-  it('nothing of prom-client or OpenTelemetry is loaded', async () => {
+  it('loads nothing of prom-client or OpenTelemetry', async () => {
     const report =
       'data:text/javascript,' +
       encodeURIComponent(

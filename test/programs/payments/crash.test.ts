@@ -72,7 +72,7 @@ test(`killed ${ROUNDS} times before a commit, payments are credited exactly once
   expect((await renter.rest('GET', '/balance')).body.balance).toBe(5 * ROUNDS);
   expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
 
-  // What operators see of it.
+  // The operator sees it.
   const [newest] = await adminJson(['topup', 'list'], env);
   expect(newest).toMatchObject({ id: made.at(-1), state: 'credited', asset: 'LTC', usd: 5, credited: 5 });
   const shown = await admin(['topup', 'show', made[0]!], env);

@@ -17,7 +17,7 @@ describe('on a real Ethereum node', needs('anvil'), () => {
       chains: { ETH: chain, 'ETH-USDT': token },
       rates: { ETH: '2500', 'ETH-USDT': '1' },
       confirmations: 12,
-      tellsUnconfirmed: ['ETH', 'ETH-USDT'],
+      reportsUnconfirmed: ['ETH', 'ETH-USDT'],
     });
     const renter = await shop.gateway.renter('0');
     const ether = await topUp(renter, 50, 'ETH');

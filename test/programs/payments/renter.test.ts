@@ -13,7 +13,7 @@ let env: Env;
 
 beforeAll(async () => {
   // As a coin whose service shows its memory pool.
-  shop = await openShop({ tellsUnconfirmed: ['LTC'] });
+  shop = await openShop({ reportsUnconfirmed: ['LTC'] });
   renter = await shop.gateway.renter('0');
   env = envOf(shop.gateway.address, renter.key);
 });

@@ -361,7 +361,7 @@ describe('bad input', () => {
     [['statement', ACCOUNT, '--from', '2026-01-02', '--to', '2026-01-01'], /^to must not be before from$/],
     [['statement', ACCOUNT, '--from', '9998-01-01'], /^from must not be in the future$/],
     [['statement', ACCOUNT, '--from', '2026-01-01', '--format', 'xml'], /--format.*xml/],
-  ])('%j is told in one line and ends with 2', async (args, message) => {
+  ])('%j is reported in one line and exits with 2', async (args, message) => {
     const typed = args.map((text) => text.replace(ACCOUNT, accountId));
     const { code, stdout, stderr } = await admin(typed, { DATABASE_URL: databaseUrl });
     expect(stderr).toMatch(/^[^\n]+\n$/);

@@ -44,7 +44,7 @@ const plain = (text: string) =>
   text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
 describe('the line of a request', () => {
-  it('has what an operator looks for', async () => {
+  it('has the fields that an operator needs', async () => {
     const answer = await client(gateway.address, key).rest('GET', '/balance');
     const line = await lineOf(answer);
     expect(line).toEqual({
@@ -140,8 +140,8 @@ describe('the line of a request', () => {
   });
 });
 
-describe('a key is in no line', () => {
-  it('wherever it is pasted in an address, plain or encoded', async () => {
+describe('an API key is in no line', () => {
+  it('if it is pasted anywhere in an address, plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];

@@ -137,7 +137,7 @@ describe('on a data folder', () => {
     expect(new Set(lines.flatMap(({ id }) => id ?? [])).size).toBe(lines.filter(({ id }) => id).length);
   });
 
-  it('keeps keys out of the log, wherever a caller puts them', async () => {
+  it('keeps keys out of the log, regardless of where a caller puts them', async () => {
     const { address } = gateway;
     const mistaken = `gpu_live_${'ab'.repeat(20)}`;
     const post = { method: 'POST', headers: { 'content-type': 'application/json', ...bearer(key) } };

@@ -36,12 +36,12 @@ test('the Python SDK against a gateway', {
   await gateway.close();
   if (failed) console.error(output);
   expect(failed, 'the Python tests failed: their output is above').toBe(false);
-  // A run that found no tests, or no gateway, succeeds as well.
+  // A run without tests, or without a gateway, succeeds as well.
   expect(Number(/^Ran (\d+) tests/m.exec(output)?.[1])).toBeGreaterThan(50);
   expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
 });
 
-/** A Python that is new enough: what PYTHON names, or python3. */
+/** Returns a Python that is new enough: the one that PYTHON names, or python3. */
 function findPython(): string | null {
   for (const name of [process.env.PYTHON, 'python3', 'python']) {
     if (name === undefined || name === '') continue;
@@ -55,7 +55,7 @@ function findPython(): string | null {
   return null;
 }
 
-/** Not execFileSync: the gateway answers from this very process. */
+/** Not execFileSync: this process runs the gateway. */
 function unittest(env: Record<string, string>): Promise<{ failed: boolean; output: string }> {
   const args = ['-B', '-X', 'dev', '-W', 'error', '-m', 'unittest', 'discover', '-v', '-s', 'tests', '-t', '.'];
   const options = { cwd: SDK, env: { ...process.env, ...env }, timeout: MAX_RUN_MS, maxBuffer: 2 ** 24 };
@@ -67,7 +67,7 @@ function unittest(env: Record<string, string>): Promise<{ failed: boolean; outpu
   });
 }
 
-/** What the Python tests ask for and no caller of the service can do. */
+/** Serves what the Python tests need and no caller of the service can do. */
 async function openControl(gateway: TestGateway): Promise<{ address: string; close(): void }> {
   const orders = ordersOf(gateway);
   const server = createServer(async (request, response) => {
@@ -84,7 +84,7 @@ async function openControl(gateway: TestGateway): Promise<{ address: string; clo
   return { address: `http://127.0.0.1:${port}`, close: () => server.close() };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each order knows what it is given
+// biome-ignore lint/suspicious/noExplicitAny: each order knows its argument
 type Orders = Record<string, (given: any) => unknown>;
 
 function ordersOf(gateway: TestGateway): Orders {
@@ -96,7 +96,7 @@ function ordersOf(gateway: TestGateway): Orders {
       const { key, accountId } = await gateway.renter(credit);
       return { key, account_id: accountId };
     },
-    /** A key that may read and nothing else. */
+    /** A read-only key. */
     reader: async ({ account_id: accountId }) => {
       const creator = { accountId, ...FULL_POWER };
       return { key: (await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] })).secret };
@@ -105,7 +105,7 @@ function ordersOf(gateway: TestGateway): Orders {
     codes: () => ({ codes: Object.keys(STATUS_OF) }),
     break: async () => void (await pool.query('alter table instance rename to elsewhere')),
     mend: async () => void (await pool.query('alter table elsewhere rename to instance')),
-    /** As if an earlier request with this key were under way. */
+    /** Simulates an earlier request with this key that is in progress. */
     hold: async ({ account_id, key, seconds }) => {
       const client = new pg.Client({ connectionString: gateway.databaseUrl });
       client.on('error', () => {});

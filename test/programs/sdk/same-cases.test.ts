@@ -31,7 +31,7 @@ import { needs } from '../../support/tools.js';
 type Json = any;
 type Fields = Record<string, string | number>;
 
-/** Calls of one renter, with arguments in REST's words. They reject with the message of a refusal. */
+/** Calls of one renter, with arguments in REST's spelling. They reject with the message of a refusal. */
 interface RestCalls {
   offers(filter: Fields): Promise<Json>;
   balance(): Promise<Json>;
@@ -41,14 +41,14 @@ interface RestCalls {
   destroy(id: string): Promise<Json>;
 }
 
-/** The same with answers in GraphQL's words. */
+/** The same with responses in GraphQL's spelling. */
 type Surface = RestCalls;
 
-/** What one renter does over one surface. */
+/** A renter's state on one surface. */
 interface Life {
   surface: Surface;
   machineId: string;
-  /** Of the instance, once it is deployed. */
+  /** The instance's id, once it is deployed. */
   id?: string;
 }
 
@@ -129,7 +129,7 @@ describe('REST, GraphQL, the command line and both SDKs', needs('python3'), () =
     ['to stop an instance that does not exist', ({ surface }) => surface.action('i-00000000', 'stop')],
     ['to start a destroyed instance', ({ surface, id }) => surface.action(id!, 'start')],
     ['to destroy it again', ({ surface, id }) => surface.destroy(id!)],
-  ])('refuse %s in the same words', async (_, attempt) => {
+  ])('refuse %s with the same message', async (_, attempt) => {
     const messages = await onEach((life) =>
       attempt(life).then(
         () => 'nothing was refused',
@@ -141,7 +141,7 @@ describe('REST, GraphQL, the command line and both SDKs', needs('python3'), () =
   });
 });
 
-/** Calls each surface in turn; returns the answers as text, with the ids that differ replaced. */
+/** Calls each surface in turn; returns the responses as text, with differing ids replaced. */
 async function onEach(call: (life: Life) => Promise<unknown>): Promise<Record<SurfaceName, string>> {
   const answers = {} as Record<SurfaceName, string>;
   for (const name of SURFACES) {
@@ -173,7 +173,7 @@ function overGraphql({ graphql }: Renter): Surface {
   };
 }
 
-/** A surface whose answers are REST's, put into GraphQL's words. */
+/** A surface whose REST responses are translated to GraphQL's spelling. */
 function inRestWords(calls: RestCalls): Surface {
   const answered = async (call: Promise<Json>, mapping: Mapping) => {
     const answer = await call.catch((error: Error) => {
@@ -266,7 +266,7 @@ function named(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [NAMES[name], value]));
 }
 
-/** The Python SDK in one process, which reads a call per line and prints its answer. */
+/** The Python SDK in one process, which reads a call per line and prints its response. */
 class Python {
   static readonly #SCRIPT = `
 import dataclasses, datetime, decimal, json, sys

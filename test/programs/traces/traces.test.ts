@@ -10,13 +10,13 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../../support/process.js';
 import { type Receiver, type SentSpan, startReceiver } from '../../support/trace-receiver.js';
 
-/** The built gateway, which traces what it is asked to and nothing else. */
+/** The built gateway, which traces only requests whose sender requests it. */
 let gateway: GatewayProcess;
 let receiver: Receiver;
 let env: Env;
 let account: string;
 let key: string;
-/** What the payment processor was sent. */
+/** Requests received by the payment processor. */
 const asked: Record<string, unknown>[] = [];
 const processor = createServer((request, response) => {
   asked.push(request.headers);
@@ -75,14 +75,14 @@ async function ask(path: string, init: { method?: string; body?: unknown; header
 
 const graphql = (query: string) => ask('/graphql', { method: 'POST', body: { query } });
 
-/** The spans of a trace, once that of the request itself, which ends last, has arrived. */
+/** Resolves to the spans of a trace, once the request's own span has arrived, which ends last. */
 async function spansOf({ traceId, parent }: Traced): Promise<SentSpan[]> {
   const found = () => receiver.spans.filter((span) => span.traceId === traceId);
   await expect.poll(() => found().some(({ parentSpanId }) => parentSpanId === parent), { timeout: 30_000 }).toBe(true);
   return found();
 }
 
-/** The names from the request down to a span; fails where a span is nobody's child. */
+/** Returns the names from the request down to each span; fails if a span has no parent. */
 function pathsIn(spans: readonly SentSpan[], parent: string): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   return spans.map((span) => {
@@ -103,8 +103,8 @@ async function freeMachine(): Promise<string> {
   return data[0]!.machine_id;
 }
 
-describe('the spans of a request are one tree', () => {
-  it('of a mutation: request, operation, use case, statements', async () => {
+describe('the spans of a request form one tree', () => {
+  it('for a mutation: request, operation, use case, statements', async () => {
     const machine = await freeMachine();
     const traced = await graphql(`mutation Rent { deploy(input: {machineId: "${machine}"}) { id machine { id } } }`);
     expect(traced.body.errors).toBeUndefined();
@@ -123,7 +123,7 @@ describe('the spans of a request are one tree', () => {
       'http.response.status_code': 200,
       'gateway.request.id': traced.answer.headers.get('x-request-id'),
     });
-    // Each lies within its parent, to the millisecond: spans begin by the clock and last by another.
+    // Each lies within its parent, to the millisecond: one clock sets a span's start, another its duration.
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     for (const { parentSpanId, startedAt, endedAt, name } of spans) {
       const above = byId.get(parentSpanId!);
@@ -133,7 +133,7 @@ describe('the spans of a request are one tree', () => {
     }
   });
 
-  it('of a REST route, whose operation has its OpenAPI name, and of what is refused', async () => {
+  it('for a REST route and for a refusal, with the OpenAPI operation’s name', async () => {
     const traced = await ask('/v1/instances', { method: 'POST', body: { machine_id: 'm-nowhere' } });
     expect(traced.answer.status).toBe(409);
     const spans = await spansOf(traced);
@@ -148,7 +148,7 @@ describe('the spans of a request are one tree', () => {
     expect(spans.find(({ name }) => name === 'deploy')).toMatchObject({ status: 2 });
   });
 
-  it('of many at once, each its own', async () => {
+  it('for each of many concurrent requests', async () => {
     const all = await Promise.all(
       Array.from({ length: 60 }, () => graphql('query Mine { balance { balance } instances { id } }')),
     );
@@ -156,18 +156,18 @@ describe('the spans of a request are one tree', () => {
       const paths = pathsIn(await spansOf(traced), traced.parent);
       expect(paths.filter((path) => path === 'POST /graphql > query Mine > instances')).toHaveLength(1);
     }
-    // Statements that several requests share stand in one of the traces, once.
+    // Statements that several requests share are in one of the traces, once.
     const ids = receiver.spans.map(({ spanId }) => spanId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('of a kept public answer is the request alone', async () => {
+  it('of the request only, for a cached public response', async () => {
     await ask('/v1/gpus/pricing');
     const traced = await ask('/v1/gpus/pricing');
     expect(pathsIn(await spansOf(traced), traced.parent)).toEqual(['GET /v1/gpus/pricing']);
   });
 
-  it('of an event stream ends when it is open', async () => {
+  it('that ends for an event stream once it is open', async () => {
     const [traceId, parent] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const headers = { traceparent: `00-${traceId}-${parent}-01` };
     const stream = await subscribe(gateway.address, 'subscription { balanceChanged { balance } }', { key, headers });
@@ -176,7 +176,7 @@ describe('the spans of a request are one tree', () => {
     stream.abort();
   });
 
-  it('goes on to the payment processor', async () => {
+  it('that continues at the payment processor', async () => {
     const traced = await graphql(
       'mutation { createTopUp(input: {asset: "LTC", usd: 10, idempotencyKey: "t"}) { id } }',
     );
@@ -188,7 +188,7 @@ describe('the spans of a request are one tree', () => {
     expect(asked.every(({ traceparent }) => traceparent === undefined || /-01$/.test(String(traceparent)))).toBe(true);
   });
 
-  it('is in the log, by the request', async () => {
+  it('whose id the request’s log line names', async () => {
     const traced = await ask('/v1/balance');
     const id = traced.answer.headers.get('x-request-id');
     const lines = () => gateway.log().filter((line) => line.id === id);
@@ -196,7 +196,7 @@ describe('the spans of a request are one tree', () => {
     expect(lines()[0]).toMatchObject({ trace: traced.traceId, route: '/v1/balance' });
   });
 
-  it('is not made of a request whose sender does not ask for it', async () => {
+  it('only if the sender requests it', async () => {
     const untraced = await ask('/v1/balance', { headers: { traceparent: '' } });
     const refused = await ask('/v1/balance', { headers: { traceparent: '00-zz-zz-01' } });
     const off = await ask('/v1/balance', { headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` } });
@@ -211,7 +211,7 @@ describe('the spans of a request are one tree', () => {
   });
 });
 
-describe('nothing private is in a span', () => {
+describe('spans contain nothing private', () => {
   const ALLOWED = [
     'db.operation.name',
     'db.query.text',
@@ -227,7 +227,7 @@ describe('nothing private is in a span', () => {
     'http.route',
   ];
 
-  it('wherever a key, an account, an instance or an address is', async () => {
+  it('regardless of where a key, account, instance or address occurs', async () => {
     const machine = await freeMachine();
     const rented = await ask('/v1/instances', {
       method: 'POST',
@@ -272,7 +272,7 @@ describe('nothing private is in a span', () => {
     for (const secret of [...secrets, env.PAYMENTS_KEY!]) expect(told, secret).not.toContain(secret);
   });
 
-  it('and is sent with the headers that the operator set', () => {
+  it('and carry the headers that the operator set', () => {
     expect(receiver.headers.every((headers) => headers['x-tenant'] === 'mine')).toBe(true);
   });
 });
@@ -292,24 +292,24 @@ describe('a share of the requests', () => {
     const traced = collector.spans.map(({ traceId }) => traceId);
     expect(collector.spans.every(({ traceId, attributes }) => attributes['gateway.request.id'] === traceId)).toBe(true);
     expect(traced.every((id) => ids.includes(id))).toBe(true);
-    // Of 1,000 that are traced by a chance of a tenth, a count outside this range comes once in a billion times.
+    // At a chance of a tenth, a count of 1,000 lies outside this range once in a billion times.
     expect(traced.length).toBeGreaterThan(45);
     expect(traced.length).toBeLessThan(165);
   });
 });
 
-describe('a collector that does not answer', () => {
-  /** The queue, and what was being sent. */
+describe('a collector that does not respond', () => {
+  /** The queue, and the batch in flight. */
   const MOST_WAITING = 2_048 + 512;
   const ASKED = 3_200;
 
-  it('costs requests nothing, and no more waits for it than is allowed', async () => {
+  it('does not delay requests, and buffers at most the configured number of spans', async () => {
     receiver.hang(true);
     const before = receiver.spans.length;
     const askOnce = async () => expect((await ask('/healthz')).answer.status).toBe(200);
     for (let asked = 0; asked < ASKED; asked += 40) await Promise.all(Array.from({ length: 40 }, askOnce));
     receiver.hang(false);
-    // What is asked now is sent after all that waits.
+    // Requests sent now are exported after everything that waits.
     const markers: string[] = [];
     const hasCaughtUp = async () => {
       markers.push((await ask('/healthz')).traceId);
@@ -320,7 +320,7 @@ describe('a collector that does not answer', () => {
     expect(receiver.spans.length - before).toBeLessThan(MOST_WAITING + markers.length);
   });
 
-  it('is told of in the log once, and does not keep the process from ending', async () => {
+  it('is reported in the log once, and does not delay the shutdown', async () => {
     await receiver.close();
     for (let time = 0; time < 3; time += 1) {
       await ask('/healthz');

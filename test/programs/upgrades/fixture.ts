@@ -12,9 +12,9 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
 const RECORDS = '_prisma_migrations';
 
-/** What `scripts/upgrade-fixture.mjs` wrote of a release. */
+/** Written by `scripts/upgrade-fixture.mjs` about a release. */
 export interface Expected {
-  /** The instant of these answers. */
+  /** The instant of these responses. */
   at: string;
   running: { account: string; instance: string };
   keptAnswers: {
@@ -47,8 +47,8 @@ export function expectedOf(release: string): Expected {
 }
 
 /**
- * A database as the release left it: its migrations, which never change once they are released, and its rows. Resolves to the
- * address and the names of the migrations.
+ * Creates a database as the release left it: its migrations, which never change once they are released, and its rows.
+ * Resolves to the address and the names of the migrations.
  */
 export async function databaseOf(release: string): Promise<{ url: string; migrations: string[] }> {
   const text = gunzipSync(readFileSync(join(FOLDER, release, 'rows.gz'))).toString('utf8');
@@ -67,12 +67,12 @@ export async function databaseOf(release: string): Promise<{ url: string; migrat
     if (checksums.get(name as string) !== checksum) throw new Error(`${release} had another migration ${name}`);
   }
   const client = await connect(url);
-  // Foreign keys and notices: the rows are those of a database that has them.
+  // Without foreign keys and notices: the rows come from a database that has them.
   await client.query('set session_replication_role = replica');
   for (const [table, rows] of tables.filter(([name]) => name !== RECORDS)) {
     await client.query(`insert into "${table}" select * from jsonb_populate_recordset(null::"${table}", $1)`, [rows]);
   }
-  // Numbers that the database gives go on after those of the rows.
+  // Numbers that the database assigns continue after those of the rows.
   const { rows: numbered } = await client.query<{ table: string; column: string }>(
     `select table_name as "table", column_name as "column" from information_schema.columns
      where table_schema = 'public' and is_identity = 'YES'`,

@@ -10,7 +10,7 @@ import { databaseOf, expectedOf, releases } from './fixture.js';
 
 afterAll(cleanUp);
 
-it('there is data of every release in the changelog', () => {
+it('has data of every release in the changelog', () => {
   const changelog = readFileSync(join(PACKAGE_ROOT, 'CHANGELOG.md'), 'utf8');
   const released = [...changelog.matchAll(/^## (\d\S*)/gm)].map(([, version]) => version);
   expect(released.length).toBeGreaterThan(0);
@@ -96,7 +96,7 @@ describe('an upgrade', () => {
         ({ name }) => name,
       );
     const reader = await connect(url);
-    // A long read of what a migration must change.
+    // A long read of a table that a migration must change.
     await reader.query('begin; select from instance limit 1');
     const killed = run([MAIN], { DATABASE_URL: url });
     await expect.poll(async () => (await query(url, WAITS)).length, { timeout: 60_000 }).toBe(1);

@@ -19,8 +19,8 @@ import {
 
 const LONG = { timeout: 120_000 };
 
-describe('a store that is full', needsRoot('mount', 'umount'), () => {
-  test('refuses with 507 and leaves nothing; with room again all goes on', LONG, async () => {
+describe('a full store', needsRoot('mount', 'umount'), () => {
+  test('refuses with 507 and leaves nothing; works again once there is space', LONG, async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'full-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', dataDir]);
     const gateway = await startVolumeGateway({ dataDir });
@@ -45,7 +45,7 @@ describe('a store that is full', needsRoot('mount', 'umount'), () => {
   });
 });
 
-test('a store that is away is told apart from a fault, and tried again', async () => {
+test('reports an unreachable store differently from a fault, and tries it again', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'away-'));
   const gateway = await startVolumeGateway({ dataDir });
   const { id } = await newVolume(gateway, (await gateway.renter()).accountId);

@@ -48,7 +48,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       const token = await takeLease(gateway, id);
       const lie = await upload(token, lyingObjects(await masterKey(), await dataBlobs(), header));
       await endLease(gateway, id);
-      // Its owner's own prune would take the index at its word as well.
+      // The owner's own prune would trust the index as well.
       const real = `${id}/data/${packs[0]}`;
       const early = await ask(gateway, renter.key, 'DELETE', real);
       expect([early.status, (await early.json()).error.message]).toEqual([
@@ -59,7 +59,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));
       expect(await faultOf()).toContain(`index ${lie} doesn't match its packs`);
       expect((await ask(gateway, renter.key, 'DELETE', real)).status).toBe(409);
-      // Without the index everything goes on; the host's own snapshot is lost with it.
+      // Without the index everything continues; the host's own snapshot is lost with it.
       expect((await ask(gateway, renter.key, 'DELETE', `${id}/index/${lie}`)).status).toBe(200);
       const [forged] = await snapshotsOf(1n);
       expect((await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${forged}`)).status).toBe(200);
@@ -72,7 +72,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
   );
 });
 
-/** Two snapshots of an owner, of which the older is not kept; what the newer holds. */
+/** Saves two snapshots of an owner, the older of which retention drops; returns the newer one's content. */
 async function savedVolume(): Promise<Buffer> {
   const volume = await newVolume(gateway, renter.accountId);
   id = volume.id;
@@ -101,14 +101,14 @@ async function dataBlobs(): Promise<string[]> {
   return [...lines.matchAll(/^data ([0-9a-f]{64})$/gm)].map(([, blob]) => blob!);
 }
 
-/** The name of the index. */
+/** Returns the name of the index. */
 async function upload(token: string, objects: readonly MadeObject[]): Promise<string> {
   for (const { kind, name, bytes } of objects)
     expect((await ask(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
   return objects.find(({ kind }) => kind === 'index')!.name;
 }
 
-/** From the newest snapshot of the owner. */
+/** Restores the owner's newest snapshot. */
 async function restored(): Promise<Buffer> {
   const target = await mkdtemp(join(tmpdir(), 'restored-'));
   const newest = (await snapshotsOf(null)).at(-1)!;
@@ -131,7 +131,9 @@ async function faultOf(): Promise<string | null> {
   return rows[0].fault;
 }
 
-/** The gateway's own turn may be in progress: then this one does nothing. */
+/**
+ * Waits until the gateway has maintained the volume. Its own upkeep may be in progress; then this call has no effect.
+ */
 async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);
   const options = { address: gateway.address, onFailure: () => {}, onCompared: () => {}, signal: neverAborted };

@@ -24,7 +24,7 @@ beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), 'files-'));
   await mkdir(join(files, 'small'));
   for (let index = 0; index < 200; index += 1) await writeFile(join(files, 'small', `${index}`), randomBytes(500));
-  // More than a pack of restic holds, which is 16 MB.
+  // More than one of restic's packs holds, which is 16 MB.
   await writeFile(join(files, 'large'), randomBytes(20_000_000));
   s3 = await startS3();
   for (const [name, value] of Object.entries(S3_CREDENTIALS)) vi.stubEnv(name, value);
@@ -48,7 +48,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
   });
   afterAll(() => gateway.close());
 
-  test('an instance saves and restores, its owner reads and forgets', { timeout: 120_000 }, async () => {
+  test('an instance saves and restores; its owner reads and forgets', { timeout: 120_000 }, async () => {
     const renter = await gateway.renter();
     const volume = await newVolume(gateway, renter.accountId);
     const token = await takeLease(gateway, volume.id);
@@ -69,7 +69,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     expect(await readdir(join(target, files, 'small'))).toHaveLength(200);
     await rm(target, { recursive: true });
 
-    // While the instance holds it, its owner writes nothing: restic would try again for a quarter of an hour.
+    // While the instance holds the lease, its owner writes nothing: restic would retry for a quarter of an hour.
     const first = `${volume.id}/snapshots/${listed[0]!.id}`;
     expect((await ask(gateway, renter.key, 'DELETE', first)).status).toBe(409);
     await endLease(gateway, volume.id);
@@ -85,7 +85,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
 });
 
 describe("restic's own client", needs('restic'), () => {
-  test('the owner brings data in before anything is rented, and copies it to a disk', {
+  test('the owner uploads data before any rental, and copies it to a disk', {
     timeout: 120_000,
   }, async () => {
     const gateway = await startVolumeGateway();

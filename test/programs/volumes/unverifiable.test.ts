@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('indexes that are hard to verify', needs('restic'), () => {
-  test('an index that crashes restic fails, and its owner may delete it', async () => {
+  test('marks an index that crashes restic as failed; its owner may delete it', async () => {
     const { id, master } = await repository();
     const { pack, entry } = packOf(master, [{ type: 'data', content: randomBytes(10) }]);
     entry.blobs[0]!.length = 2 ** 32 - 1_000;
@@ -38,7 +38,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
     expect(await statusOf('DELETE', `${id}/index/${index.name}`)).toBe(200);
   });
 
-  test('reads indexes one by one that take too long together', async () => {
+  test('reads indexes sequentially if they exceed the time together', async () => {
     const { id, master } = await repository();
     await writeUnderLease(id, [...lyingObjects(master, [], 'is true'), ...lyingObjects(master, [], 'is true')]);
     const restic: Deps['restic'] = async () => {
@@ -53,7 +53,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
   });
 });
 
-test('without restic a volume is kept once per hour, though an index is doubted', async () => {
+test('maintains a volume once per hour without restic, despite an unverified index', async () => {
   const { id, master } = await repository();
   await writeUnderLease(id, lyingObjects(master, [], 'is true'));
   await keep(id, { restic: null });
@@ -83,7 +83,7 @@ test('keeps one of two keys that are deleted concurrently', async () => {
   expect((await Promise.all(deleted)).sort()).toEqual([200, 409]);
 });
 
-test('deletions of keys by one account don’t keep those of another waiting', async () => {
+test('one account’s key deletions don’t keep another’s waiting', async () => {
   const { id, password, key, master } = await repository();
   const slow = keyFile(password, master, { N: 2 ** 14, r: 8, p: 4 });
   expect(await statusOf('POST', `${id}/keys/${nameOf(slow)}`, slow)).toBe(200);
@@ -121,7 +121,9 @@ const options = {
   signal: new AbortController().signal,
 };
 
-/** The gateway's own turn may be in progress: then this one does nothing. */
+/**
+ * Waits until the gateway has maintained the volume. Its own upkeep may be in progress; then this call has no effect.
+ */
 async function keep(id: string, changes: Partial<Deps> = {}): Promise<void> {
   gateway.clock.advance(3_601);
   const kept = async () => {

@@ -44,8 +44,8 @@ beforeEach(() => {
   failures.length = 0;
 });
 
-describe('what the gateway does with repositories', needs('restic'), () => {
-  test('drops all snapshots but those that are kept, and prunes what only they need', TIMEOUT, async () => {
+describe('repository upkeep by the gateway', needs('restic'), () => {
+  test('drops snapshots beyond retention, and prunes their data', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const saved: string[] = [];
     for (const minutes of [0, 10, 50, 10]) {
@@ -66,7 +66,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     expect(await readdir(folderOf(id, 'locks'))).toEqual([]);
   });
 
-  test('locks of a lease that is over do not stop it', TIMEOUT, async () => {
+  test('ignores locks of an ended lease', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     await backUp(repository, randomBytes(1_000));
     await backUp(repository, randomBytes(1_000));
@@ -80,7 +80,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     expect(failures).toEqual([]);
   });
 
-  test('erases a deleted volume: none of its bytes is left', TIMEOUT, async () => {
+  test('erases a deleted volume: none of its bytes remains', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     await backUp(repository, randomBytes(100_000));
     const other = await repositoryOf();
@@ -99,7 +99,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     expect(await snapshotsOf(other.repository)).toHaveLength(1);
   });
 
-  test('puts a volume back to a moment, as a new one', TIMEOUT, async () => {
+  test('restores a volume’s earlier state as a new volume', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const first = randomBytes(300_000);
     const head = await backUp(repository, first);
@@ -125,7 +125,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     await rm(target, { recursive: true });
   });
 
-  test('a repository damaged by hand is found, and its other snapshots are usable', TIMEOUT, async () => {
+  test('finds a damaged repository, whose other snapshots remain usable', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const good = randomBytes(200_000);
     const first = await backUp(repository, good);
@@ -150,7 +150,7 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     expect((await admin(['volume', 'list'], env)).stdout).toContain(id);
   });
 
-  test('a store that is older or newer than the database is told, and the rows follow it', TIMEOUT, async () => {
+  test('reports a store older or newer than the database, and updates the rows', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const [lost, found] = [await backUp(repository, randomBytes(10)), await backUp(repository, randomBytes(10))];
     expect((await compareStore(gateway.deps, id)).differences).toEqual([]);
@@ -159,13 +159,13 @@ describe('what the gateway does with repositories', needs('restic'), () => {
     expect((await compareStore(gateway.deps, id)).differences).toMatchObject([
       { volumeId: id, isGone: false, missing: [lost], unknown: [{ id: found }] },
     ]);
-    // The gateway's own turn may be under way: then this one does nothing.
+    // The gateway's own upkeep may be in progress; then this call has no effect.
     const kept = async () => {
       await keep(3_601);
       return rowsOf(id);
     };
     await expect.poll(kept, { timeout: 60_000 }).toEqual([found]);
-    // Nothing is believed of a store that has no repository at all: most likely it is another one.
+    // A store without any repository changes nothing: most likely it is a different store.
     await rm(folderOf(id, ''), { recursive: true });
     expect((await compareStore(gateway.deps, id)).differences).toMatchObject([{ isGone: true }]);
     await keep(3_601);
@@ -181,12 +181,12 @@ async function repositoryOf(): Promise<{ id: string; repository: Repository }> {
   return { id, repository };
 }
 
-/** The id of the snapshot. */
+/** Returns the id of the snapshot. */
 async function backUp(repository: Repository, bytes: Buffer): Promise<string> {
   await writeFile(join(files, 'file'), bytes);
   const output = await resticDone(repository, 'backup', '--json', '--force', files);
   const short = /"snapshot_id":"(\w+)"/.exec(output)![1]!;
-  // Asking restic for its whole id would take a second of CPU time: it derives the key anew.
+  // Restic would take a second of CPU time to print the whole id: it derives the key again.
   const [, volume] = /volumes\/([\w-]+)/.exec(repository.url)!;
   return (await readdir(folderOf(volume!, 'snapshots'))).find((id) => id.startsWith(short))!;
 }
@@ -230,7 +230,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** Files of the store that hold these bytes anywhere. */
+/** Returns files of the store that contain these bytes. */
 async function holdersOf(bytes: Buffer): Promise<string[]> {
   const holders: string[] = [];
   for (const path of await filesBelow(join(gateway.dataDir, 'volumes')))

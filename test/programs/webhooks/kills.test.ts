@@ -12,9 +12,9 @@ afterAll(cleanUp);
 
 const KILLS = killsOf(20);
 const MACHINES = 3;
-/** From the first event that is sent to the kill. */
+/** From the first sent event to the kill. */
 const KILLED_WITHIN_MS = 800;
-/** Of a machine and a life of the gateway, at most: each event is slow to send. */
+/** Maximum per machine between two kills: each event takes long to send. */
 const RENTALS = 3;
 const PATIENCE = { timeout: 240_000, interval: 500 };
 
@@ -24,7 +24,7 @@ const INSERT_MACHINES = `
   select id, 'rtx-4090', 1, 'us-tx', 'AMD EPYC 9354', 32, 256, 1000, 5000, 4000, 128, 5, false, '12.8', 0.99, 'LISTED', '2026-11-01'
   from unnest($1::text[]) as id`;
 
-/** The types of an instance's events that came, each at its first coming. */
+/** Returns the ids of each instance's events, in the order of their first arrival. */
 function firstComings(received: readonly Received[]): Map<string, string[]> {
   const seen = new Set<string>();
   const bySubject = new Map<string, string[]>();
@@ -36,7 +36,7 @@ function firstComings(received: readonly Received[]): Map<string, string[]> {
   return bySubject;
 }
 
-test('what was committed is told at least once, in order and signed, however gateways are killed before they send it', {
+test('delivers committed events at least once, in order and signed, despite kills', {
   timeout: isLong ? 1_800_000 : 300_000,
 }, async () => {
   const chance = randomFrom(seedOf(28));
@@ -48,7 +48,7 @@ test('what was committed is told at least once, in order and signed, however gat
     SECRETS_KEY: 'cd'.repeat(32),
     WEBHOOK_NETWORKS: '127.0.0.1',
   };
-  // Slow, so that each kill meets events that wait and others that are under way: those it does not take.
+  // Slow, so that each kill meets waiting events and events in flight, which it doesn't accept.
   const taken: Received[] = [];
   const receiver = await startReceiver(async (event, response) => {
     await sleep(50 + chance(200));
@@ -69,7 +69,8 @@ test('what was committed is told at least once, in order and signed, however gat
   for (let kill = 0; kill < KILLS; kill += 1) {
     const renter = client(gateway.address, key, accountId);
     let isKilled = false;
-    // Rents, stops, starts and destroys until the gateway is gone: what the answer of was lost may be committed too.
+    // Rents, stops, starts and destroys until the gateway is gone; an operation whose response was lost may be
+    // committed too.
     const renting = Promise.allSettled(
       machines.map(async (machine_id) => {
         for (let rentals = 0; !isKilled && rentals < RENTALS; rentals += 1) {
@@ -104,7 +105,7 @@ test('what was committed is told at least once, in order and signed, however gat
   expect(told.length).toBeGreaterThanOrEqual(KILLS);
   for (const { subject, ids } of told) expect(came.get(subject as string), subject as string).toEqual(ids);
   for (const event of receiver.received) expect(receiver.verify(secret, event)).toMatchObject({ type: event.type });
-  // Each instance ends by its destruction: no event of a commit is missing.
+  // Each instance's last event is its destruction: no committed event is missing.
   const [{ missing } = { missing: null }] = await query(
     url,
     `select count(*)::int as missing from instance where not exists (

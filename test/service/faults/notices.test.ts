@@ -12,7 +12,7 @@ import { unitsOfMicro } from '../../../src/domain/rules/money.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 /** Two gateways on one database; the first one's change notices can be delayed or disconnected. */
 let wire: DatabaseWire;
@@ -39,14 +39,14 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   vi.restoreAllMocks();
-  await allCaughtUp();
+  await bothCaughtUp();
 });
 
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
 
 /** Waits repeatedly, since a previous test may have cut connections that are being reopened. */
-const allCaughtUp = () => vi.waitFor(() => heardByAll([first, second]), PATIENCE);
+const bothCaughtUp = () => vi.waitFor(() => allCaughtUp([first, second]), PATIENCE);
 
 async function offered(service: Service, id: string): Promise<boolean> {
   const { status, body } = await service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);
@@ -72,7 +72,7 @@ async function keyOf({ accountId }: Renter): Promise<string> {
 async function knownRenter(creditUsd = '100'): Promise<{ renter: Renter; elsewhere: Renter }> {
   const renter = await first.renter(creditUsd);
   const elsewhere = second.withKey(renter.key);
-  await allCaughtUp();
+  await bothCaughtUp();
   for (const who of [renter, elsewhere]) for (let time = 0; time < 2; time += 1) expect(await statusOf(who)).toBe(200);
   return { renter, elsewhere };
 }
@@ -124,7 +124,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
     } finally {
       wire.releaseNotices();
     }
-    await allCaughtUp();
+    await bothCaughtUp();
   }
 
   it('a deploy, stop, start, preemption and destroy', async () => {
@@ -152,7 +152,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
       await expectFree(true);
     });
     await expectFree(true);
-    await allCaughtUp();
+    await bothCaughtUp();
     expect(await offered(second, id)).toBe(true);
   });
 
@@ -201,7 +201,7 @@ describe('a cached key', () => {
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
     expect(await statusOf(elsewhere)).toBe(401);
-    await allCaughtUp();
+    await bothCaughtUp();
     expect(await statusOf(renter)).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
   });
@@ -210,7 +210,7 @@ describe('a cached key', () => {
     for (const change of ['update api_key set revoked_at = now() where id = $1', 'delete from api_key where id = $1']) {
       const { renter, elsewhere } = await knownRenter();
       await another.query(change, [await keyOf(renter)]);
-      await allCaughtUp();
+      await bothCaughtUp();
       expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([401, 401]);
     }
   });
@@ -225,7 +225,7 @@ describe('a cached key', () => {
     ] as const) {
       await change(second.deps, renter.accountId);
       expect(await statusOf(elsewhere)).toBe(status);
-      await allCaughtUp();
+      await bothCaughtUp();
       expect(await statusOf(renter)).toBe(status);
       expect([await statusOf(bystander.renter), await statusOf(bystander.elsewhere)]).toEqual([200, 200]);
     }
@@ -259,7 +259,7 @@ describe('a cached key', () => {
     // 8 × 5.95 USD per hour, and 0.07 for the disk.
     const machine_id = await first.machine({ gpu: 'gb200', numGpus: 8 });
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 500 });
-    await allCaughtUp();
+    await bothCaughtUp();
     const both = async () => [await limits(renter), await limits(elsewhere)];
     expect(await both()).toEqual([1_000, 1_000]);
     // Just below 100 USD, then above, without any write.
@@ -271,18 +271,18 @@ describe('a cached key', () => {
     expect(await both()).toEqual([5_000, 5_000]);
     const stopped = await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'stop' });
     expect(stopped.status).toBe(200);
-    await allCaughtUp();
+    await bothCaughtUp();
     // No longer at that pace: only the disk costs.
     advance(3_600 * 24 * 300);
     expect(await both()).toEqual([5_000, 5_000]);
     await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'start' });
-    await allCaughtUp();
+    await bothCaughtUp();
     advance(3_600 * 200);
     expect(await both()).toEqual([10_000, 10_000]);
     // Credit is not spend.
     await creditAccount(first.deps, renter.accountId, { amountMicro: 1_000_000n });
     await adjustAccount(second.deps, renter.accountId, { amountMicro: -1_000_000n });
-    await allCaughtUp();
+    await bothCaughtUp();
     expect(await both()).toEqual([10_000, 10_000]);
     for (const { deps } of [first, second]) {
       const { caller } = await authenticate(deps, renter.key, '');
@@ -297,10 +297,10 @@ describe('a cached key', () => {
     const begin = 'update account set live_instances = 1, deployed_instances = 1 where id = $1';
     const end = 'update account set live_instances = 0, spend_units = $2 where id = $1';
     await another.query(begin, [renter.accountId]);
-    await allCaughtUp();
+    await bothCaughtUp();
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
     await another.query(end, [renter.accountId, unitsOfMicro(600_000_000n)]);
-    await allCaughtUp();
+    await bothCaughtUp();
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['2000', '2000']);
   });
 });
@@ -337,7 +337,7 @@ describe('missed notices', () => {
 
   it('of writes during a broken connection are sent on the next connection', async () => {
     const id = await freeMachine();
-    await allCaughtUp();
+    await bothCaughtUp();
     const renter = await first.renter();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     wire.cutNotices();
@@ -354,7 +354,7 @@ describe('missed notices', () => {
 
   it('of rentals during a broken connection are sent anyway', async () => {
     const id = await freeMachine();
-    await allCaughtUp();
+    await bothCaughtUp();
     const renter = await first.renter();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     wire.cutNotices();
@@ -374,7 +374,7 @@ describe('missed notices', () => {
   it('of a crashed gateway are made up for by the others', async () => {
     const id = await freeMachine();
     const { renter, elsewhere } = await knownRenter();
-    await allCaughtUp();
+    await bothCaughtUp();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     // Its connection for notices, and its rentals, which it never announces.
     const peer = new pg.Client({

@@ -8,7 +8,7 @@ import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
 import { hardware, seen } from '../../support/agent.js';
 import { whileBusy } from '../../support/busy.js';
 import { createTestDatabase } from '../../support/database.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 /** Two gateways on one database. */
 let first: Service;
@@ -67,7 +67,7 @@ describe('the agent API', () => {
     const { machineId, token } = await joinAgent();
     expect((await reporter(token, first)()).body).toEqual({ generation: 0, now: expect.any(Number) });
     await first.deps.fleet.heartbeats.flush();
-    await heardByAll([first, second]);
+    await allCaughtUp([first, second]);
     const waiting = send(first, 'GET', '/desired?after=0&wait=25', { token });
     const renter = await second.renter();
     const deployed = await renter.rest('POST', '/instances', { machine_id: machineId });
@@ -109,7 +109,7 @@ describe('the agent API', () => {
     const { machineId, token } = await joinAgent();
     for (const gateway of [first, second]) expect((await send(gateway, 'GET', '/desired', { token })).status).toBe(204);
     await revokeHost(second.deps, machineId);
-    await heardByAll([first, second]);
+    await allCaughtUp([first, second]);
     for (const gateway of [first, second]) {
       const { status, headers, body } = await send(gateway, 'GET', '/desired?after=5', { token });
       expect([status, headers.get('www-authenticate'), body.error.code]).toEqual([401, 'Bearer', 'unauthorized']);
@@ -123,7 +123,7 @@ describe('the agent API', () => {
     const report = reporter(token, first);
     await report();
     await first.deps.fleet.heartbeats.flush();
-    await heardByAll([first, second, closing]);
+    await allCaughtUp([first, second, closing]);
     const renter = await first.renter();
     const { body: instance } = await renter.rest('POST', '/instances', { machine_id: machineId });
     await send(first, 'GET', '/desired', { token });
@@ -156,7 +156,7 @@ describe('the agent API', () => {
     const report = reporter(token, first);
     await report();
     await first.deps.fleet.heartbeats.flush();
-    await heardByAll([first, second]);
+    await allCaughtUp([first, second]);
     const renter = await second.renter();
     const { body: instance } = await renter.rest('POST', '/instances', { machine_id: machineId });
     const runtime = async () => {
@@ -204,7 +204,7 @@ describe('the agent API', () => {
     await markUnreachable(first.deps.db, first.clock.now());
     await report();
     await first.deps.fleet.heartbeats.flush();
-    await heardByAll([first, second]);
+    await allCaughtUp([first, second]);
     await first.deps.inventory.current();
     const notices: unknown[] = [];
     const end = second.deps.db.notices.subscribe({ onNotice: (notice) => void notices.push(notice) });
@@ -215,7 +215,7 @@ describe('the agent API', () => {
       expect((await report()).status).toBe(200);
       await first.deps.fleet.heartbeats.flush();
     }
-    await heardByAll([first, second]);
+    await allCaughtUp([first, second]);
     end();
     expect(notices).toEqual([]);
     expect(first.deps.inventory.version).toBe(version);

@@ -6,7 +6,7 @@ import { settleService } from '../../../src/domain/fleet/service-credits.js';
 import { seen } from '../../support/agent.js';
 import { createTestDatabase } from '../../support/database.js';
 import { connect, query, waiters } from '../../support/process.js';
-import { heardByAll, startService } from '../../support/service.js';
+import { allCaughtUp, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
 const MACHINES = 3;
@@ -24,7 +24,7 @@ describe('two gateways', () => {
         const agent = await WireAgent.join(first.address, (await enrol(first.deps, input)).code);
         await agent.report();
         await first.deps.fleet.heartbeats.flush();
-        await heardByAll(gateways);
+        await allCaughtUp(gateways);
         const { body } = await renter.rest('POST', '/instances', { machine_id: agent.machineId });
         await agent.desired();
         await agent.report([seen(body.id, 'RUNNING')]);
@@ -33,7 +33,7 @@ describe('two gateways', () => {
       await first.deps.fleet.heartbeats.flush();
       for (const { clock } of gateways) clock.advance(500);
       await Promise.all(gateways.map(({ deps }) => markUnreachable(deps.db, deps.clock.now())));
-      await heardByAll(gateways);
+      await allCaughtUp(gateways);
 
       // While a third session holds the account, both find the same outages and wait to book them.
       const holder = await connect(databaseUrl);

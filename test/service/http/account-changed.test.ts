@@ -6,7 +6,7 @@ import { accountChanges } from '../../../src/domain/updates/change-streams.js';
 import { testSettings } from '../../support/clock.js';
 import { type EventStream, subscribe } from '../../support/events.js';
 import type { Renter } from '../../support/gateway.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 const ACCOUNT = `subscription { accountChanged {
   account { id balance burnPerHour exhaustsAt diskDeleteAt asOf }
@@ -136,7 +136,7 @@ describe('accountChanged', () => {
       };
       const next = events.next();
       const id = await rent(renter, await here.machine());
-      await heardByAll([here]);
+      await allCaughtUp([here]);
       const { value } = await next;
       expect(failures).toBe(1);
       expect(value!.instances.map((instance: { id: string }) => instance.id)).toEqual([id]);

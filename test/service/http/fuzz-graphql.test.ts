@@ -91,7 +91,7 @@ const done = ({ data }: Answer['body']): string[] =>
 
 const CHECK: Check<Case> = {
   send: ({ query, variables }) => fuzzed.renter.graphql(query, variables),
-  judge: ({ status, body }) => {
+  verify: ({ status, body }) => {
     expect(status).toBeLessThan(500);
     expect('data' in body || body.errors.length > 0).toBe(true);
     for (const { message, extensions } of body.errors ?? []) {

@@ -133,7 +133,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     { ...runs, numRuns },
     {
       send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
-      judge: (answer, { path: address }) => {
+      verify: (answer, { path: address }) => {
         // The document includes these, but a caller must not be able to cause them.
         expect(answer.status).toBeLessThan(500);
         fuzzed.service.api.check(method, address, answer);

@@ -6,7 +6,7 @@ import { PublicAnswers } from '../../../src/http/public-answers/public-answers.j
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import type { Renter } from '../../support/gateway.js';
 import { ask, Line, type RawAnswer, type RawRequest } from '../../support/http.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 const ORIGINS = ['https://console.example.com', 'https://other.example.com'];
 
@@ -33,7 +33,7 @@ afterEach(() => void vi.restoreAllMocks());
 async function invalidate(): Promise<void> {
   const all = [service, narrow];
   for (const { deps } of all) deps.db.notices.publish([{ table: 'machine', ids: ['m-nobody'] }]);
-  await heardByAll(all);
+  await allCaughtUp(all);
   for (const { deps } of all) await deps.inventory.current();
 }
 

@@ -5,7 +5,7 @@ import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { DomainError } from '../../../src/domain/rules/errors.js';
 import { isLong, randomHistories } from '../../support/long.js';
 import { type MarketTruth, readTruth } from '../../support/market/market-truth.js';
-import { heardByAll, type Service, startService } from '../../support/service.js';
+import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 const RUNS = 8;
 const STEPS = 25;
@@ -21,7 +21,7 @@ afterAll(async () => {
   for (const gateway of gateways ?? []) await gateway.close();
 });
 
-const bothCaughtUp = () => heardByAll(gateways);
+const bothCaughtUp = () => allCaughtUp(gateways);
 
 /** Advances both clocks, which always show the same second. */
 function advance(seconds: number): void {

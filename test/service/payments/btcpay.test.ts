@@ -59,14 +59,14 @@ describe('BTCPay Server', () => {
   test('credits once, less the network fee, if settlement is reported twice and late', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
-    expect(await btcpay.tell('InvoiceReceivedPayment', invoice)).toBe(202);
+    expect(await btcpay.notify('InvoiceReceivedPayment', invoice)).toBe(202);
     expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN', balance: 0 });
     // Expired first, then settled: its payment counts, not its status.
     gateway.clock.advance(1_000);
-    expect(await btcpay.tell('InvoiceExpired', invoice)).toBe(202);
+    expect(await btcpay.notify('InvoiceExpired', invoice)).toBe(202);
     invoice.payments[0]!.status = 'Settled';
     for (const type of ['InvoicePaymentSettled', 'InvoiceSettled', 'InvoiceSettled']) {
-      expect(await btcpay.tell(type, invoice)).toBe(202);
+      expect(await btcpay.notify(type, invoice)).toBe(202);
     }
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
   });
@@ -82,13 +82,13 @@ describe('BTCPay Server', () => {
   test('never credits a reversed payment, and reports one that was credited before', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
-    await btcpay.tell('InvoiceReceivedPayment', invoice);
+    await btcpay.notify('InvoiceReceivedPayment', invoice);
     invoice.payments[0]!.status = 'Invalid';
-    await btcpay.tell('InvoiceInvalid', invoice);
+    await btcpay.notify('InvoiceInvalid', invoice);
     const reversed = await read(renter, created.id);
     expect(reversed).toMatchObject({ credited: 0, payments: [{ state: 'GONE' }] });
     invoice.payments[0]!.status = 'Settled';
-    await btcpay.tell('InvoiceSettled', invoice);
+    await btcpay.notify('InvoiceSettled', invoice);
     invoice.payments[0]!.status = 'Invalid';
     gateway.clock.advance(60);
     const events: PaymentEvent[] = [];
@@ -102,11 +102,11 @@ describe('BTCPay Server', () => {
   test('refuses a webhook with another secret, and ignores one of another store or order', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
-    expect(await btcpay.tell('InvoiceSettled', invoice, 'another')).toBe(401);
+    expect(await btcpay.notify('InvoiceSettled', invoice, 'another')).toBe(401);
     expect((await read(renter, created.id)).payments).toEqual([]);
-    expect(await btcpay.tell('InvoiceSettled', { ...invoice, orderId: 'of-the-shop' })).toBe(202);
+    expect(await btcpay.notify('InvoiceSettled', { ...invoice, orderId: 'of-the-shop' })).toBe(202);
     expect((await read(renter, created.id)).payments).toEqual([]);
-    expect(await btcpay.tell('InvoiceSettled', invoice)).toBe(202);
+    expect(await btcpay.notify('InvoiceSettled', invoice)).toBe(202);
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 });

@@ -18,7 +18,7 @@ let renter: Renter;
 
 beforeAll(async () => {
   chain = new WrittenChain();
-  shop = await openShop({ chains: { LTC: chain }, tellsUnconfirmed: ['LTC'] });
+  shop = await openShop({ chains: { LTC: chain }, reportsUnconfirmed: ['LTC'] });
 });
 beforeEach(async () => {
   renter = await shop.gateway.renter('0');

@@ -1,4 +1,4 @@
-// Sends back what it is sent, and ends its half when the other side has ended its own.
+// Echoes its input, and ends its half once the other side has ended its own.
 import { createServer } from 'node:net';
 
 createServer({ allowHalfOpen: true }, (socket) => {

@@ -8,14 +8,14 @@ import { LocalTunnel } from './local-tunnel.js';
 
 export interface SftpAnswer {
   type: number;
-  /** Null for anything but a status. */
+  /** Null except for a status. */
   status: number | null;
   body: Buffer;
 }
 
 type Field = number | bigint | string | Buffer;
 
-/** Speaks SFTP with a server packet by packet. A text is one byte for each character; a Buffer is sent as it is. */
+/** Speaks SFTP with a server packet by packet. A string has one byte per character; a Buffer is sent unchanged. */
 export class SftpClient {
   readonly #to: Writable;
   readonly #waiting: ((packet: Buffer) => void)[] = [];
@@ -29,7 +29,9 @@ export class SftpClient {
     from.on('data', (chunk: Buffer) => this.#take(chunk));
   }
 
-  /** Of the server by a shell, on this computer's files; `path` is where its commands are found. */
+  /**
+   * Opens a client of our server, whose shell runs on this computer's files; `path` is where its commands are found.
+   */
   static async ours(shell: string, path: string): Promise<SftpClient> {
     const [client, server] = pair();
     const env = { PATH: path, HOME: '/tmp' };
@@ -57,12 +59,12 @@ export class SftpClient {
     return { type: kind, status: kind === 101 ? body.readUInt32BE(0) : null, body };
   }
 
-  /** The handle of an answer, as a field of a request. */
+  /** Returns the handle in a response, as a field of a request. */
   static handle({ body }: SftpAnswer): Buffer {
     return body.subarray(0, 4 + body.readUInt32BE(0));
   }
 
-  /** The first name of an answer. */
+  /** Returns the first name in a response. */
   static name({ body }: SftpAnswer): string {
     return body.subarray(8, 8 + body.readUInt32BE(4)).toString('latin1');
   }
@@ -104,7 +106,7 @@ function encoded(field: Field): Buffer {
   return bytes;
 }
 
-/** Two ends of one line. */
+/** Returns two connected ends. */
 function pair(): [Duplex, Duplex] {
   const ends: Duplex[] = [];
   const make = (other: number) =>

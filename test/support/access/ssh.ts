@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RealRenter } from '../hosts/real-fleet.js';
 import { folder } from '../process.js';
 
-/** What tests of OpenSSH's clients use. */
+/** Programs that tests of OpenSSH's clients use. */
 export const OPEN_SSH = ['ssh', 'scp', 'sftp', 'ssh-keygen', 'sshd', 'rsync', 'bash', 'ldd'] as const;
 
 export interface Done {
@@ -13,7 +13,7 @@ export interface Done {
   stderr: string;
 }
 
-/** A pair of keys of ssh-keygen. */
+/** A key pair made by ssh-keygen. */
 export class KeyPair {
   readonly path: string;
 
@@ -35,7 +35,7 @@ export async function addKey(renter: RealRenter, key: KeyPair): Promise<string> 
   return body.data.addSshKey.id;
 }
 
-/** The system's own clients, against one gateway. */
+/** The system's own clients, connected to one gateway. */
 export class SshClient {
   readonly #knownHosts: string;
 
@@ -84,7 +84,7 @@ export class SshClient {
   }
 }
 
-/** The size that a terminal has when its command begins, each time. */
+/** Returns the terminal's size when its command starts, for each of `times` commands. */
 export async function sizesAtFirst(ssh: SshClient, id: string, times: number): Promise<string[]> {
   const sizes: string[] = [];
   for (let time = 0; time < times; time += 1) {

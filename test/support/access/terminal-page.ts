@@ -6,7 +6,7 @@ const SOON_MS = 30_000;
 
 export const newShell = (): string => randomBytes(16).toString('hex');
 
-/** The cookie of a new console session of a key, as a browser would send it. */
+/** Returns the cookie of a new console session of a key, as a browser would send it. */
 export async function sessionOf(gateway: string, key: string): Promise<string> {
   const answer = await fetch(`${gateway}/console/session`, {
     method: 'POST',
@@ -17,7 +17,7 @@ export async function sessionOf(gateway: string, key: string): Promise<string> {
   return answer.headers.get('set-cookie')!.split(';')[0]!;
 }
 
-/** The status that the gateway answers a WebSocket with: 101 where it takes it. */
+/** Returns the gateway's status for a WebSocket request: 101 if it accepts it. */
 export function knock(gateway: string, headers: Record<string, string>, path = '/console/terminal'): Promise<number> {
   const ws = new WebSocket(gateway.replace('http', 'ws') + path, { headers });
   return new Promise((resolve) => {
@@ -42,17 +42,17 @@ export interface Asked {
 }
 
 export interface PageOptions {
-  /** False: a page that says nothing of what it has shown. */
+  /** Whether the page acknowledges what it has shown. */
   shows?: boolean;
-  /** Of the connection, as to a proxy with TLS. */
+  /** Options of the connection, for example to a proxy with TLS. */
   client?: ClientOptions;
 }
 
-/** What a page of the console does: the WebSocket of one terminal. */
+/** Acts like a page of the console: the WebSocket of one terminal. */
 export class TerminalPage {
   readonly shell: string;
   text = '';
-  /** Place of the newest byte that came. */
+  /** Position of the newest byte received. */
   place = 0;
   bytes = 0;
   opened: { from: number; to: number } | null = null;
@@ -99,7 +99,7 @@ export class TerminalPage {
     return this;
   }
 
-  /** Waits for text among what came. */
+  /** Waits for text in the output received. */
   async sees(words: string | RegExp): Promise<void> {
     const isThere = () => (typeof words === 'string' ? this.text.includes(words) : words.test(this.text));
     await until(`${words} is shown`, isThere, SOON_MS).catch((error) => {
@@ -112,7 +112,7 @@ export class TerminalPage {
     return this.last ?? { type: `closed ${this.closed}` };
   }
 
-  /** As a network that is gone. */
+  /** Disconnects like a failed network. */
   lose(): void {
     this.ws.terminate();
   }

@@ -15,7 +15,7 @@ export interface VisitOptions {
   body?: string;
 }
 
-/** A request to a gateway under any Host, which `fetch` does not send. */
+/** Sends a request to a gateway with any Host, which `fetch` does not allow. */
 export function open(
   gateway: string,
   host: string,
@@ -37,14 +37,14 @@ export async function visit(gateway: string, host: string, path: string, options
   return { status: answer.statusCode!, headers: answer.headers, rawHeaders: answer.rawHeaders, text };
 }
 
-/** The cookie that a link is exchanged for, as a browser would send it. */
+/** Returns the cookie that a link is exchanged for, as a browser would send it. */
 export async function follow(gateway: string, link: URL): Promise<string> {
   const { status, headers } = await visit(gateway, link.host, link.pathname + link.search);
   if (status !== 303) throw new Error(`the link is answered with ${status}`);
   return headers['set-cookie']![0]!.split(';')[0]!;
 }
 
-/** Sends that many bytes without holding them; returns the answer. */
+/** Uploads `bytes` without holding them in memory; returns the response. */
 export function upload(
   gateway: string,
   host: string,

@@ -9,25 +9,27 @@ import type { Env } from '../process.js';
 
 const WEB = 'web';
 export const DOMAIN = 'gpu.localhost';
-/** What the container runs, beside Node itself. */
+/** Files that the container runs, in addition to Node. */
 const FILES = {
   'app/server.mjs': join(import.meta.dirname, 'web-server.mjs'),
   'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
 };
 
-/** Two gateways on one database, a host whose agent asks the first, and an instance that serves on ports 8080 to 8082. */
+/**
+ * Two gateways on one database, a host whose agent polls the first, and an instance that serves on ports 8080 to 8082.
+ */
 export class WebFleet {
   private constructor(
     readonly fleet: RealFleet,
     readonly host: RealHost,
-    /** In this process. */
+    /** Runs in this process. */
     readonly second: Gateway,
     readonly renter: Renter,
     readonly stranger: Renter,
     readonly instanceId: string,
   ) {}
 
-  /** `more` is of the first gateway's environment. */
+  /** `more` is added to the first gateway's environment. */
   static async open(more: Env = {}): Promise<WebFleet> {
     const fleet = await RealFleet.open(more);
     try {
@@ -54,7 +56,7 @@ export class WebFleet {
     return web;
   }
 
-  /** One address for each gateway. */
+  /** One address per gateway. */
   get gateways(): string[] {
     return [this.fleet.address, this.second.address];
   }
@@ -73,7 +75,7 @@ export class WebFleet {
     }
   }
 
-  /** What GraphQL answers the renter; throws what it refuses. */
+  /** Returns GraphQL's response for the renter; throws refusals. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   async ask(query: string, renter: Renter = this.renter): Promise<any> {
     const { body } = await renter.graphql(query);
@@ -81,7 +83,7 @@ export class WebFleet {
     return body.data;
   }
 
-  /** Another key of the renter's account. */
+  /** Creates another key of the renter's account. */
   async anotherKey(): Promise<{ id: string; renter: Renter }> {
     const { createApiKey } = await this.ask('mutation { createApiKey { apiKey { id } secret } }');
     const { secret, apiKey } = createApiKey;
@@ -95,7 +97,7 @@ export class WebFleet {
     );
   }
 
-  /** As if the time of links and cookies were over in this second. */
+  /** Makes links and cookies expire immediately. */
   async expire(...passes: string[]): Promise<void> {
     const { rowCount } = await this.second.deps.db.pool.query(
       `update web_pass set created_at = created_at - (expires_at - date_trunc('second', now())),

@@ -27,11 +27,11 @@ import {
 } from './naive-rows.js';
 
 /**
- * The billing rules once more, as plainly as can be: lists of what happened, sums over all of them at every look, and a
- * search by halves for the second at which credit ran out. It shares no code with the service.
+ * The billing rules in the simplest form: lists of events, sums over all of them on each read, and a binary search for
+ * the second at which credit ran out. Shares no code with the service.
  */
 const HOUR = 3_600n;
-/** Of GPU, for sending another instance away. */
+/** Minimum GPU seconds of a start that preempts. */
 const LEAST = 60n;
 const SHARE: Record<Mode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
 
@@ -74,14 +74,15 @@ export class NaiveModel {
     return renter.credits.reduce((sum, { units }) => sum + units, 0n);
   }
 
-  /** Lets happen what fell due before the second of the clock; returns what the renters are seen at. */
+  /** Processes what fell due before the clock's second; returns the second at which the renters are read. */
   look(...renters: Renter[]): Instant {
     return max(this.#second(renters).at, ...renters.map(({ written }) => written));
   }
 
   /**
-   * The second in which something is done, and its end: what begins takes the second, what ends takes the rest of it.
-   * It is never before what was written for those concerned, or sold of the machine, but for the second it ended.
+   * Returns the second of an action, and its end: a start includes the second, an end includes the rest of it. It is
+   * never before the last write for these renters or the last sold second of the machine, except for the second in
+   * which that ended.
    */
   #second(renters: readonly Renter[], machine?: string): Second {
     const ms = BigInt(this.#clock.nowMs());
@@ -92,13 +93,13 @@ export class NaiveModel {
     return second;
   }
 
-  /** The end of the last second that was sold of the machine. */
+  /** Returns the end of the machine's last sold second. */
   #sold(machine: string | undefined): Instant {
     const rentals = this.renters.flatMap((renter) => renter.rentals).filter((rental) => rental.machine === machine);
     return max(0n, ...rentals.flatMap(({ runs }) => runs.map(({ to }) => to ?? 0n)));
   }
 
-  /** What is due takes turns by its seconds; of one second deadlines come before limits, and these before money. */
+  /** Processes what is due, second by second; within one second, deadlines precede limits, and limits precede money. */
   #settle(renter: Renter, now: Instant): void {
     for (;;) {
       const deadline = firstDeadline(renter);
@@ -115,7 +116,7 @@ export class NaiveModel {
     }
   }
 
-  /** When credit runs out, or the grace is over, before `now`. */
+  /** Returns when credit runs out, or the grace period ends, before `now`. */
   #firstMoney(renter: Renter, now: Instant): Instant | null {
     if (renter.exhaustedAt === null) return this.#exhaustion(renter, now);
     return hasNothing(renter) ? null : renter.exhaustedAt + this.#grace;
@@ -133,7 +134,10 @@ export class NaiveModel {
     renter.written = max(renter.written, at);
   }
 
-  /** What is spent under a limit by `at`, since the month of `within` began, and what starts must still pay for. */
+  /**
+   * Returns what is spent under a limit by `at`, since the month of `within` began, and the minimum that starts must
+   * still pay.
+   */
   #committed(renter: Renter, scope: Scope, at: Instant, within: Instant): bigint {
     const isRental = typeof scope === 'object' && scope !== null;
     const begin = isRental ? 0n : monthStart(within);
@@ -154,7 +158,7 @@ export class NaiveModel {
     }, stored);
   }
 
-  /** The first second before `now` that no other fits behind, month by month; null for none. */
+  /** Returns the first second before `now` after which no further one fits, month by month; null if none exists. */
   #reached(renter: Renter, scope: Scope, cap: Cap, now: Instant): Instant | null {
     const { limit, reachedAt } = cap;
     if (limit === null || (reachedAt !== null && !isMonthly(scope))) return null;
@@ -187,9 +191,9 @@ export class NaiveModel {
     if (isMonthly(scope)) renter.written = max(renter.written, this.#isOver(renter, at) ? at : end);
   }
 
-  /** Null takes it away. One that is passed is reached with this second. */
+  /** Null removes it. A limit already exceeded is reached with this second. */
   #setCap(renter: Renter, scope: Scope, cap: Cap, limit: bigint | null, { at, end }: Second): void {
-    // What the limit of before left out of this very second stays unsold.
+    // The part of this second that the previous limit left out remains unsold.
     const bound = this.#reached(renter, scope, cap, at + 1n) === at ? at : end;
     Object.assign(cap, { limit, reachedAt: null, since: at });
     if (isMonthly(scope)) renter.written = max(renter.written, at);
@@ -216,7 +220,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** Whether a month's limits leave room for a minute of what is added at `at`. */
+  /** Whether a month's limits leave room for a minute of the added rates at `at`. */
   #hasRoom(
     renter: Renter,
     at: Instant,
@@ -252,7 +256,7 @@ export class NaiveModel {
     }
   }
 
-  /** The first second before `now`, from the last write on, whose balance is zero or less. */
+  /** Returns the first second before `now`, since the last write, with a balance of zero or less. */
   #exhaustion(renter: Renter, now: Instant): Instant | null {
     const isDry = (at: Instant) => this.#isDry(renter, at);
     if (hasNothing(renter) || renter.written >= now || !isDry(now - 1n)) return null;
@@ -269,7 +273,7 @@ export class NaiveModel {
     return this.credit(renter) - this.spend(renter, at) <= 0n;
   }
 
-  /** `stopIn` and `destroyIn`: seconds from now, or never. */
+  /** `stopIn` and `destroyIn` are seconds from now; null for never. */
   deploy(
     renter: Renter,
     machine: string,
@@ -285,7 +289,7 @@ export class NaiveModel {
     const preempted = this.#claim(renter, machine, mode, gpuRate + diskRate, second.at);
     if (preempted === false) return false;
     const least = preempted === null ? 0n : LEAST;
-    // A minute of it costs more in any case where it has a minimum.
+    // With a minimum, a minute costs more in any case.
     if (limit !== null && (gpuRate + diskRate) * 60n > limit) return false;
     if (!this.#hasRoom(renter, second.at, { key, gpu: gpuRate, disk: diskRate, yields: preempted, least }))
       return false;
@@ -314,7 +318,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** A second that is sold is not sold again: the run begins after it. */
+  /** A sold second is not sold again: the run starts after it. */
   #run(machine: string, { at }: Second, least: bigint, key: string | null): Run {
     return { from: max(at, this.#sold(machine)), to: null, least, key };
   }
@@ -351,7 +355,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** Undefined stays as it is. */
+  /** Undefined leaves a deadline unchanged. */
   setDeadlines(rental: Rental, stopIn: number | null | undefined, destroyIn: number | null | undefined): boolean {
     const { at } = this.#second([rental.account]);
     if (rental.to !== null) return false;
@@ -360,7 +364,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** A volume; null where it is refused. */
+  /** Creates a volume; returns null if it is refused. */
   store(renter: Renter, gbRate: bigint, gb: bigint, key: string | null): Store | null {
     const { at } = this.#second([renter]);
     const disk = gbRate * gb;
@@ -372,7 +376,7 @@ export class NaiveModel {
     return made;
   }
 
-  /** It has the size from where the one before ended. */
+  /** The new size applies from the end of the previous one. */
   grow(store: Store, gb: bigint, key: string | null): boolean {
     const { account: renter, gbRate, sizes } = store;
     const second = this.#second([renter]);
@@ -402,7 +406,7 @@ export class NaiveModel {
     return to;
   }
 
-  /** The container could not be started. */
+  /** Marks a container that could not be started. */
   fail(rental: Rental): void {
     const second = this.#second([rental.account]);
     if (isRunning(rental)) this.#halt(rental, second, 'START_FAILED');
@@ -420,10 +424,10 @@ export class NaiveModel {
   }
 
   /**
-   * A payment processor tells of a transaction: what is final is paid in, once for each transaction of a top-up, the
-   * first sum that is told. Anything else changes nothing, not even what was looked at.
+   * Applies a processor's report of a transaction: a final one is credited once per transaction of a top-up, with the
+   * first reported amount. Any other report changes nothing, not even when the account was last read.
    */
-  tell(renter: Renter, transaction: string, micro: bigint, isFinal: boolean): void {
+  notify(renter: Renter, transaction: string, micro: bigint, isFinal: boolean): void {
     if (!isFinal || micro <= 0n || renter.transactions.has(transaction)) return;
     renter.transactions.add(transaction);
     this.pay(renter, micro * HOUR);
@@ -440,7 +444,9 @@ export class NaiveModel {
     return this.renters.flatMap(live).find((rental) => rental.machine === machine && isRunning(rental));
   }
 
-  /** The rental that must yield, null when none must, false when the machine can't be had or paid. */
+  /**
+   * Returns the rental that is preempted, null if none must be, false if the machine is not available or affordable.
+   */
   #claim(renter: Renter, machine: string, mode: Mode, added: bigint, at: Instant): Rental | null | false {
     const holder = this.holder(machine) ?? null;
     if (holder !== null && (holder.mode !== 'INTERRUPTIBLE' || mode === 'INTERRUPTIBLE')) return false;
@@ -448,7 +454,7 @@ export class NaiveModel {
     return this.#covers(renter, added - given, at) ? holder : false;
   }
 
-  /** Whether an hour of all that is paid now, and of what is added, can be paid. */
+  /** Whether the account can pay an hour of its current and the added rates. */
   #covers(renter: Renter, added: bigint, at: Instant): boolean {
     const paying = live(renter).reduce(
       (sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n),
@@ -463,7 +469,9 @@ export class NaiveModel {
     return max(deadlines.includes(second.at) ? second.at : bound, rental.from, last.to ?? last.from);
   }
 
-  /** The end of the second, but not after credit, or the grace, ran out in it, or a limit was reached. */
+  /**
+   * Returns the end of the second, or its start if credit or the grace period ran out in it, or a limit was reached.
+   */
   #boundOf(account: Renter, { at, end }: Second, own: [Scope, Cap][], keys: (string | null)[]): Instant {
     const caps: [Scope, Cap | undefined][] = [
       ...own,
@@ -476,7 +484,7 @@ export class NaiveModel {
     return this.#isOver(account, at) || isLimited ? at : end;
   }
 
-  /** Whether credit, or the grace, runs out in this second. */
+  /** Whether credit, or the grace period, runs out in this second. */
   #isOver(account: Renter, at: Instant): boolean {
     if (hasNothing(account)) return false;
     return account.exhaustedAt === null

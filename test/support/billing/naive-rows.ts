@@ -1,9 +1,9 @@
 import type { Instant } from '../../../src/domain/rules/time.js';
 
-/** What the naive billing model writes down, and sums over it. */
+/** Rows that the naive billing model writes, and sums over them. */
 export type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
-/** What happens in it: begins at `at`, ends at `end`. */
+/** An action in this second begins at `at` and ends at `end`. */
 export interface Second {
   at: Instant;
   end: Instant;
@@ -13,17 +13,17 @@ export interface Second {
 export interface Cap {
   limit: bigint | null;
   reachedAt: Instant | null;
-  /** The last second in which it was set, or an early exit was charged under it: it is not reached before. */
+  /** The last second in which it was set, or an early exit was charged under it: it is not reached earlier. */
   since: Instant;
 }
 
-/** Whose spend a limit counts: of an instance, by the month of a key, or by the month of the account. */
+/** The spend that a limit counts: of an instance, of a key per month, or (null) of the account per month. */
 export type Scope = Rental | string | null;
 
 export interface Run {
   from: Instant;
   to: Instant | null;
-  /** The API key that began it. */
+  /** The API key that started it. */
   key: string | null;
   /** Seconds that are paid for in any case. */
   least: bigint;
@@ -39,18 +39,18 @@ export interface Rental {
   from: Instant;
   runs: Run[];
   to: Instant | null;
-  /** When it stops, or is destroyed, by itself. */
+  /** When it stops, or is destroyed, automatically. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
   /** The API key that deployed it. */
   key: string | null;
   cap: Cap;
-  /** What was charged at once: an early exit, the rests of minimums. */
+  /** One-time charges: early exits and the rests of minimums. */
   charges: { at: Instant; units: bigint; key: string | null }[];
   why: string | null;
 }
 
-/** A volume, as the sizes that it had. */
+/** A volume, as a list of its sizes. */
 export interface Store {
   account: Renter;
   gbRate: bigint;
@@ -62,10 +62,10 @@ export interface Renter {
   credits: { at: Instant; units: bigint }[];
   rentals: Rental[];
   exhaustedAt: Instant | null;
-  /** By the month, of the account and of its keys. */
+  /** Monthly limits, of the account and of its keys. */
   cap: Cap;
   keys: Map<string, Cap>;
-  /** Top-up payments that were paid in. */
+  /** Top-up payments that were credited. */
   transactions: Set<string>;
   /** The last second in which something was written for the account. */
   written: Instant;
@@ -97,12 +97,12 @@ export function isKept(store: Store): boolean {
   return store.sizes.at(-1)!.to === null;
 }
 
-/** What is paid for it now. */
+/** Returns what is currently paid for it. */
 export function storeRate(store: Store): bigint {
   return isKept(store) ? store.gbRate * store.sizes.at(-1)!.gb : 0n;
 }
 
-/** Neither a disk nor a volume. */
+/** Whether the renter has neither a disk nor a volume. */
 export function hasNothing(renter: Renter): boolean {
   return live(renter).length === 0 && !renter.stores.some(isKept);
 }
@@ -111,7 +111,7 @@ export function noCap(since: Instant): Cap {
   return { limit: null, reachedAt: null, since };
 }
 
-/** Whether the limit counts what is spent in a month: an account's or a key's, not an instance's. */
+/** Whether the limit counts a month's spend: an account's or a key's, not an instance's. */
 export function isMonthly(scope: Scope): boolean {
   return typeof scope === 'string' || scope === null;
 }
@@ -120,7 +120,7 @@ export function isUnder(rental: Rental, scope: Scope): boolean {
   return scope === null || scope === rental || scope === rental.runs.at(-1)!.key;
 }
 
-/** The first of the seconds from `from` to `to` of which it is true; it is of the last. */
+/** Returns the first second from `from` to `to` for which it is true; it is true for the last. */
 export function firstOf(isTrue: (at: Instant) => boolean, from: Instant, to: Instant): Instant {
   let [before, is] = [from - 1n, to];
   while (is - before > 1n) {

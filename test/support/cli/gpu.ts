@@ -4,7 +4,7 @@ import { type Env, type Exit, type Program, run } from '../process.js';
 
 export const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
 const ESCAPE = '\u001b';
-/** From the cursor's leaving to its return, and the clearing of the line. */
+/** From hiding the cursor to showing it again and clearing the line. */
 export const SPINNER = new RegExp(`${ESCAPE}\\[\\?25l.*?${ESCAPE}\\[\\?25h(${ESCAPE}\\[1G|${ESCAPE}\\[0?K)*`, 'gs');
 const STYLES: Record<string, string> = {
   1: '<bold>',
@@ -17,24 +17,24 @@ const STYLES: Record<string, string> = {
   39: '</>',
 };
 
-/** The built command as a script runs it: nothing of it is a terminal. */
+/** Runs the built command as a script does, without a terminal. */
 export function gpu(args: string[], env: Env, input = ''): Promise<Exit> {
   const program = run([GPU, ...args], env);
   program.stdin.end(input);
   return program.ended;
 }
 
-/** The same as a person runs it, in a terminal of its own; what is typed goes to `stdin`. */
+/** Runs it as a person does, in a dedicated terminal; `stdin` takes what is typed. */
 export function gpuInTerminal(args: string[], env: Env, { columns = 120, rows = 30 } = {}): Program {
   const command = `exec script -qefc "stty cols ${columns} rows ${rows}; exec $*" /dev/null`;
   const terminal = { TERM: 'xterm-256color', TZ: 'UTC', ...env };
   return run([GPU, ...args], terminal, { prefix: ['sh', '-c', command, 'sh'] });
 }
 
-/** What a terminal shows, for reading: without the spinner, colours as tags, what differs from run to run left out. */
-export function readable(told: string): string {
+/** Returns a terminal's output in readable form: without the spinner, colours as tags, variable parts replaced. */
+export function readable(output: string): string {
   return (
-    told
+    output
       .replace(SPINNER, '')
       .replaceAll('\r\n', '\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -10,12 +10,12 @@ import { type Env, folder, type Program } from '../process.js';
 import { find } from '../tools.js';
 
 export const INSTANCE = /i-[0-9a-f]{8}/;
-/** Ends once the file is there. */
+/** Ends once the file exists. */
 export const WAITS = 'echo begun; until [ -e /workspace/end ]; do sleep 0.1; done; echo done; exit 5';
-/** What tests of `gpu run` need. */
+/** Returns what tests of `gpu run` need. */
 export const needsRuns = () => needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script');
 
-/** The way to the gateway's SSH, which can be cut. */
+/** The connection to the gateway's SSH, which can be cut. */
 export class Line {
   readonly #sockets = new Set<Socket>();
   isCut = false;
@@ -58,7 +58,10 @@ export class Line {
   }
 }
 
-/** A fleet of one host and a renter whose way to the gateway's SSH can be cut, for tests of `gpu run` and what stands on it. */
+/**
+ * A fleet of one host and a renter whose connection to the gateway's SSH can be cut, for tests of `gpu run` and clients
+ * built on it.
+ */
 export class RunFleet {
   private constructor(
     readonly fleet: RealFleet,
@@ -100,12 +103,12 @@ export class RunFleet {
     expect(body.errors).toBeUndefined();
   }
 
-  /** Ends what runs `WAITS`. */
+  /** Ends the command `WAITS`. */
   async finish(id: string): Promise<void> {
     await this.fleet.engine.exec(id, 'touch', '/workspace/end');
   }
 
-  /** Nothing is rented, no key is left, and the machine can be rented again. */
+  /** Expects no rental and no key to remain, and the machine to be available. */
   async nothingLeft(id: string): Promise<void> {
     expect((await this.renter.seen(id)).status).toBe('DESTROYED');
     await this.renter.phase(id, 'ERASED');
@@ -113,14 +116,14 @@ export class RunFleet {
     expect(body.data).toEqual({ instances: [], sshKeys: [] });
   }
 
-  /** Interrupts what `begin` makes while it waits for the answer to its deploy; its exit code. */
-  async interruptedWhileRenting(begin: (env: Env) => Program, heard: RegExp): Promise<number | null> {
+  /** Interrupts the program while it waits for the response to its deploy; resolves to its exit code. */
+  async interruptedWhileRenting(begin: (env: Env) => Program, notice: RegExp): Promise<number | null> {
     const wire = await openWire(this.fleet.address);
     let id = '';
     wire.next(async () => {
       id = (await this.renter.instances())[0]!.id;
       program.signal('SIGINT');
-      await program.says(heard);
+      await program.says(notice);
     });
     const program = begin({ GPU_BASE_URL: wire.baseUrl });
     const { code } = await program.ended;
@@ -133,13 +136,13 @@ export class RunFleet {
 
 export const script = (text: string): string[] => ['--', 'sh', '-c', text];
 
-/** The id of the instance that a program says that it rents. */
+/** Returns the id of the instance that a program reports to rent. */
 export async function idOf(program: Program): Promise<string> {
   await program.says(INSTANCE);
   return INSTANCE.exec(program.stdout() + program.stderr())![0];
 }
 
-/** A folder to send, with a program that reads it, writes results and ends with 3. */
+/** Creates a folder to send, with a program that reads it, writes results and exits with 3. */
 export function project(): string {
   const from = join(folder(), 'a project');
   mkdirSync(join(from, 'sub'), { recursive: true });

@@ -1,17 +1,17 @@
 import type { Page } from 'playwright-core';
 
-/** Words of many English sentences and of short labels that no other language of the console has. */
+/** Common English words and short labels that no other language of the console has. */
 const WORDS =
   'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|reading';
-/** What is no language, and what others wrote or the service says, which is marked. */
+/** Elements that contain no language, or marked text of other people or of the service. */
 const OTHERS = '[lang="en"], code, kbd, pre, samp, .mono, script, style';
 const SAID = ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-label'];
 
-/** English words in what a page in another language shows and says, each with the text that it stands in. */
+/** Returns the English words in the text of a page in another language, each with its context. */
 export function englishIn(page: Page, within: string): Promise<string[]> {
   return page.evaluate(
     ({ words, others, said, within }) => {
-      // "On-Demand" is the trade's word everywhere.
+      // "On-Demand" is the industry's term in every language.
       const pattern = new RegExp(`(?<![-\\p{L}])(?:${words})(?![-\\p{L}])`, 'iu');
       const texts: string[] = [];
       for (const root of document.querySelectorAll(within)) {

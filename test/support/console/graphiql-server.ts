@@ -6,7 +6,7 @@ import { createGraphiql } from '../../../src/http/graphiql/graphiql.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
 
-/** As `npm run build` wrote them. */
+/** Written by `npm run build`. */
 export const GRAPHIQL_ASSETS = join(PACKAGE_ROOT, 'dist/graphiql');
 
 export interface GraphiqlServer {
@@ -14,7 +14,7 @@ export interface GraphiqlServer {
   close(): Promise<void>;
 }
 
-/** GraphiQL before a GraphQL endpoint whose fields have nothing to read from. */
+/** Serves GraphiQL with a GraphQL endpoint without a database. */
 export async function serveGraphiql(assetsDir = GRAPHIQL_ASSETS): Promise<GraphiqlServer> {
   const app = express();
   app.use(createGraphiql({ endpoint: '/graphql', assetsDir }));

@@ -17,21 +17,21 @@ import { Pages, SOON_MS } from './pages.js';
 
 let shared: Promise<OpenConsole> | undefined;
 
-/** A gateway without rate limit, a browser that visits it, and the domain on the same database. */
+/** A gateway without a rate limit, a browser, and the domain on the same database. */
 export class OpenConsole {
   private constructor(
     readonly env: Env,
     private readonly db: Database,
     readonly deps: Deps,
-    /** Changes when it is started again. */
+    /** Changes when the gateway is restarted. */
     public gateway: GatewayProcess,
     readonly pages: Pages,
     private readonly isShared: boolean,
   ) {}
 
   /**
-   * The gateway of all test files of this worker, with everything switched on that a test can use. Each test brings its own
-   * account, leaves what all accounts see as it was, and ends no gateway.
+   * Returns the gateway of all test files of this worker, with every feature enabled that a test can use. Each test has
+   * its own account, restores what all accounts see, and ends no gateway.
    */
   static shared(): Promise<OpenConsole> {
     shared ??= OpenConsole.#openShared();
@@ -53,7 +53,7 @@ export class OpenConsole {
     return OpenConsole.#on(env, await startProcess(env, { cwd, isShared: true }), true);
   }
 
-  /** A gateway for this file only. `more` is of its environment. */
+  /** Starts a gateway for this file only. `more` is added to its environment. */
   static async open(more: Env = {}): Promise<OpenConsole> {
     const env = { DATABASE_URL: await createTestDatabase(), RATE_LIMIT_PER_MINUTE: '0', ...more };
     return OpenConsole.#on(env, await startProcess(env), false);
@@ -69,7 +69,9 @@ export class OpenConsole {
     return createRenter(this.deps, this.gateway.address, creditUsd);
   }
 
-  /** The cheapest machine of a model with one GPU: each test rents its own model, so that none takes another's. */
+  /**
+   * Returns the cheapest machine of a model with one GPU: each test rents its own model, so that tests don't compete.
+   */
   async cheapest(model: string): Promise<string> {
     const { body } = await client(this.gateway.address).rest('GET', `/offers?gpu=${model}&limit=1`);
     return body.data[0].machine_id;
@@ -80,7 +82,7 @@ export class OpenConsole {
     return query(this.env.DATABASE_URL!, text, values);
   }
 
-  /** A machine that a renter has rented, and the agent that reports for it. */
+  /** Rents a new machine to the renter; returns its agent and the instance's id. */
   async rented(
     owner: Renter,
     found: Parameters<typeof WireAgent.join>[2] = {},
@@ -97,7 +99,7 @@ export class OpenConsole {
     return { agent, id };
   }
 
-  /** Ends what is this file's own. */
+  /** Closes what belongs to this file only. */
   async close(): Promise<void> {
     await this.pages.close();
     if (this.isShared) return;

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright
 import { expect } from 'vitest';
 import { isLong } from '../long.js';
 
-/** Long enough on a loaded machine: what it waits for is a condition. */
+/** Long enough for a loaded machine; waits end with their condition. */
 export const SOON_MS = 30_000;
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -12,42 +12,42 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 export interface Visit {
   page: Page;
   requests: Request[];
-  /** Errors on the console, breaches of the policy among them, and exceptions. */
+  /** Errors on the console, including violations of the policy, and exceptions. */
   complaints: string[];
 }
 
 export interface Look {
   width?: number;
   scheme?: 'light' | 'dark';
-  /** What the browser asks for. */
+  /** The language that the browser requests. */
   locale?: string;
 }
 
 const pathOf = (url: string): string => url.slice(new URL(url).origin.length);
 
-/** Whoever has a key. */
+/** Anyone with a key. */
 interface KeyHolder {
   key: string;
 }
 
 /**
- * Containers of other tests come and go with their networks, and Chromium then aborts requests. A page sends them again by
- * itself; a navigation is reported as one to Chromium's own page of errors.
+ * Containers of other tests start and stop with their networks, and Chromium then aborts requests. A page retries these
+ * automatically; an aborted navigation is reported as one to Chromium's own error page.
  */
 export const isOfMachine = (words: string) =>
   words.includes('net::ERR_NETWORK_CHANGED') || words.includes('chrome-error://chromewebdata');
 
-/** Pages of the console in a real browser, each context a browser of its own to the gateway. */
+/** Pages of the console in a real browser, each context a separate browser to the gateway. */
 export class Pages {
   readonly #contexts = new Set<BrowserContext>();
 
   constructor(
     readonly browser: Browser,
-    /** Where the gateway is. */
+    /** The gateway's address. */
     readonly address: string,
   ) {}
 
-  /** Signed in by whoever is given. */
+  /** Opens a context, signed in as the given key holder. */
   async context(
     owner: KeyHolder | null,
     { width = 1_400, scheme = 'light', locale = 'en-US' }: Look = {},
@@ -101,28 +101,28 @@ export class Pages {
     }
   }
 
-  /** What a failed test left open. */
+  /** Closes what a failed test left open. */
   async close(): Promise<void> {
     for (const context of this.#contexts) await context.close();
   }
 }
 
-/** The title of a screen. */
+/** Returns the title of a screen. */
 export function heading(page: Page, name: string | RegExp): Locator {
   return page.getByRole('heading', { level: 1, name });
 }
 
-/** An amount that the page keeps up to date. */
+/** Returns an amount that the page keeps up to date. */
 export async function figure(page: Page, name: string): Promise<number> {
   const text = await page.locator(`[data-figure="${name}"]`).innerText();
   return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'));
 }
 
-/** What axe finds, in words. */
+/** Returns axe's findings as text. */
 export async function faultsIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
-  // The policy lets no script in: it is evaluated instead, once in a document.
+  // The policy blocks scripts: it is evaluated instead, once per document.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(await readFile(AXE, 'utf8'));
-  // Asked for nothing else, axe describes no element that is sound, and writes no selectors: half of its time.
+  // With these options axe neither describes sound elements nor writes selectors, which halves its time.
   const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, ...rules });
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${options})`)) as {
     violations: { id: string; nodes: { html: string }[] }[];
@@ -130,7 +130,7 @@ export async function faultsIn(page: Page, within = 'body', rules: object = {}):
   return violations.map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
-/** By how many pixels the page is wider than its window. */
+/** Returns by how many pixels the page is wider than its window. */
 export function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }
@@ -140,8 +140,8 @@ const WIDTHS = isLong ? [320, 390, 640, WIDE] : [320];
 const SCHEMES = isLong ? (['light', 'dark'] as const) : (['light'] as const);
 
 /**
- * Holds a state that no walk through the screens reaches against axe, and a narrow window; in the long run in both themes
- * and at every width. Leaves the page wide and light.
+ * Checks a state that no walk through the screens reaches with axe and in a narrow window; in the long run in both
+ * themes and at every width. Leaves the page wide and light.
  */
 export async function expectSound(page: Page, within = 'body'): Promise<void> {
   for (const colorScheme of SCHEMES) {
@@ -157,7 +157,7 @@ export async function expectSound(page: Page, within = 'body'): Promise<void> {
   if (!isLong) expect(await faultsIn(page, within)).toEqual([]);
 }
 
-/** As `expectSound`, in the long run only: for a state that the walk through the screens reaches too. */
+/** Like `expectSound`, but only in the long run: for a state that the walk through the screens reaches too. */
 export async function expectSoundInLongRun(page: Page, within?: string): Promise<void> {
   if (isLong) await expectSound(page, within);
 }

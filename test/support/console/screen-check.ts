@@ -6,12 +6,17 @@ import { faultsIn } from './pages.js';
 import { mouseOnly, movingIn, unreachedByKeyboard } from './screen-look.js';
 import { Faults, type Tenant, WIDE, walk } from './walk.js';
 
-/** Of the dark theme only its colours differ, which these screens have all of; the long run sees every screen in it. */
+/**
+ * The dark theme differs only in its colours, all of which these screens show; the long run checks every screen in it.
+ */
 const IN_THE_DARK = /^\/($|machines$|money|instances\/)/;
-/** Another model's prices stand in as long a list. */
+/** These addresses show a list of the same length, for another model. */
 const SAME_KEYS = /^\/machines\?/;
 
-/** Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. Returns their paths. */
+/**
+ * Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. Returns
+ * their paths.
+ */
 export async function checkScreens(
   here: OpenConsole,
   tenant: Tenant | null,
@@ -46,6 +51,6 @@ export async function checkScreens(
 
 async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
-  // Scripts of the page hear of it with its next frame.
+  // The page's scripts are notified with its next frame.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
 }

@@ -1,17 +1,17 @@
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { SOON_MS } from './pages.js';
 
-/** What commands a terminal, and what turns the direction of text: nothing of it may stand in a page as it is. */
+/** Characters that control a terminal or change the direction of text; a page must not contain them unescaped. */
 const COMMANDS =
   '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]';
-/** Presses of Tab between two looks at what was reached. */
+/** Number of Tab presses between two checks of what was reached. */
 const PRESSES = 20;
-/** As a modifier in the protocol of Chromium's tools. */
+/** The modifier in the protocol of Chromium's tools. */
 const SHIFT = 8;
-/** So many looks without another element: what follows is a list without end, or the program in a terminal. */
+/** After this many checks without a new element the rest is an endless list, or the program in a terminal. */
 const PATIENCE = 3;
 
-/** Notes from the beginning which elements listen to clicks; the page's own listeners are none of an attribute. */
+/** Records from the start which elements listen to clicks; the page's own listeners don't appear as attributes. */
 export async function watchClicks(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const clickable = new Set<Element>();
@@ -24,13 +24,13 @@ export async function watchClicks(context: BrowserContext): Promise<void> {
   });
 }
 
-/** What a screen asks the service: opened by its context before the page. */
+/** Tracks the requests of a screen: created by its context before the page. */
 export class Settling {
   readonly #pending = new Set<Request>();
 
   constructor(private readonly page: Page) {
     page.on('request', (request) => {
-      // Streams stay open.
+      // Streams remain open.
       if (!/event-stream/.test(request.headers().accept ?? '')) this.#pending.add(request);
     });
     const ended = (request: Request) => this.#pending.delete(request);
@@ -38,7 +38,7 @@ export class Settling {
     page.on('requestfailed', ended);
   }
 
-  /** Waits for a screen that has its heading and all that it asked for, in whatever language. */
+  /** Waits until a screen has its heading and all requested data, in any language. */
   async settled(): Promise<void> {
     await this.page.locator('main h1').first().waitFor({ timeout: SOON_MS });
     const end = performance.now() + SOON_MS;
@@ -50,7 +50,7 @@ export class Settling {
   }
 }
 
-/** What moves, or would, though its owner wants none of that. */
+/** Returns elements that move, or would, although the user prefers reduced motion. */
 export const movingIn = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll('*')]
@@ -61,7 +61,7 @@ export const movingIn = (page: Page): Promise<string[]> =>
       .map(({ outerHTML }) => outerHTML.slice(0, 100)),
   );
 
-/** Where a finger would scroll the price sheet in place of the page, and text of charts that is drawn too small. */
+/** Returns where a finger would scroll the price sheet instead of the page, and chart texts that are too small. */
 export const hardToUse = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const sheets = [...document.querySelectorAll('.sheet')].filter((sheet) => sheet.scrollHeight > sheet.clientHeight);
@@ -73,7 +73,7 @@ export const hardToUse = (page: Page): Promise<string[]> =>
     return [...sheets, ...texts].map(({ outerHTML }) => outerHTML.slice(0, 100));
   });
 
-/** What a mouse can press and a keyboard cannot. */
+/** Returns elements that respond to a mouse but not to a keyboard. */
 export const mouseOnly = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const { clickable } = window as unknown as { clickable: Set<Element> };
@@ -84,8 +84,8 @@ export const mouseOnly = (page: Page): Promise<string[]> =>
   });
 
 /**
- * What Tab alone does not reach of what can be used, and what has the focus without showing it. In a terminal Tab is the
- * program's: it is left by its own keys, and the rest reached from the other end.
+ * Returns usable elements that Tab does not reach, and elements that don't show their focus. In a terminal Tab belongs
+ * to the program: its own keys leave it, and the rest is reached from the other end.
  */
 export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   await page.evaluate(() => {
@@ -101,7 +101,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       const isSkip = element.classList.contains('skip');
       if (element.tabIndex < 0 || element.matches(':disabled') || !(isShown || isSkip)) continue;
       if (element instanceof HTMLInputElement && element.type === 'radio') {
-        // Arrows lead to the others.
+        // Arrow keys reach the others.
         const known = radios.get(element.name);
         if (known === undefined || element.checked) radios.set(element.name, element);
       } else wanted.add(element);
@@ -115,7 +115,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       const rings = [element, element.closest('label, .choice'), element.closest('.terminal-place')];
       const isMarked = rings.some((each) => {
         if (each == null) return false;
-        // A place on a map has its ring drawn.
+        // A place on a map draws its own ring.
         if (each instanceof SVGElement)
           return [...each.children].some((child) => Number.parseFloat(getComputedStyle(child).strokeWidth) >= 2);
         const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(each);
@@ -123,7 +123,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       });
       if (!isMarked && !element.matches('.xterm *')) unseen.add(element);
     };
-    // Where the focus was last, Tab would go on: it begins before the first element.
+    // Tab would continue from the last focus: this starts before the first element.
     const start = document.createElement('button');
     root.prepend(start);
     start.focus();
@@ -133,7 +133,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   const left = () =>
     page.evaluate(() => {
       const { wanted, unseen } = window as unknown as { wanted: Set<Element>; unseen: Set<Element> };
-      // Rows of a long list go when others come into sight.
+      // Rows of a long list are removed when others come into view.
       const missing = [...wanted].filter((element) => element.isConnected && !element.matches(':disabled'));
       return {
         isInTerminal: document.activeElement?.closest('.xterm') != null,
@@ -147,7 +147,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
     const tab = { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9, modifiers: key === 'Tab' ? 0 : SHIFT };
     for (let idle = 0; now.missing.length > 0 && idle < PATIENCE; ) {
       const before = now.missing.length;
-      // In their order, none of which waits for the one before to be drawn.
+      // In order, without waiting for the previous one to be drawn.
       const presses = Array.from({ length: PRESSES }, () => [
         keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...tab }),
         keyboard.send('Input.dispatchKeyEvent', { type: 'keyUp', ...tab }),
@@ -163,7 +163,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   };
   await go('Tab');
   if (now.missing.length > 0) {
-    // Backwards from the first lies the end of the page, and from a terminal's own place what stands before it.
+    // Backwards from the first element is the end of the page, and from a terminal the elements before it.
     if (!now.isInTerminal) await page.locator('.skip').focus();
     await go('Shift+Tab');
   }
@@ -171,7 +171,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   return [...now.missing, ...now.unseen];
 }
 
-/** Characters that are obeyed rather than seen, with where they stand: in the text of the page or an attribute that is read. */
+/** Returns control characters with their context: in the text of the page or an attribute that is read aloud. */
 export const commandsIn = (page: Page): Promise<string[]> =>
   page.evaluate((commands) => {
     const pattern = new RegExp(commands, 'u');

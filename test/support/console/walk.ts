@@ -9,28 +9,28 @@ import { beyondWindow } from './pages.js';
 import { hardToUse, Settling, watchClicks } from './screen-look.js';
 
 export const WIDE = { width: 1_400, height: 900 };
-/** 1,280 px at 200 % are as 640. */
+/** 1,280 px at 200 % equal 640 px. */
 const NARROW = [320, 640];
-/** Tabs of one screen lead to others; ranges of a chart are the same screen. */
+/** Tabs of one screen link to others; ranges of a chart are the same screen. */
 const MOST_SCREENS = 60;
-/** What stands behind an address: of the screens that are more than their address. */
+/** Variants of screens that depend on more than their path. */
 const QUERIES: Record<string, readonly string[]> = {
   '/machines': ['?gpu=rtx-4090'],
   '/deploy': ['?gpu=rtx-4090'],
   '/launch': ['?template=pytorch&gpu=rtx-4090&env.A=b'],
 };
-/** Shows more when it is the address that the page was loaded with. */
+/** Shows more if the page was loaded with this address. */
 const LOADED = /^\/launch/;
-/** A renter is redirected from there. */
+/** Redirects a renter who is signed in. */
 const FOR_STRANGERS = new Set(['/sign-in']);
-/** The host of the instance has no tunnel: its files and its log can't be read, nor once its container has failed. */
+/** The instance's host has no tunnel: its files and its log can't be read, also after its container has failed. */
 const WITHOUT_TUNNEL =
   /status of (503|409) .* of \/(console\/(files|logs)\/\S+|graphql) on \/instances\/\S+tab=(files|log)/;
 
 /** A renter who has one of everything that a screen can show. */
 export interface Tenant {
   owner: Renter;
-  /** On a machine with an agent. */
+  /** An instance on a machine with an agent. */
   id: string;
   machineId: string;
 }
@@ -65,11 +65,11 @@ export async function openTenant(here: OpenConsole): Promise<Tenant> {
 export interface Visited {
   page: Page;
   path: string;
-  /** A dialog, where one is open: what lies behind it is looked at on its own. */
+  /** Selector of the open dialog, if there is one: what is behind it is checked separately. */
   within: string;
 }
 
-/** What the looks at all screens find, so that one run reports every fault. */
+/** Collects the faults of all screens, so that one run reports every fault. */
 export class Faults {
   readonly found: string[] = [];
 
@@ -88,7 +88,7 @@ export class Faults {
   }
 }
 
-/** Follows a link of the console, as a click on it would: the page is not loaded again, which costs more than its screen. */
+/** Follows a link of the console like a click: without reloading the page, which costs more than its screen. */
 async function follow(page: Page, to: string): Promise<void> {
   await page.evaluate((href) => {
     const link = Object.assign(document.createElement('a'), { href });
@@ -99,8 +99,8 @@ async function follow(page: Page, to: string): Promise<void> {
 }
 
 /**
- * Goes through screens in one page, all that the gateway serves unless `addresses` names some, with the tabs that they lead
- * to. `tenant` is null for a stranger.
+ * Walks through screens in one page, by default all that the gateway serves, with the tabs that they link to. `tenant`
+ * is null for a visitor.
  */
 export async function walk(
   here: OpenConsole,
@@ -114,11 +114,11 @@ export async function walk(
   const { page, complaints } = await here.pages.visit('/', context);
   const settling = new Settling(page);
   const open = addresses.filter((each) => tenant === null || !FOR_STRANGERS.has(each));
-  // Of what stands behind an address strangers see the same parts as whoever is signed in.
+  // Variants look the same to visitors and renters.
   const queries = (each: string) => (tenant === null ? [] : (QUERIES[each] ?? []));
   const id = tenant?.id ?? 'i-00000000';
   const todo = open.flatMap((each) => ['', ...queries(each)].map((more) => each.replace(':id', id) + more));
-  /** Pages looked at: many an address shows strangers the same form. */
+  /** Pages already checked: many addresses show visitors the same form. */
   const looked = new Set<string>();
   for (const path of todo) {
     await page.setViewportSize(WIDE);

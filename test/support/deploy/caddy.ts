@@ -14,19 +14,19 @@ const API_HOST = 'gateway.localhost';
 const SERVICE_DOMAIN = 'instances.localhost';
 const STARTS_WITHIN_MS = 120_000;
 
-/** Caddy with the project's own Caddyfile, and certificates of an authority of its own. */
+/** Caddy with the project's own Caddyfile, and certificates of its own authority. */
 export interface TestCaddy {
-  /** Its port with TLS, on this host. */
+  /** Its TLS port on this host. */
   port: number;
   apiHost: string;
   serviceDomain: string;
-  /** What a client needs to speak to it by a name and to believe its certificate. */
+  /** Options for a client to connect by a name and to trust its certificate. */
   tls(host?: string): ConnectionOptions & { ca: string; servername: string; host: string; port: number };
   log(): string;
   end(): Promise<void>;
 }
 
-/** `gateways` are their ports on this host; the first two have ways of their own for the streams of host agents. */
+/** `gateways` are their ports on this host; the first two have their own addresses for the streams of host agents. */
 export async function startCaddy(gateways: readonly number[], env: Record<string, string> = {}): Promise<TestCaddy> {
   const [home, port, httpPort] = [folder(), await freePort(), await freePort()];
   const [first, second, ...more] = gateways.map((gateway) => `127.0.0.1:${gateway}`);
@@ -90,7 +90,7 @@ export async function startCaddy(gateways: readonly number[], env: Record<string
   return { port, apiHost: API_HOST, serviceDomain: SERVICE_DOMAIN, tls, log: () => log, end };
 }
 
-/** Whether a TLS handshake succeeds. */
+/** Returns whether a TLS handshake succeeds. */
 function greets(options: ConnectionOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(options, () => {
@@ -116,7 +116,7 @@ export interface Asked {
   agent?: Agent;
 }
 
-/** One request by HTTP/1.1, on a connection of its own unless an agent is given. */
+/** Sends one request over HTTP/1.1, on its own connection unless an agent is given. */
 export function ask(caddy: TestCaddy, { method = 'GET', path, host, headers, body, agent }: Asked): Promise<Answer> {
   const tls = caddy.tls(host);
   return new Promise((resolve, reject) => {

@@ -8,16 +8,16 @@ export class Docker {
   readonly env: NodeJS.ProcessEnv;
 
   constructor(socket: string) {
-    // Docker's newer command line comes without the newer builder on Debian.
+    // On Debian, Docker's newer command line lacks the newer builder.
     this.env = { ...process.env, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: '0', COMPOSE_DOCKER_CLI_BUILD: '0' };
   }
 
-  /** What it prints; throws with what it says when it fails. */
+  /** Returns the output; throws with the error output if the command fails. */
   run(...args: string[]): string {
     return this.#run('docker', args);
   }
 
-  /** In the folder of a compose.yaml. */
+  /** Runs Compose in the folder of a compose.yaml. */
   compose(folder: string, ...args: string[]): string {
     return this.#run('docker-compose', args, folder);
   }
@@ -28,7 +28,7 @@ export class Docker {
     return stdout;
   }
 
-  /** `inspect` by a template of Go. */
+  /** Runs `inspect` with a Go template. */
   look(container: string, template: string): string {
     return this.run('inspect', '--format', template, container).trim();
   }

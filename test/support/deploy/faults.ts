@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { folder } from '../process.js';
 import { type Needs, needsRoot, needsThat } from '../tools.js';
 
-/** A small file system of its own: an ext4 image on a loop device. */
+/** A small, separate file system: an ext4 image on a loop device. */
 export interface SmallDisk {
   path: string;
   unmount(): void;
@@ -31,18 +31,18 @@ export function mountSmallDisk(sizeMb: number): SmallDisk {
   return { path, unmount: () => void execFileSync('umount', ['-l', path]) };
 }
 
-/** Control groups of memory can be made. */
+/** Options of tests that need control groups for memory. */
 export function needsMemoryLimit(): Needs {
   const limit = limitMemory(`gateway-test-${process.pid}`, 16);
   limit?.remove();
   return needsThat(limit !== null, 'a control group of memory', 'root, and a kernel with them');
 }
 
-/** A group of processes that the kernel kills one of when they take more memory together. */
+/** A group of processes, one of which the kernel kills when they exceed the limit together. */
 export interface MemoryLimit {
-  /** A process; its children of later on are in it too. */
+  /** Adds a process; its later children are included. */
   add(pid: number): void;
-  /** Processes that the kernel has killed for it. */
+  /** Returns the number of processes that the kernel has killed for it. */
   kills(): number;
   remove(): void;
 }
@@ -50,7 +50,7 @@ export interface MemoryLimit {
 const V1 = '/sys/fs/cgroup/memory';
 const V2 = '/sys/fs/cgroup';
 
-/** Null where control groups can't be made. */
+/** Creates a group; null if control groups can't be created. */
 export function limitMemory(name: string, mb: number): MemoryLimit | null {
   const isV2 = existsSync(join(V2, 'cgroup.controllers'));
   const path = join(isV2 ? V2 : V1, name);

@@ -6,29 +6,29 @@ import { connect as connectTls } from 'node:tls';
 import { until } from '../until.js';
 import { ask, type TestCaddy } from './caddy.js';
 
-/** What one request of the load came to. */
+/** The outcome of one request of the load. */
 interface Outcome {
   kind: string;
   protocol: 'HTTP/1.1' | 'HTTP/2';
-  /** 0 when there was no answer. */
+  /** 0 if there was no response. */
   status: number;
-  /** What it said, or why there is no answer. */
+  /** Its body, or why there is no response. */
   text: string;
   idempotencyKey: string | null;
-  /** Of a deploy. */
+  /** The machine of a deploy. */
   machineId: string | null;
 }
 
 export interface Load {
-  /** How many requests have been answered as they should. */
+  /** Number of expected responses. */
   good(): number;
-  /** Those that were not. */
+  /** Requests with any other outcome. */
   failures(): Outcome[];
-  /** How many of each kind and protocol were answered as they should. */
+  /** Number of expected responses by kind and protocol. */
   counts(): Record<string, number>;
-  /** Waits for `count` more. */
+  /** Waits for `requests` more responses. */
   more(requests: number): Promise<void>;
-  /** Instances of answered deploys, whether destroyed since or not, by idempotency key. */
+  /** Instances of acknowledged deploys, even if destroyed since, by idempotency key. */
   rented(): Map<string, string>;
   stop(): Promise<void>;
 }
@@ -44,21 +44,21 @@ type Send = (call: Call) => Promise<{ status: number; text: string }>;
 
 const MAX_REQUESTS = 100_000;
 const WITHIN_MS = 60_000;
-/** Before each rental of a worker: there are always some requests in flight, and the gateways have time to start. */
+/** Pause before each rental of a worker: some requests are always in flight, and the gateways have time to start. */
 const PAUSE_MS = 100;
 const AFTER_FAILURE_MS = 250;
 
 interface LoadOptions {
   key: string;
   workers: number;
-  /** One for each worker, and others for after a failure. */
+  /** One per worker, and spare ones for after a failure. */
   machines: readonly string[];
 }
 
 /**
- * A bounded load through Caddy: each worker asks, one request after the other, for public and private data by REST and
- * GraphQL, and rents and destroys a machine of its own. Half of the workers speak HTTP/2 on one connection, half
- * HTTP/1.1 on kept ones.
+ * Starts a bounded load through Caddy: each worker sequentially requests public and private data by REST and GraphQL,
+ * and rents and destroys its own machine. Half of the workers use HTTP/2 on one connection, half HTTP/1.1 on persistent
+ * ones.
  */
 export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOptions): Load {
   const session = openSession(caddy);
@@ -113,7 +113,7 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
       const isDone = deployed !== null && (await end(JSON.parse(deployed).id));
       if (deployed !== null) rented.set(idempotencyKey, JSON.parse(deployed).id);
       if (isDone) continue;
-      // It may be taken: whether it is is for the test to find out.
+      // It may remain rented: the test finds out.
       const next = spare.shift();
       if (next === undefined) return;
       machineId = next;

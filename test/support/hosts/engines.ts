@@ -8,43 +8,41 @@ import { find, type Needs, needsRoot, type Tool } from '../tools.js';
 import { until } from '../until.js';
 import { removeAfterEnd } from './leftovers.js';
 
-/**
- * Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched.
- */
+/** Real engines of the host's packages, each in its own folder: the host's own containers are not touched. */
 export type EngineName = 'podman' | 'docker';
 
 export interface TestEngine {
   name: EngineName;
   socket: string;
-  /** Those it speaks to without TLS: agents are told that they are the operator's. */
+  /** Registries that it uses without TLS; agents treat them as the operator's. */
   registries: readonly string[];
   docker: Docker;
-  /** By SIGKILL it has no say in it; SIGTERM is what a restart of the service sends. */
+  /** SIGKILL leaves it no choice; SIGTERM is what a restart of the service sends. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it, also after its end, and waits until it answers. */
+  /** Starts it, also after its end, and waits until it responds. */
   start(): Promise<void>;
-  /** Containers that carry the agent's labels, by instance; all of them, running or not. */
+  /** Containers with the agent's labels, by instance, running or not. */
   containers(): Promise<Map<string, { running: boolean; name: string }>>;
-  /** Runs a command inside a container; what it printed and its exit code. */
+  /** Runs a command inside a container; resolves to its output and exit code. */
   exec(instanceId: string, ...command: string[]): Promise<{ code: number; text: string }>;
   pull(image: string): Promise<void>;
-  /** Its own account of containers since a second of the wall clock, as "action instance", oldest first. */
+  /** The engine's own events of containers since a second of the wall clock, as "action instance", oldest first. */
   events(since: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Images are made of busybox and pushed to a registry; disks are images of ext4. */
+/** Images are made of busybox and pushed to a registry; disks are ext4 images. */
 const CONTAINERS = ['docker-registry', 'busybox', 'tar', 'mkfs.ext4', 'mount', 'umount'] as const;
 const ANSWERS_WITHIN_MS = 60_000;
 
-/** Tests that run containers on this engine need root, the engine and images, and other tools beside them. */
+/** Returns options of tests that run containers on this engine: they need root, the engine, images and other tools. */
 export function needsEngine(name: EngineName, ...more: readonly Tool[]): Needs {
   return needsRoot(name === 'podman' ? 'podman' : 'dockerd', ...CONTAINERS, ...more);
 }
 
-/** `registries` are host:port pairs that are spoken to without TLS. */
+/** `registries` are host:port pairs that are used without TLS. */
 export async function startEngine(name: EngineName, registries: string[]): Promise<TestEngine> {
-  // Short: the path of a Unix socket may have 107 characters.
+  // Short, because the path of a Unix socket may have at most 107 characters.
   const dir = mkdtempSync(join(inject('enginesFolder'), `${name}-`));
   const socket = join(dir, 'engine.sock');
   const docker = new Docker({ socketPath: socket });
@@ -62,7 +60,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
           () => true,
           () => false,
         );
-      // As systemd would: dockerd after a SIGKILL may give up on a containerd that is slow to start.
+      // Like systemd: after a SIGKILL, dockerd may exit if containerd is slow to start.
       const startOrAgain = async () => {
         if (child === null || child.exitCode !== null || child.signalCode !== null) {
           child = launch(dir, socket, registries);
@@ -119,7 +117,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
   return engine;
 }
 
-/** Podman's list fails whole when one of its containers is erased in the meantime: it is asked again. */
+/** Lists containers. Podman's list fails if a container is erased in the meantime: it is repeated. */
 async function listed(docker: Docker, tries = 20): Promise<Docker.ContainerInfo[]> {
   try {
     return await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
@@ -144,7 +142,7 @@ function podman(dir: string, socket: string, registries: string[]): ChildProcess
       ...['--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
       ...['system', 'service', '--time=0', `unix://${socket}`],
     ],
-    // Podman looks up its packages whenever it is asked about itself: a quarter of a second each in the host's list.
+    // Podman looks up its packages for each query of its info: a quarter of a second each in the host's list.
     { CONTAINERS_REGISTRIES_CONF: conf, DPKG_ADMINDIR: join(dir, 'no-packages') },
   );
 }
@@ -164,7 +162,7 @@ function dockerd(dir: string, socket: string, registries: string[]): ChildProces
         '-H',
         `unix://${socket}`,
       ],
-      // Where the limits of this very process may not be raised.
+      // For processes whose own limits may not be raised.
       ...['--default-ulimit', 'nofile=1024:4096'],
       ...registries.flatMap((at) => ['--insecure-registry', at]),
     ],
@@ -195,7 +193,7 @@ export async function removeAll(docker: Docker): Promise<void> {
   }
 }
 
-/** Frames of eight bytes and their text, as the engine sends without a terminal. */
+/** Returns the text of frames with eight-byte headers, as the engine sends them without a terminal. */
 function plain(frames: Buffer): string {
   const texts: string[] = [];
   for (let at = 0; at + 8 <= frames.length; ) {

@@ -6,14 +6,14 @@ import { processes } from './processes.js';
 
 const ENDS_WITHIN_MS = 5_000;
 
-/** Ends every process that works in a folder, unmounts what is mounted below it, and removes it. */
+/** Ends every process that works in a folder, unmounts everything below it, and removes it. */
 export async function removeWithProcesses(dir: string): Promise<void> {
   for (const pid of processesIn(dir)) signal(pid, 'SIGTERM');
   await until('they have ended', () => processesIn(dir).length === 0, ENDS_WITHIN_MS).catch(() => {});
   removeAfterEnd(dir);
 }
 
-/** Removes the folder of an engine that has ended, with the monitors of containers that it forgot when it was killed. */
+/** Removes the folder of an ended engine, with the monitors of containers that it lost when it was killed. */
 export function removeAfterEnd(dir: string): void {
   for (const pid of processesIn(dir)) {
     for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean))
@@ -31,7 +31,7 @@ export function mountsBelow(dir: string): string[] {
     .filter((target) => target.startsWith(`${dir}/`));
 }
 
-/** Processes whose command line names the folder. */
+/** Returns processes whose command line contains the folder. */
 function processesIn(dir: string): number[] {
   return processes((commandLine) => commandLine.includes(`${dir}/`)).filter((pid) => pid !== process.pid);
 }

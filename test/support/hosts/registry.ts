@@ -18,20 +18,23 @@ import { freePort } from '../free-port.js';
 import { find } from '../tools.js';
 import { until } from '../until.js';
 
-/** Debian's registry with images made of busybox, and a slow line to it. */
+/** Debian's registry with images made of busybox, also over a slow connection. */
 export interface TestRegistry {
-  /** host:port; `slow` is the same registry over a line of `bytesPerSecond`. */
+  /** host:port; `slow` is the same registry at `bytesPerSecond`. */
   at: string;
   slowAt: string;
-  /** The same registry for those who log in. */
+  /** The same registry behind a login. */
   closedAt: string;
   login: { username: string; password: string };
   bytesPerSecond: number;
-  /** What `slow` does to layers: breaks the connection off in the middle, or alters a byte. */
+  /** The fault of `slow` with layers: it aborts in the middle, or alters a byte. */
   damage: 'none' | 'reset' | 'altered';
-  /** With the tags latest and 1. Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
+  /**
+   * Pushes it with the tags latest and 1. It ends at SIGTERM, and prints its arguments: its command is busybox's own,
+   * as a renter's would be.
+   */
   push(name: string, options?: ImageOptions): Promise<void>;
-  /** The registry no longer has the image. */
+  /** Removes the image from the registry. */
   remove(name: string): void;
   close(): Promise<void>;
 }
@@ -39,21 +42,21 @@ export interface TestRegistry {
 export interface ImageOptions {
   entrypoint?: string[];
   command?: string[];
-  /** Whom its command runs as. */
+  /** The user that runs its command. */
   user?: string;
   extraBytes?: number;
   glibc?: boolean;
-  /** Programs of this computer that the image has too, by their paths. */
+  /** Paths of this computer's programs that the image contains too. */
   programs?: string[];
-  /** Files of this computer by their path in the image: a folder or a file each. */
+  /** This computer's files or folders by their path in the image. */
   files?: Record<string, string>;
-  /** Ports that the image names. */
+  /** Ports that the image exposes. */
   ports?: number[];
 }
 
-/** Waits without doing anything: a loop of short sleeps is ten processes a second, of each container. */
+/** Waits without using the processor: a loop of short sleeps would be ten processes per second and container. */
 export const UNTIL_TERM = 'trap "exit 0" TERM; sleep 1000000 & wait';
-/** Its state at the beginning of a test file. */
+/** Its state at the start of a test file. */
 export const REGISTRY_DEFAULTS: Pick<TestRegistry, 'bytesPerSecond' | 'damage'> = {
   bytesPerSecond: 6_000_000,
   damage: 'none',
@@ -161,7 +164,7 @@ function busyboxLayer(dir: string): Buffer {
     'df',
     'mkdir',
     'test',
-    // What a way into a container uses.
+    // Used by ways into a container.
     'stat',
     'xargs',
     'head',
@@ -188,7 +191,7 @@ function busyboxLayer(dir: string): Buffer {
   return tar(dir, 'busybox');
 }
 
-/** The host's C library, for programs of the GPU driver: they are not static. */
+/** The host's C library, for programs of the GPU driver, which are not static. */
 function glibcLayer(dir: string): Buffer {
   const loader = process.arch === 'arm64' ? '/lib/ld-linux-aarch64.so.1' : '/lib64/ld-linux-x86-64.so.2';
   const libraries = process.arch === 'arm64' ? '/lib/aarch64-linux-gnu' : '/lib/x86_64-linux-gnu';
@@ -200,14 +203,14 @@ function glibcLayer(dir: string): Buffer {
   return tar(dir, 'glibc');
 }
 
-/** With the libraries that they are linked to. */
+/** Programs with the libraries that they are linked to. */
 function programsLayer(dir: string, programs: readonly string[]): Buffer {
   const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
   for (const path of new Set([...programs, ...linked])) {
     mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
     copyFileSync(path, join(dir, 'programs', path));
   }
-  // Servers for SFTP want to know who they are.
+  // SFTP servers look up their own user.
   mkdirSync(join(dir, 'programs/etc'), { recursive: true });
   writeFileSync(join(dir, 'programs/etc/passwd'), 'root:x:0:0:root:/:/bin/bash\n');
   return tar(dir, 'programs');
@@ -279,7 +282,7 @@ function digest(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** Passes requests on to the registry, and its answers back at so many bytes a second. */
+/** Forwards requests to the registry, and limits its responses to `bytesPerSecond`. */
 function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 'damage'>): Server {
   return createServer((incoming, outgoing) => {
     const { url, method, headers } = incoming;
@@ -303,7 +306,7 @@ function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 
   });
 }
 
-/** The same registry for those who log in. */
+/** The same registry behind a login. */
 function behindLogin({ at, login }: TestRegistry): Server {
   const allowed = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   return createServer((incoming, outgoing) => {
@@ -321,7 +324,7 @@ function behindLogin({ at, login }: TestRegistry): Server {
   });
 }
 
-/** host:port of a server that begins to listen. */
+/** Starts listening; resolves to host:port. */
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;

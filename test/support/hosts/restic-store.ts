@@ -15,14 +15,14 @@ const run = promisify(execFile);
 
 type Wanted = NonNullable<DesiredInstance['volumes']>;
 
-/** rclone's server of restic repositories behind the rule of leases: who shows another than the newest is refused. */
+/** rclone's server of restic repositories behind the lease rule: requests without the newest lease are refused. */
 export class ResticStore {
   /** The newest lease of each volume. */
   readonly leases = new Map<string, number>();
   snapshotSeconds = 3_600;
-  /** Answers 503 to everything. */
-  isAway = false;
-  /** What a start is told to restore, where that is not the newest. */
+  /** Whether it answers every request with 503. */
+  isDown = false;
+  /** The snapshot that a start restores, if it is not the newest. */
   readonly restores = new Map<string, string>();
   /** Requests: method and kind of object. */
   readonly asked: string[] = [];
@@ -49,7 +49,10 @@ export class ResticStore {
     return store;
   }
 
-  /** Makes the volume's repository, as its first snapshot would with a key that takes restic half a second per call. */
+  /**
+   * Creates the volume's repository with a cheap key; the first snapshot's own key would take restic half a second per
+   * call.
+   */
   make(id: string): void {
     for (const folder of ['keys', 'data', 'locks', 'snapshots', 'index'])
       mkdirSync(join(this.dir, id, folder), { recursive: true });
@@ -57,7 +60,7 @@ export class ResticStore {
       writeFileSync(join(this.dir, id, kind, name), bytes);
   }
 
-  /** As `restic key passwd` does. */
+  /** Changes the password like `restic key passwd`. */
   changePassword(id: string): void {
     const folder = join(this.dir, id, 'keys');
     const [old] = readdirSync(folder);
@@ -81,12 +84,12 @@ export class ResticStore {
     });
   }
 
-  /** The newest last. */
+  /** Snapshot ids, the newest last. */
   snapshots(id: string): string[] {
     return [...(this.#seen.get(id) ?? [])].filter((name) => this.#stored(id).includes(name));
   }
 
-  /** restic of the owner, past leases. */
+  /** Runs restic as the owner, regardless of leases. */
   async restic(id: string, ...args: string[]): Promise<string> {
     const env = { ...process.env, RESTIC_PASSWORD: PASSWORD, RESTIC_CACHE_DIR: join(this.dir, 'cache') };
     const repository = `rest:http://127.0.0.1:${this.port}/${id}/`;
@@ -102,7 +105,7 @@ export class ResticStore {
       .toString()
       .split(':');
     const lease = this.leases.get(id);
-    const status = this.isAway ? 503 : Number(user) === lease && token === tokenOf(lease) ? 200 : 403;
+    const status = this.isDown ? 503 : Number(user) === lease && token === tokenOf(lease) ? 200 : 403;
     if (status !== 200) {
       response.writeHead(status).end();
       return;
@@ -127,7 +130,7 @@ export class ResticStore {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #seen = new Map<string, Set<string>>();
 
   #look(id: string): void {

@@ -4,14 +4,17 @@ import type { ImageOptions, TestRegistry } from './registry.js';
 import { ScriptedGateway } from './scripted-gateway.js';
 import { sharedEngine, sharedRegistry } from './shared.js';
 
-/** A host at work, for all tests of a file: the start of an agent takes as long as most of them. Engine and registry are the worker's. */
+/**
+ * A running host for all tests of a file, because an agent's start takes as long as most of them. Engine and registry
+ * belong to the worker.
+ */
 export class RunningHost {
   registry!: TestRegistry;
   engine!: TestEngine;
   gateway!: ScriptedGateway;
   host!: TestHost;
 
-  /** The images are there when it starts. */
+  /** Starts it with the images already pulled. */
   async open(name: EngineName, images: Record<string, ImageOptions>): Promise<this> {
     this.registry = await sharedRegistry();
     this.engine = await sharedEngine(name);
@@ -25,7 +28,7 @@ export class RunningHost {
     return this;
   }
 
-  /** Also what a failed `open` has opened. */
+  /** Also closes what a failed `open` has opened. */
   async close(): Promise<void> {
     await this.host?.close();
     await this.gateway?.close();

@@ -13,11 +13,11 @@ import {
 import { until } from '../until.js';
 import type { ResticStore } from './restic-store.js';
 
-/** Speaks the gateway's side of the protocol over real HTTP, and says what the test tells it to say. */
+/** Implements the gateway's side of the protocol over real HTTP, with responses that the test sets. */
 export const TOKEN = `gpu_host_${'5'.repeat(40)}`;
 export const CODE = 'join-code';
 
-/** `away` breaks connections off; the others are answered to every request. */
+/** `away` aborts connections; the others apply to every request. */
 type Mood = 'good' | 'nonsense' | 'half' | 'fault' | 'unauthorized' | 'away';
 
 type Answer = [status: number, body: object];
@@ -26,16 +26,16 @@ export class ScriptedGateway {
   mood: Mood = 'good';
   joins: JoinRequest[] = [];
   reports: Report[] = [];
-  /** Bodies that are not of the protocol. */
+  /** Bodies that violate the protocol. */
   refused: string[] = [];
   asked = 0;
-  /** Requests that were answered in another mood than a good one. */
+  /** Number of requests answered in a mood other than `good`. */
   answeredBadly = 0;
-  /** What a start is given in secret; null: a secret is gone. */
+  /** Secrets that a start receives; null if a secret was deleted. */
   secrets: StartSecrets | null = { variables: {}, files: {}, registryLogin: null };
-  /** Serves the repositories of volumes, and says what opens them. */
+  /** Serves the repositories of volumes, and provides their passwords. */
   store: ResticStore | null = null;
-  /** The starts that asked for theirs. */
+  /** The starts that requested their secrets. */
   secretsAsked: string[] = [];
   #document: DesiredState = { generation: 0, instances: [] };
   #waiting = new Set<() => void>();
@@ -61,13 +61,13 @@ export class ScriptedGateway {
     return this.#document.generation;
   }
 
-  /** A new document, one generation on unless another is named. */
+  /** Sets a new document, whose generation is the next one unless given. */
   wish(instances: DesiredInstance[], generation = this.#document.generation + 1): void {
     this.#document = { generation, instances };
     this.wake();
   }
 
-  /** Ends the waiting of every request for a document. */
+  /** Ends the wait of every request for a document. */
   wake(): void {
     for (const wake of this.#waiting) wake();
   }
@@ -76,7 +76,7 @@ export class ScriptedGateway {
     return this.reports.at(-1)?.instances.find((instance) => instance.id === id);
   }
 
-  /** The first report from now on that says so of the instance. */
+  /** Resolves to the instance in the first later report that matches. */
   async sees(id: string, seen: (instance: ObservedInstance) => boolean, withinMs = 20_000): Promise<ObservedInstance> {
     let last: ObservedInstance | undefined;
     try {
@@ -97,7 +97,7 @@ export class ScriptedGateway {
     return this.sees(id, (instance) => instance.phase === phase, withinMs);
   }
 
-  /** A report that came after now. */
+  /** Resolves to the next report. */
   async next(withinMs = 15_000): Promise<Report> {
     const before = this.reports.length;
     await until('a report', () => this.reports.length > before, withinMs);

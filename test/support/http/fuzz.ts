@@ -6,25 +6,25 @@ import { type Answer, client, type Renter } from '../gateway.js';
 import { isLong, type randomHistories } from '../long.js';
 import { type Service, startService } from '../service.js';
 
-/** Requests of one run are sent at once. */
+/** Number of concurrent requests in a run. */
 const AT_ONCE = isLong ? 25 : 12;
-/** Few, so that many deploys find theirs taken. */
+/** Few, so that many deploys find their machine rented. */
 const MACHINES = 20;
 const INSTANCES = 10;
 
-/** A gateway to which a renter sends requests that no client would. */
+/** A gateway to which a renter sends requests that no client would send. */
 export interface Fuzzed {
   service: Service;
   renter: Renter;
-  /** Ids of what there is, so that not every request is refused at the first look. */
+  /** Existing ids, so that not every request is refused immediately. */
   known: { machines: string[]; instances: string[]; cursors: string[] };
-  /** Requests so far. */
+  /** Number of requests so far. */
   sent: number;
 }
 
 export async function startFuzzed(): Promise<Fuzzed> {
   const service = await startService();
-  // Answers are held against the document by the tests, where the request is known.
+  // The tests compare responses with the document, because they know the request.
   const { accountId } = await service.renter('100000');
   const renter = client(service.address, (await createApiKey(service.deps, accountId)).secret, accountId);
   const machines = await Promise.all(Array.from({ length: MACHINES }, () => service.machine()));
@@ -37,7 +37,7 @@ export async function startFuzzed(): Promise<Fuzzed> {
   return { service, renter, known: { machines, instances, cursors }, sent: 0 };
 }
 
-/** What the account has. The clock stands still: only requests change it. */
+/** Returns what the account has. The clock is stopped: only requests change it. */
 async function holdings({ service, renter }: Fuzzed): Promise<{ instances: number; state: string }> {
   const [row] = await service.sql(
     `select (select count(*)::int from instance where account_id = $1) as instances,
@@ -53,8 +53,8 @@ async function holdings({ service, renter }: Fuzzed): Promise<{ instances: numbe
 
 export interface Check<Case> {
   send(one: Case): Promise<Answer>;
-  /** Throws on an answer that must not be. */
-  judge(answer: Answer, one: Case): void;
+  /** Throws if the response is not permitted. */
+  verify(answer: Answer, one: Case): void;
   /** Whether it deployed. */
   deployed(answer: Answer): boolean;
   /** Whether it may have changed anything at all. */
@@ -62,23 +62,23 @@ export interface Check<Case> {
 }
 
 /**
- * Sends all of a run at once. There are as many instances more as deploys were told of, and requests that were all
- * refused changed nothing. A failure names the request.
+ * Sends all requests of a run concurrently. Each acknowledged deploy adds one instance, and if all requests were
+ * refused, nothing has changed. A failure names the request.
  */
 async function sendAll<Case>(
   fuzzed: Fuzzed,
   cases: Case[],
-  { send, judge, deployed, changed }: Check<Case>,
+  { send, verify, deployed, changed }: Check<Case>,
 ): Promise<void> {
   const before = await holdings(fuzzed);
   const answers = await Promise.all(
     cases.map(async (one) => {
       const answer = await send(one);
       try {
-        judge(answer, one);
+        verify(answer, one);
       } catch (error) {
-        const told = `${answer.status} ${JSON.stringify(answer.body)}`;
-        throw new Error(`${shorten((error as Error).message)}\n${shorten(JSON.stringify(one))}\n${shorten(told)}`);
+        const response = `${answer.status} ${JSON.stringify(answer.body)}`;
+        throw new Error(`${shorten((error as Error).message)}\n${shorten(JSON.stringify(one))}\n${shorten(response)}`);
       }
       return answer;
     }),
@@ -177,7 +177,7 @@ export const oddNumbers = [
 export const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: anyCodePoint }), fc.string());
 export const ids = ({ known }: Fuzzed) =>
   fc.constantFrom(...known.machines, ...known.instances, ...known.cursors, 'pytorch', 'od', 'res', 'stop', 'start');
-/** Anything that JSON can say, with a leaning to what might pass. */
+/** Any JSON value, with a preference for values that may be accepted. */
 export const anyJson = (fuzzed: Fuzzed): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 4, arbitrary: ids(fuzzed) },

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** An offer as REST shows it, and what REST does not show. */
+/** An offer as REST shows it, with data that REST does not show. */
 interface TrueOffer {
   shown: {
     machine_id: string;
@@ -29,9 +29,12 @@ interface TrueSheet {
   data: { slug: string; name: string; available_gpus: number; price_per_gpu_hour: { on_demand: number } }[];
 }
 
-/** What the tables say the public answers must be: reckoned from plain rows, by the README's rules and no code of ours. */
+/**
+ * The public responses that the tables imply: computed from plain rows by the README's rules, without the service's
+ * code.
+ */
 export interface MarketTruth {
-  /** All that fit, in order. */
+  /** All that match, in order. */
   offers(filter: {
     gpu?: string | undefined;
     region?: string | undefined;
@@ -39,7 +42,7 @@ export interface MarketTruth {
     priceMax?: number | undefined;
     includePreemptible?: boolean;
   }): TrueOffer[];
-  /** With the rest of `like`, which is not reckoned here. */
+  /** Includes the rest of `like`, which is not computed here. */
   sheet<Like extends object>(like: Like): Like & TrueSheet;
   /** In catalogue order. */
   models: Map<string, { name: string; tier: string }>;
@@ -49,7 +52,7 @@ export interface MarketTruth {
 
 const LEAST_DISK_GB = 50;
 
-// biome-ignore lint/suspicious/noExplicitAny: rows as the database gives them
+// biome-ignore lint/suspicious/noExplicitAny: rows as the database returns them
 type Row = any;
 
 export async function readTruth(pool: pg.Pool): Promise<MarketTruth> {

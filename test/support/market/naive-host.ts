@@ -8,18 +8,18 @@ export interface Running {
   yields: boolean;
 }
 
-/** A host as a list of GPUs. Amounts are the whole host's. */
+/** A host as a list of GPUs. Amounts are for the whole host. */
 export interface NaiveHost extends Omit<OfferedMachine, 'machineId' | 'gpu' | 'numGpus' | 'preemptible'> {
   hostId: string;
   models: readonly string[];
-  /** 0: the whole. */
+  /** Block sizes; 0 is the whole host. */
   sizes: readonly number[];
   missing: readonly number[];
   running: readonly Running[];
   diskLeftGb: number;
 }
 
-/** Rented whole, with nothing on it. */
+/** Sold as a whole, with nothing running. */
 export const PLAIN: NaiveHost = {
   hostId: 'm-0',
   models: ['a'],
@@ -42,7 +42,7 @@ export const PLAIN: NaiveHost = {
   hasAgent: true,
 };
 
-/** What the host offers, reckoned GPU by GPU; each with its GPUs, and how many a block has that its rental breaks. */
+/** The host's offers, computed GPU by GPU: each with its GPUs, and the size of the block that its rental breaks. */
 export interface NaiveMachine {
   offered: OfferedMachine;
   gpus: string[];
@@ -93,7 +93,7 @@ export function naiveMachines(host: NaiveHost): NaiveMachine[] {
   return machines;
 }
 
-/** Of each size, places side by side of one model, from a multiple of the size on. */
+/** Returns blocks of each size: adjacent places of one model, starting at a multiple of the size. */
 function blocks(models: readonly string[], sizes: readonly number[]): number[][] {
   const found = new Map<string, number[]>();
   const add = (places: number[]) => found.set(places.join(), places);
@@ -106,7 +106,7 @@ function blocks(models: readonly string[], sizes: readonly number[]): number[][]
   return [...found.values()];
 }
 
-/** As the inventory would have read it. */
+/** Converts it to what the inventory would have read. */
 export function offeredHost(host: NaiveHost): OfferedHost {
   const { models, sizes, missing, running, netMbps, ...same } = host;
   const bits = ({ first, count }: Running) =>

@@ -9,7 +9,7 @@ export interface Like {
   reliability?: number;
 }
 
-/** Takes the seed's machines away and puts these in their place. */
+/** Replaces the seed's machines with these. */
 export async function onlyMachines({ db }: Pick<Deps, 'db'>, machines: readonly Like[]): Promise<void> {
   await db.pool.query(`update machine set state = 'RETIRED'`);
   const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu: 'rtx-4090' }, orderBy: { id: 'asc' } });

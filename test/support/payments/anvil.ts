@@ -16,7 +16,7 @@ interface Block {
   transactions: { hash: string; to: string | null; value: string }[];
 }
 
-/** Foundry's Ethereum node; blocks come when the test says so. */
+/** Foundry's Ethereum node; the test produces the blocks. */
 export class AnvilChain implements Chain {
   readonly #url: string;
   readonly #end: () => Promise<void>;
@@ -74,7 +74,7 @@ export class AnvilChain implements Chain {
     return BigInt(await this.call('eth_blockNumber'));
   }
 
-  /** The newest blocks are replaced by others that hold none of their transactions. */
+  /** Replaces the newest blocks with others that contain none of their transactions. */
   async reorganise(blocks: number): Promise<void> {
     await this.call('anvil_reorg', blocks, []);
     await this.call('anvil_dropAllTransactions');
@@ -89,7 +89,7 @@ export class AnvilChain implements Chain {
   }
 }
 
-/** A token as USDT is one: six decimals, and a transfer that returns nothing. */
+/** A token like USDT: six decimals, and a transfer that returns nothing. */
 export class TokenChain implements Chain {
   readonly #ethereum: AnvilChain;
   readonly #contract: string;
@@ -143,8 +143,9 @@ export class TokenChain implements Chain {
 }
 
 /**
- * The token, by hand: balances lie in the slot of their owner's address, the deployer begins with 2^64 - 1 units, and
- * any call is transfer(to, amount): it takes from the caller (or reverts), gives to the other, and logs Transfer.
+ * The token, written by hand: balances are in the slot of their owner's address, the deployer starts with 2^64 - 1
+ * units, and any call is transfer(to, amount): it deducts from the caller (or reverts), adds to the other, and logs
+ * Transfer.
  */
 const TOKEN_CODE = tokenCode();
 

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A server that speaks what the gateway uses of BTCPay Server's Greenfield API, after GreenfieldInvoiceController.cs and
- * WebhookSender.cs. Payments are written by the test. For tests alone.
+ * A server that implements what the gateway uses of BTCPay Server's Greenfield API, following
+ * GreenfieldInvoiceController.cs and WebhookSender.cs. The test sets the payments. For tests only.
  */
 interface Invoice {
   id: string;
@@ -49,7 +49,7 @@ export class TestBtcpay {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async tell(type: string, invoice: Invoice, secret = this.#secret): Promise<number> {
+  async notify(type: string, invoice: Invoice, secret = this.#secret): Promise<number> {
     const event = {
       deliveryId: 'd',
       webhookId: 'w',
@@ -87,7 +87,7 @@ export class TestBtcpay {
     if (invoice === undefined) return void send(404, { code: 'invoice-not-found' });
     const address = `ltc-of-${invoice.id}`;
     const payments = invoice.payments.map((payment) => ({ ...payment, destination: address, receivedDate: 0 }));
-    // This store's own setting is lazy: then there is no address before somebody opens the invoice's page.
+    // This store's own setting is lazy: then there is no address until the invoice's page is opened.
     const activated = invoice.lazyPaymentMethods === false;
     send(200, [
       {

@@ -5,11 +5,11 @@ import { rpc, start, untilReady } from './programs.js';
 /** Enough that the first coins may be spent: those of a block are locked for 60. */
 const MATURE_BLOCKS = 75;
 const XMR_DECIMALS = 12;
-/** One account mines and pays, the other is the shop's: a processor gives each invoice an address of its own. */
+/** One account mines and pays, the other is the shop's: a processor gives each invoice its own address. */
 const MINER = 0;
 const SHOP = 1;
 
-/** Monero's own node and wallet, on a chain of its own; blocks come when the test says so. */
+/** Monero's own node and wallet, on a private chain; the test produces the blocks. */
 export class MoneroChain implements Chain {
   readonly #daemon: string;
   readonly #wallet: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { find, type Tool } from '../tools.js';
 
-/** Programs of real chains, each on a folder and ports of its own. They end with the test. */
+/** Programs of real chains, each with its own folder and ports. They end with the test. */
 
 const READY_WITHIN_MS = 60_000;
 export interface Running {
@@ -40,7 +40,7 @@ export async function untilReady(look: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** JSON-RPC over HTTP. */
+/** Calls JSON-RPC over HTTP. */
 export async function rpc<T>(url: string, method: string, params: unknown, authorization?: string): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Chain } from './chain.js';
 
 /**
- * A processor that speaks SHKeeper's routes and signatures over the chains it is given, after SHKeeper's code
- * (api_v1.py, callback.py, models.py, webhook_hmac.py): its invoices, its two kinds of callbacks, their repetition until
- * 202, its habit of answering errors with HTTP 200. For tests alone.
+ * A processor that implements SHKeeper's routes and signatures over the given chains, following SHKeeper's code
+ * (api_v1.py, callback.py, models.py, webhook_hmac.py): its invoices, its two kinds of callbacks, their repetition
+ * until 202, and error responses with HTTP 200. For tests only.
  */
 export interface ShkeeperOptions {
   key: string;
@@ -14,23 +14,23 @@ export interface ShkeeperOptions {
   chains: Record<string, Chain>;
   /** USD per coin, whole cents. */
   rates: Record<string, string>;
-  /** Of each wallet; SHKeeper's own default is 1. */
+  /** Required by each wallet; SHKeeper's own default is 1. */
   confirmations: number;
   /** Its own fee on top; SHKeeper's own default is 2 per cent. */
   fee?: Fee;
   /**
-   * Coins whose payments it tells of before their first block. SHKeeper does so for none until
-   * UNCONFIRMED_TX_NOTIFICATION is set, and then only where the coin's service shows its memory pool: those of BTC, LTC
+   * Coins whose payments it reports before their first block. SHKeeper does this for no coin until
+   * UNCONFIRMED_TX_NOTIFICATION is set, and then only if the coin's service shows its memory pool: those of BTC, LTC
    * and XMR don't.
    */
-  tellsUnconfirmed?: readonly string[];
-  /** Hours after which it prices an invoice anew; 0: never. */
+  reportsUnconfirmed?: readonly string[];
+  /** Hours after which it prices an invoice again; 0 for never. */
   recalc?: number;
-  /** Now, in seconds, for the timestamps of callbacks. */
+  /** Returns the time in seconds, for the timestamps of callbacks. */
   now(): number;
 }
 
-/** SHKeeper's policies. In USD and per cent, as decimal texts. */
+/** SHKeeper's policies. In USD and per cent, as decimal strings. */
 export type Fee =
   | { policy: 'NO_FEE' }
   | { policy: 'PERCENT_FEE'; percent: string }
@@ -58,31 +58,31 @@ interface Transaction {
   callbackConfirmed: boolean;
 }
 
-/** Everything is counted in 10^-10, as SHKeeper prints it. */
+/** Amounts are counted in 10^-10, as SHKeeper prints them. */
 const SCALE = 10_000_000_000n;
 const COIN_STEP = 100n;
 
 export class TestShkeeper {
   mode: Mode = 'ok';
-  /** Ids of top-ups whose invoices it can't tell of. */
+  /** Ids of top-ups whose invoices it can't report. */
   readonly broken = new Set<string>();
-  /** The operator may change it at any time: what callbacks say follows. */
+  /** The operator may change it at any time; callbacks follow it. */
   fee: Fee;
-  /** Whether it gives quotes: not while a coin's node is behind. */
+  /** Whether it returns quotes: not while a coin's node lags. */
   quotes = true;
-  /** Callbacks are lost on their way. */
+  /** Whether callbacks are lost. */
   loses = false;
-  /** What callbacks were answered with. */
+  /** Statuses of the responses to callbacks. */
   readonly answers: number[] = [];
   readonly invoices: Invoice[] = [];
   readonly transactions: Transaction[] = [];
-  readonly #unconfirmed = new Map<string, { invoice: Invoice; coins: bigint; told: boolean }>();
+  readonly #unconfirmed = new Map<string, { invoice: Invoice; coins: bigint; isReported: boolean }>();
   readonly #options: Required<Omit<ShkeeperOptions, 'fee'>>;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   constructor(options: ShkeeperOptions) {
     this.fee = options.fee ?? { policy: 'NO_FEE' };
-    this.#options = { recalc: 0, tellsUnconfirmed: [], ...options };
+    this.#options = { recalc: 0, reportsUnconfirmed: [], ...options };
   }
 
   async listen(): Promise<string> {
@@ -95,7 +95,7 @@ export class TestShkeeper {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** What wallets tell it of, and the task that repeats callbacks: as after every block and every minute. */
+  /** Processes the wallets' reports, and repeats callbacks: as after every block and every minute. */
   async poll(): Promise<void> {
     for (const invoice of this.invoices) {
       for (const { transaction: txid, coins, confirmations } of await this.#chain(invoice).received(invoice.address)) {
@@ -113,10 +113,10 @@ export class TestShkeeper {
     const key = `${invoice.id} ${txid}`;
     const known = this.transactions.find((each) => each.txid === txid && each.invoice === invoice);
     if (confirmations === 0) {
-      // One that lost its block again stays what it was. One that is replaced is never dropped.
+      // A transaction that lost its block again keeps its state. A replaced one is never dropped.
       const isStored = known !== undefined || this.#unconfirmed.has(key);
-      if (!isStored && this.#options.tellsUnconfirmed.includes(invoice.crypto)) {
-        this.#unconfirmed.set(key, { invoice, coins, told: false });
+      if (!isStored && this.#options.reportsUnconfirmed.includes(invoice.crypto)) {
+        this.#unconfirmed.set(key, { invoice, coins, isReported: false });
       }
       return;
     }
@@ -131,10 +131,10 @@ export class TestShkeeper {
 
   async sendCallbacks(): Promise<void> {
     for (const [key, unconfirmed] of this.#unconfirmed) {
-      if (unconfirmed.told) continue;
+      if (unconfirmed.isReported) continue;
       const { invoice, coins } = unconfirmed;
       const [, txid] = key.split(' ');
-      unconfirmed.told = await this.#post(invoice.callbackUrl, {
+      unconfirmed.isReported = await this.#post(invoice.callbackUrl, {
         status: 'unconfirmed',
         external_id: invoice.externalId,
         crypto: invoice.crypto,
@@ -149,7 +149,7 @@ export class TestShkeeper {
     }
   }
 
-  /** What it tells of an invoice, about this transaction. */
+  /** Returns its callback for an invoice, about this transaction. */
   notification({ invoice, txid }: Pick<Transaction, 'invoice' | 'txid'>) {
     const paid = this.transactions.filter((each) => each.invoice === invoice);
     const balance = paid.reduce((sum, { fiat }) => sum + fiat, 0n);
@@ -183,13 +183,13 @@ export class TestShkeeper {
     return { fee_percent: printed(percent), fee_fixed: printed(fixed), fee_policy: this.fee.policy };
   }
 
-  /** What its settings hold, whether the policy uses it or not. */
+  /** Returns its settings, whether the policy uses them or not. */
   #feeRates(): { percent: bigint; fixed: bigint } {
     const { percent = '2', fixed = '0' } = this.fee as { percent?: string; fixed?: string };
     return { percent: scaled(percent), fixed: scaled(fixed) };
   }
 
-  /** The fee on top of what is asked for. */
+  /** Returns the fee on top of the requested amount. */
   #feeOf(fiat: bigint): bigint {
     const { percent, fixed } = this.#feeRates();
     const share = (fiat * percent) / (100n * SCALE);
@@ -200,7 +200,7 @@ export class TestShkeeper {
     return share > fixed ? share : fixed;
   }
 
-  /** What is left of a payment without the fee: below zero where a fixed fee is more than all of it. */
+  /** Returns a payment without the fee: below zero if a fixed fee exceeds the payment. */
   #withoutFee(fiat: bigint): bigint {
     const { percent, fixed } = this.#feeRates();
     const share = (fiat * 100n * SCALE) / (100n * SCALE + percent);
@@ -211,9 +211,9 @@ export class TestShkeeper {
     return share < fiat - fixed ? share : fiat - fixed;
   }
 
-  async #post(url: string, told: object): Promise<boolean> {
+  async #post(url: string, payload: object): Promise<boolean> {
     if (this.loses) return false;
-    const body = Buffer.from(JSON.stringify(told));
+    const body = Buffer.from(JSON.stringify(payload));
     const headers = signature(this.#options.key, body, this.#options.now());
     try {
       const response = await fetch(url, { method: 'POST', body, headers });
@@ -233,7 +233,7 @@ export class TestShkeeper {
     if (this.mode === 'nonsense') return void response.end('<html>Bad gateway</html>');
     const send = (answer: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     const path = (request.url ?? '').replace('/api/v1', '');
-    // The only route of these that asks for no key.
+    // The only one of these routes that requires no key.
     if (path === '/crypto') {
       return void send({ status: 'success', crypto: Object.keys(this.#options.chains), crypto_list: [] });
     }
@@ -281,7 +281,7 @@ export class TestShkeeper {
       }));
   }
 
-  /** What an amount would cost now, its fee included. */
+  /** Returns the current cost of an amount, including its fee. */
   #quote(crypto: string, asked: { fiat: string; amount: string }) {
     if (this.#options.chains[crypto] === undefined || !this.quotes) {
       return { status: 'error', message: `${crypto} payment gateway is unavailable because of lagging` };
@@ -296,7 +296,7 @@ export class TestShkeeper {
     };
   }
 
-  /** With the fee, rounded half up to 8 decimals. */
+  /** Includes the fee, rounded half up to 8 decimals. */
   #coinsFor(crypto: string, fiat: bigint): bigint {
     const exact = ((fiat + this.#feeOf(fiat)) * SCALE) / scaled(this.#options.rates[crypto]!);
     return ((exact + COIN_STEP / 2n) / COIN_STEP) * COIN_STEP;
@@ -329,7 +329,7 @@ export class TestShkeeper {
   }
 }
 
-/** The headers by which SHKeeper signs. */
+/** Returns the headers of SHKeeper's signature. */
 export function signature(key: string, body: Buffer, timestamp: number): Record<string, string> {
   const hmac = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex');
   return {

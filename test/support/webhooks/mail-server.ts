@@ -12,7 +12,7 @@ export interface ReceivedMail {
   text: string;
 }
 
-/** A real mail server; `options` are those of smtp-server, and `answer` refuses what it throws for. */
+/** Starts a real mail server; `options` are those of smtp-server, and an error thrown by `answer` refuses a mail. */
 export async function startMailServer(
   options: SMTPServerOptions = {},
   answer: (mail: ReceivedMail) => unknown = () => {},
@@ -57,12 +57,12 @@ export async function startMailServer(
   };
 }
 
-/** An error that the server answers by its number. */
+/** Returns an error that makes the server respond with its number. */
 export function refusal(responseCode: number, message = 'no'): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** The link to /mail/… in a mail's text. */
+/** Returns the link to /mail/… in a mail's text. */
 export function linkIn({ text }: ReceivedMail): string {
   return /https?:\S+\/mail\/\S+/.exec(text)![0];
 }
