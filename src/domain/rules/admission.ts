@@ -10,7 +10,7 @@ import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js
 import { checkMonthlyRoom } from './spend-limit.js';
 import type { Instant } from './time.js';
 
-/** Fields of an instance on a machine that the rules read. */
+/** Fields of an instance that the rules read. */
 export type InstanceOnMachine = Pick<
   Instance,
   'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
@@ -75,7 +75,7 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** What a deploy or start adds to the spend counted by limits. */
+/** Addition of a deploy or start to the spend that limits count. */
 export interface AddedSpend {
   /** API key of the request. */
   keyId: string | null;

@@ -83,14 +83,14 @@ export interface Stretch {
   to: Instant;
 }
 
-/** Returns the part of `stretch` within `bounds`; null if there is none. */
+/** Returns the part of `stretch` within `bounds`; null if it is empty. */
 export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
   const from = latest(stretch.from, bounds.from);
   const to = stretch.to < bounds.to ? stretch.to : bounds.to;
   return from < to ? { from, to } : null;
 }
 
-/** Returns what remains of a stretch without those already credited, in order of time. */
+/** Returns the parts of a stretch that are not credited yet, in chronological order. */
 export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] {
   const left: Stretch[] = [];
   let { from } = stretch;

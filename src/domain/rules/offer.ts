@@ -80,7 +80,7 @@ export interface GroupKey
   breaks: number;
 }
 
-/** What all offers of a group have in common: everything that a price, or most of a filter, depends on. */
+/** Properties shared by all offers of a group: everything on which a price, or most of a filter, depends. */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
   /** GB of one GPU. */

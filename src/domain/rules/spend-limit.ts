@@ -44,7 +44,7 @@ export interface Run {
   minimumUntil: Instant | null;
 }
 
-/** What an instance's own limit counts. */
+/** Data that an instance's own limit counts. */
 export interface LimitedInstance extends Run {
   spendLimit: Micro | null;
   limitReachedAt: Instant | null;
@@ -147,7 +147,7 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
   return reached > LAST_INSTANT ? null : reached;
 }
 
-/** What a deploy or start adds. */
+/** Addition of a deploy or start. */
 export interface AddedRun extends Run {
   /** GPU rate and, for a deploy, disk rate. */
   addedRate: Rate;

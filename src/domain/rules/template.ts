@@ -31,7 +31,7 @@ export interface TemplateVariable {
   made?: boolean;
 }
 
-/** What a deploy must know of its template. */
+/** Data of a template that a deploy needs. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;
