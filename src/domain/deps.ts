@@ -84,7 +84,7 @@ export type Deps = Readonly<{
   volumeStore: VolumeStore;
   /** Slots for writes to it within a transaction. */
   volumeWrites: Slots;
-  /** Slots for deriving keys of repositories, which takes long. */
+  /** Slots for deriving keys of repositories, which is slow. */
   volumeKeys: Slots;
   /** Null if not installed: volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
@@ -106,7 +106,7 @@ export type Deps = Readonly<{
 const VOLUMES_WRITTEN_AT_ONCE = 6;
 const MAX_VOLUMES_UNWRITTEN = 2_000;
 const MAX_KEYS_UNVERIFIED = 20;
-/** Verifying one key takes up to some seconds. */
+/** Verifying one key can take several seconds. */
 const MAX_KEYS_UNVERIFIED_OF_ACCOUNT = 3;
 
 /** Dependencies of a gateway that operator commands don't need. */

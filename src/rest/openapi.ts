@@ -9,7 +9,7 @@ export interface OpenApiFacts {
   contactUrl: string;
   /** HTTP status by error code. */
   refusals: Readonly<Record<string, number>>;
-  /** A machine that is free now, for examples that work when sent; null if there is none. */
+  /** A machine that is free now, for examples that work when sent; null if no machine is free. */
   offered: { machineId: string; gpu: string; region: string } | null;
 }
 

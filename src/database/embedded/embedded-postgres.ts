@@ -141,7 +141,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
   }
 }
 
-/** Resolves to the session, or to one line that says why there is none yet. */
+/** Resolves to the session, or to one line that says why the lock could not be taken. */
 async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
   const client = new Client({
     host: '127.0.0.1',

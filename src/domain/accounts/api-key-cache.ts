@@ -43,7 +43,7 @@ export class ApiKeyCache {
     });
   }
 
-  /** Returns the cached owner, or else the one that `read` finds in the database; null if there is none. */
+  /** Returns the cached owner, or else the one that `read` finds in the database; null for an unknown key. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);

@@ -7,7 +7,7 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Maximum accounts that people can create for themselves in 24 hours. */
+/** Maximum accounts created by sign-up in 24 hours. */
 const MAX_SIGN_UPS_A_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
 /** Name of all such accounts, because signing up requests no data. */

@@ -141,7 +141,7 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hasHost: boolean;
   /** The undestroyed instances on its host, of any account. */
   liveInstances: Instance[];
-  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if there is none. */
+  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if none was sold. */
   soldUntil: Instant | null;
 }
 
@@ -205,7 +205,7 @@ export const LIVE_VOLUMES_OF_ACCOUNT: NamedStatement = {
   name: 'live-volumes-of-account',
   text: `${VOLUMES} and deleted_at is null order by created_at, id for no key update of volume`,
 };
-/** Keys of an account whose limits count something now or may do so later. */
+/** Keys of an account whose limits count spend now, or may do so later. */
 export const READ_LIMITED_KEYS: NamedStatement = {
   name: 'read-limited-keys',
   text: `select ${columns(KEY_FIELDS)} from key_limit

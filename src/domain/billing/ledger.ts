@@ -54,7 +54,7 @@ interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Whether its user created it, not the operator. */
+  /** Whether it was created by sign-up and not by the operator. */
   signedUp?: boolean;
 }
 

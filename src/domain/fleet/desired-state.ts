@@ -14,7 +14,7 @@ import { type Clock, formatInstant } from '../rules/time.js';
 
 /** Maximum documents cached in memory; others are read again. */
 const KEPT_DOCUMENTS = 20_000;
-/** Maximum machines whose documents one statement reads. */
+/** Maximum machines whose documents are read by one statement. */
 const MACHINES_AT_ONCE = 200;
 /** Maximum attempts to write one machine's document against concurrent writers. */
 const MAX_ATTEMPTS = 10;
@@ -228,7 +228,7 @@ export class DesiredStates {
   }
 }
 
-/** One waiting request: each `heard` resolves once after a `wake` since the last `listen`, or to false at its end. */
+/** A waiting request. `woken` resolves to true after a `wake` since the last `listen`, and to false after `end`. */
 class Waiter {
   #isWoken = false;
   #isEnded = false;
@@ -358,8 +358,8 @@ function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow)
 }
 
 /**
- * Returns the parts of a launch that an agent receives in addition to the container's row. Of secrets only that there
- * are some.
+ * Returns the parts of a launch that an agent receives in addition to the container's row. They only say whether there
+ * are secrets, not which.
  */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, restart } = launch;

@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Heartbeats within this time are written together. */
+/** Interval at which heartbeats are written together. */
 const WRITE_EVERY_MS = 1_000;
 /** Maximum machines per change notice. */
 const IDS_PER_NOTICE = 50;

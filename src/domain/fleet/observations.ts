@@ -65,7 +65,7 @@ export async function recordReport(deps: Deps, machineId: string, report: Report
 }
 
 interface Seen {
-  /** Containers with news. */
+  /** Containers with changes. */
   containers: SeenContainer[];
   /** Accounts with a start that has just failed. */
   toSettle: Set<string>;
@@ -196,7 +196,7 @@ const RECORD_STARTS = `
   where instance_id = id and ordinal = start::int and failed_at is null and (not settled or exists (
     select from instance where instance.id = instance_id and status = 'RUNNING' and gpu_intervals = ordinal))`;
 
-/** The host still has a container believed erased, which must be erased again. */
+/** The host still has a container that was recorded as erased; it must be erased again. */
 const REOPEN = `
   update container set phase = 'STOPPED', start = greatest(told_start, 1), told_start = greatest(told_start, 1), erased_at = null
   where instance_id = any($1::text[]) and erased_at is not null`;

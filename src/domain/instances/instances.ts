@@ -108,7 +108,7 @@ export interface RentalTerms {
   spendLimit?: Micro | undefined;
   /** If omitted, it never stops for idleness. */
   stopWhenIdle?: number | undefined;
-  /** If omitted, there are none. */
+  /** If omitted, it has no volumes. */
   volumes?: readonly VolumeAtPath[] | undefined;
   /** API key used for the request; null for the operator. */
   keyId: string | null;
@@ -240,7 +240,7 @@ export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | '
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
 
-/** Rents the machine, however it was found. */
+/** Rents the machine, regardless of how it was chosen. */
 export async function rent(
   deps: Deps,
   current: Write,

@@ -15,10 +15,7 @@ const AT_ONCE_SECONDS = 300;
 const DROPPED_AT_ONCE = 10_000;
 const MAX_DROPS = 200;
 
-/**
- * Rolls up samples and deletes old ones. Every gateway does it, one at a time; work done by one is found done by the
- * others.
- */
+/** Rolls up samples and deletes old ones. Every gateway does it, one at a time, without repeating another's work. */
 export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const look = async () => {
     if (await hasSamples(deps.db)) await maintainSamples(deps);

@@ -78,7 +78,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
 }
 
 /**
- * Deletes a secret. Running containers keep its value; starts that need it are refused from now on. Refuses with
+ * Deletes a secret. Running containers keep its value; later starts that need it are refused. Refuses with
  * not_found.
  */
 export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {

@@ -41,7 +41,7 @@ export interface Visitor {
 /** Topic of a stream. `account` combines an account's balance, instances and top-ups. */
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
-/** What may have changed since a stream's last read. */
+/** Possible changes since a stream's last read. */
 export interface StreamChanges {
   /** Whether the key may no longer be accepted. */
   access: boolean;

@@ -5,13 +5,13 @@ import { formatInstant } from '../rules/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
-/** restic deletes many packs in a row: they share one entry per volume, key and hour. */
+/** Seconds within which deletions of packs by one key share an entry, because restic deletes many in a row. */
 const TOGETHER_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records deletions by an owner's key from a volume's history in the account's activity, in the same transaction: each
- * snapshot and key as `deleteVolumeSnapshot` and `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
+ * Records an owner's deletion from a repository in the account's activity, in the same transaction: a snapshot or key as
+ * `deleteVolumeSnapshot` or `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
  */
 export async function noteDeletion(
   { clock }: Deps,

@@ -13,15 +13,15 @@ import { isOver, silentText } from './over.js';
 /**
  * A lease lets one instance at a time write a volume, from its start until its last snapshot is stored. Each lease has
  * the next number; the store refuses writes of any but the newest. A lease ends when its host reports that all is saved
- * (checked against the snapshots that the gateway itself took), when the host has been silent for too long, or when the
+ * (checked against the snapshots that the gateway received), when the host has been silent for too long, or when the
  * owner ends it. No timer ends a lease: it is evaluated whenever the volume is requested.
  */
 
 const NONCE_BYTES = 16;
 
 /**
- * Holding of a volume. OVER: its instance can't write any more, so that it counts as free. COPYING: no instance holds
- * it, but its initial content is not there yet.
+ * Who holds a volume. OVER: its instance can no longer write, so it counts as free. COPYING: no instance holds it, but
+ * its initial contents are still being copied.
  */
 type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
@@ -39,8 +39,8 @@ export interface VolumeRow {
 }
 
 /**
- * Locks these volumes of the account, in order of id. Refuses with `code` a volume that the account does not have or
- * that another instance holds; nothing is then changed. `stopping`: an instance that is stopped in the same write.
+ * Locks these volumes of the account, in order of id. Refuses with `code`, before any change, a volume that the account
+ * doesn't have or that another instance holds. `stopping` is an instance stopped in the same write.
  */
 export async function lockVolumes(
   current: Write,
@@ -63,7 +63,7 @@ export async function lockVolumes(
   });
 }
 
-/** Decides as `lockVolumes`, without locks. */
+/** Decides like `lockVolumes`, without locks. */
 export async function checkVolumes(
   deps: Deps,
   { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
@@ -80,7 +80,7 @@ export async function checkVolumes(
     );
 }
 
-/** Another account's volume looks like one that does not exist. */
+/** Checks one volume. Another account's volume looks like one that doesn't exist. */
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
   if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
@@ -92,7 +92,7 @@ function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): Vol
   throw new DomainError(code, message, held);
 }
 
-/** Disk space that the volumes take on a host. */
+/** Returns the GB of disk that the volumes take on a host. */
 export function totalGb(volumes: readonly Pick<LockedVolume, 'sizeGb'>[]): number {
   return volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
 }
@@ -122,7 +122,7 @@ export function takeLeases(
   });
 }
 
-/** Frees those of these volumes whose holder can't write any more, for another instance or their owner. */
+/** Frees those of the volumes whose holder can no longer write, for another instance or their owner. */
 export async function endOverLeases(
   deps: Deps,
   reader: Pick<Transaction, 'query'>,
@@ -131,7 +131,7 @@ export async function endOverLeases(
   await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
-/** Frees such volumes of an account before they are shown. */
+/** Frees such volumes of an account. Call it before they are shown. */
 export async function endOverLeasesOf(deps: Deps, accountId: string): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
@@ -157,9 +157,9 @@ interface Reported {
 }
 
 /**
- * Takes a host's report on the leases that it holds: sizes of snapshots, why one failed, and that all is saved. The
- * last ends a lease if the gateway itself took that snapshot under it after the instance's stop, or if nothing of that
- * start ever ran. Reports on other leases change nothing.
+ * Records a host's report on the leases that it holds: sizes of snapshots, why one failed, and that everything is saved.
+ * The latter ends a lease if the gateway received that snapshot under it after the instance's stop, or if the container
+ * never ran in that start. Reports on other leases have no effect.
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
   const said = instances.flatMap(({ id: holder, volumes = [] }) =>
@@ -179,7 +179,7 @@ export async function takeVolumeReport(deps: Deps, hostId: string, { instances }
   );
 }
 
-/** SQL: whether a host may have written under the lease that ends, and since when its changes are not in the store. */
+/** SQL for whether a host may have written under the ending lease, and since when its changes are not in the store. */
 export const MAY_LOSE = 'lease_opened and lease_host_id is not null';
 export const LOST_SINCE = `coalesce((
   select max(at)::timestamptz(0) from volume_snapshot written where written.volume_id = volume.id and written.lease = volume.lease), lease_since)`;
@@ -195,15 +195,15 @@ const VOLUMES_SQL = `
 
 export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
 
-/** Notifies the previous holder's host that its document changes. */
+/** Notifies the previous holder's host, because its desired state changes. */
 const TELL_SQL = `
   select pg_notify('gateway', json_build_object('table', 'container', 'id', holder.id, 'account', holder.account_id,
     'machine', coalesce(holder.host_id, holder.machine_id))::text)
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
 /**
- * Changes that the previous holder may not have saved are lost: its lease is over. This also ends a prune by the
- * gateway, which is done later: otherwise the instance's host would wait for it while the renter pays.
+ * Marks changes that the previous holder may not have saved as lost, because its lease has ended. Also aborts a prune by
+ * the gateway, which runs again later: otherwise the instance's host would wait for it while the renter pays.
  */
 const TAKE_SQL = `
   with taken as (

@@ -2,7 +2,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 
-/** Age after which restic regards a lock as stale; while it runs, it renews its lock every five minutes. */
+/** Age at which restic considers a lock stale. A running restic renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -18,9 +18,9 @@ interface Holder {
 }
 
 /**
- * Removes the locks of clients that can't write any more, and stale ones: restic itself would wait for them. While a
- * lease holds the volume, these include the owner's locks, since the owner can neither delete anything nor renew a lock
- * in that time.
+ * Removes the locks of clients that can no longer write, and stale ones, because restic would wait for them. While an
+ * instance holds the volume, these include the owner's locks: the owner can then neither delete anything nor renew a
+ * lock.
  */
 export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<void> {
   if ((await deadLocks(deps, deps.db.pool, volumeId)).length === 0) return;
@@ -34,8 +34,8 @@ export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<voi
 }
 
 /**
- * Rejects with action_failed if no restic of the owner holds a lock. A lease removes the owner's locks: a prune that read the indexes
- * before that lease would delete packs that the newer snapshots need.
+ * Refuses with action_failed if no restic of the owner holds a lock. A lease removes the owner's locks, because a prune
+ * that read the indexes before the lease would delete packs that newer snapshots need.
  */
 export async function checkHoldsLock(transaction: Transaction, volumeId: string): Promise<void> {
   const { rowCount } = await transaction.query(
@@ -45,7 +45,7 @@ export async function checkHoldsLock(transaction: Transaction, volumeId: string)
   if (rowCount === 0)
     throw new DomainError(
       'action_failed',
-      'no lock of yours is on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
+      'you hold no lock on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
     );
 }
 

@@ -17,7 +17,7 @@ import type { ResticExit } from './restic.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
-/** Lock held by the gateway that prunes. */
+/** Advisory lock of the gateway that prunes. */
 const UPKEEP_LOCK = 4_207_027;
 /** A separate lock, so that erasing and copying don't wait for restic's work. */
 const COPY_LOCK = 4_207_028;
@@ -25,25 +25,25 @@ const EVERY_MS = 60_000;
 /** Time between two prunes of one volume. */
 const KEEP_EVERY_SECONDS = 3_600n;
 const AGAIN_SECONDS = 600n;
-/** Time limit for restic's work on one volume, which all others wait for: some minutes, and more for a larger one. */
+/** Time limit for restic's work on one volume, for which all others wait: some minutes, plus more per GB. */
 const KEEP_MS = 120_000;
 const KEEP_MS_PER_GB = 10_000;
 const LONGEST_KEEP_MS = 1_800_000;
-/** Indexes verified per call, since deriving the key takes restic half a second each time. */
+/** Indexes verified per call, because restic takes half a second to derive the key each time. */
 const VERIFIED_TOGETHER = 8;
-/** Errors by which restic reports a finding, as opposed to a check that it could not do. */
+/** Matches errors by which restic reports a finding, as opposed to a check that it could not complete. */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
-/** restic's exit code when Go aborts it: an index can name a blob for which no memory is enough. */
+/** restic's exit code if Go aborts it, for example because an index names a blob larger than the memory. */
 const CRASHED = 2;
-/** Time limit for verifying one volume, which all others wait for; a check that began is finished. */
+/** Time limit for verifying one volume, for which all others wait. A check that has begun is finished. */
 const VERIFY_MS = 600_000;
-/** Age at which an unfinished upload was left by a gateway that crashed. */
+/** Age at which an unfinished upload is considered abandoned by a crashed gateway. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
   /** Address of this gateway for its own restic, such as http://127.0.0.1:4000. */
   address: string;
-  /** Receives why a repository could not be pruned, copied or erased. */
+  /** Receives the reason why a repository could not be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;
   /** Receives the differences between store and database when the gateway starts. */
   onCompared(comparison: StoreComparison): void;
@@ -58,7 +58,7 @@ interface KeptVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
-  /** Whether something that a host wrote is not verified. */
+  /** Whether an index that a host wrote is not verified. */
   isDoubted: boolean;
   leaseSinceMs: number | null;
 }
@@ -110,7 +110,7 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
-    // Left by a gateway that crashed: its processes can't write any more.
+    // Left by a crashed gateway, whose processes can no longer write.
     await deps.db.pool.query(
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
@@ -124,7 +124,7 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
-/** Indexes that a host wrote are verified soon after its lease: until then its owner can't prune. */
+/** Indexes that a host wrote are verified soon after its lease, because the owner can't prune until then. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
   and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
@@ -175,7 +175,7 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
   try {
     const isThere = await reconcile(deps, id);
     if (!isThere)
-      throw new Error('the store has nothing of this volume: it is older than the database, or another one');
+      throw new Error('the store has no data of this volume: it is older than the database, or a different store');
     await deps.volumeStore.forgetArriving(id, Date.now() - ABANDONED_MS);
     const isDone = await prune(deps, await keptVolume(deps, id), options);
     await recount(deps, id);
@@ -193,8 +193,8 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that are not kept, and data that only they need. Returns false where another client works on
- * the repository, or an instance takes the volume: then it is tried again later.
+ * Deletes the snapshots that are not kept, and data that only they need. Returns false, to be retried later, if another
+ * client works on the repository or an instance takes the volume.
  */
 async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
   const { rows } = await deps.db.pool.query<KeptSnapshot>(
@@ -211,7 +211,7 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
   const work = await asUpkeep(deps, volume, options, [], async (run) => {
-    // From here on a host adds nothing; anything that it added since the verification is verified the next time.
+    // From here on, hosts can't add anything. Data added since the verification is verified the next time.
     if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
     return run(args);
   });
@@ -223,9 +223,9 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
 
 /**
  * Compares each index that is not verified yet with every byte of the packs that it names, using restic's own check,
- * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects where an
- * index names something that its pack doesn't hold: its packs must not replace those that other snapshots need. Returns
- * false when the time is up: the rest is verified later.
+ * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects if an index
+ * names something that its pack doesn't contain: its packs must not replace those that other snapshots need. Returns
+ * false if the time is up; the rest is verified later.
  */
 async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
   const began = Date.now();
@@ -255,7 +255,7 @@ async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOpti
     await check(names.slice(from, from + VERIFIED_TOGETHER));
   if (failed.length === 0) return from >= names.length;
   throw new RepositoryFault(
-    `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshot is deleted until it is removed`,
+    `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshots are deleted until it is removed`,
   );
 }
 
@@ -330,7 +330,7 @@ async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, fault: 
   );
 }
 
-/** Postpones the volume; keeps whether it failed before. */
+/** Postpones the volume without changing whether it failed before. */
 async function noteLater(deps: Deps, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
@@ -345,5 +345,5 @@ function againAt({ clock }: Deps): bigint {
 /** Returns restic's fatal error, or else its last line. */
 function lastLine(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'it said nothing').slice(0, 500);
+  return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'no output').slice(0, 500);
 }

@@ -32,7 +32,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** Initial content; left out: empty. */
+  /** Initial contents; empty if omitted. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -48,7 +48,7 @@ interface ChangeInput {
   idempotencyKey?: string | null | undefined;
 }
 
-/** The volume after the change; `replayed` if an earlier request with the same idempotency key made the change. */
+/** The volume after the change. `replayed`: an earlier request with the same idempotency key made the change. */
 export interface VolumeOutcome {
   volume: VolumeRow;
   replayed: boolean;
@@ -56,7 +56,7 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** The account's volumes that are not deleted, oldest first; at most 100. */
+/** Returns the account's undeleted volumes, oldest first; at most 100. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
   await endOverLeasesOf(deps, accountId);
@@ -69,8 +69,8 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
 }
 
 /**
- * Finds a volume, even a deleted one. Null when the account has no such volume: another account's looks exactly like
- * one that does not exist.
+ * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume looks exactly
+ * like a missing one.
  */
 export async function findVolume(
   deps: Deps,
@@ -78,7 +78,7 @@ export async function findVolume(
   id: string,
   query: Query = {},
 ): Promise<VolumeRow | null> {
-  // Built even when it is not needed: Pothos warns of a query that was never read.
+  // Built even if it isn't needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
@@ -87,7 +87,8 @@ export async function findVolume(
 }
 
 /**
- * Refuses with invalid_request. Refuses with action_failed beyond 100 volumes, or when balance or limits don't suffice.
+ * Creates a volume. Refuses with invalid_request, and with action_failed beyond 100 volumes, or if the balance or a limit
+ * doesn't suffice.
  */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
@@ -112,8 +113,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume; its current size changes nothing. Refuses with invalid_request and not_found. Refuses with
- * action_failed for a smaller size, or when balance or limits don't suffice.
+ * Grows a volume; its current size has no effect. Refuses with invalid_request and not_found, and with action_failed for a
+ * smaller size, or if the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: Deps,
@@ -166,10 +167,10 @@ async function sourceOf(
   });
   if (source.snapshots.length === 0) throw new DomainError('not_found', `volume ${volumeId} has no such snapshot`);
   if (sizeGb >= source.sizeGb) return { password };
-  throw new DomainError('action_failed', `volume ${volumeId} has ${source.sizeGb} GB: a copy has as many or more`);
+  throw new DomainError('action_failed', `sizeGb must be at least ${source.sizeGb}, the size of volume ${volumeId}`);
 }
 
-/** Refuses with action_failed where balance or a limit doesn't allow the added cost. */
+/** Refuses with action_failed if the balance or a limit doesn't allow the added cost. */
 function admit(
   { settings }: Deps,
   { at }: Write,

@@ -53,7 +53,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       const early = await ask(gateway, renter.key, 'DELETE', real);
       expect([early.status, (await early.json()).error.message]).toEqual([
         409,
-        expect.stringMatching(/is being verified|match its packs/),
+        expect.stringMatching(/are being verified|match its packs/),
       ]);
       await keep(3_601);
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));

@@ -483,11 +483,11 @@ describe('one instance at a time', () => {
       return errors === undefined ? data.releaseVolume : errors[0];
     };
     expect(await release()).toMatchObject({
-      message: `volume ${id} is held by no instance`,
+      message: `no instance holds volume ${id}`,
       extensions: { code: 'action_failed' },
     });
     const instance = await host.run(at(id));
-    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}: stop it first` });
+    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}; stop it first` });
     await act(instance, 'stop');
     expect(await release(await service.renter('1'))).toMatchObject({ extensions: { code: 'not_found' } });
     expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });

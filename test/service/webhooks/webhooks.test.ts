@@ -209,7 +209,7 @@ describe('webhooks', () => {
     await expect.poll(() => slow.received.length, PATIENCE).toBe(1);
     await expect.poll(() => quick.received.length, PATIENCE).toBe(1);
     expect((await shown(first))[0].attempts).toEqual([]);
-    await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no answer within 5 s');
+    await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no response within 5 s');
   });
 
   it('have two secrets for a day, and a table of bounds', async () => {
@@ -452,7 +452,7 @@ describe('what is not sent', () => {
     const beganMs = performance.now();
     const [flooded, trickled] = await Promise.all([send(flood.url, {}, '{}'), send(trickle.url, {}, '{}')]);
     expect(flooded).toEqual({ status: 200, error: null });
-    expect(trickled).toEqual({ status: null, error: 'no answer within 5 s' });
+    expect(trickled).toEqual({ status: null, error: 'no response within 5 s' });
     expect(performance.now() - beganMs).toBeLessThan(15_000);
     expect(sent).toBeLessThan(2_000_000);
   });
