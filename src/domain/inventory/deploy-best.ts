@@ -31,7 +31,7 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
-/** Maximum times a request waits for machines locked by others, losing one to another request each time. */
+/** Maximum times that a request waits for a machine locked by others and loses it to another request. */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /** Machines checked by one statement. The first is nearly always free, unless other requests want the same ones. */

@@ -9,7 +9,7 @@ import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
 const LOOK_EVERY_MS = 10_000;
 /** Maximum delay of a sample: 60 s until it is reported, and then until it is written. */
 const LATE_SECONDS = 120n;
-/** Seconds rolled up by one statement, at least one step. */
+/** Seconds of samples rolled up by one statement; at least one step. */
 const AT_ONCE_SECONDS = 300;
 /** Maximum rows deleted by one statement, and consecutive statements. */
 const DROPPED_AT_ONCE = 10_000;

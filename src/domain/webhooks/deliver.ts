@@ -28,7 +28,7 @@ const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
 /** Maximum webhooks that a gateway sends to concurrently. */
 const MAX_AT_ONCE = 32;
-/** Maximum webhooks whose last event failed: they take longest, and must leave most places to the others. */
+/** Maximum of these whose last event failed: they take longest and must leave most slots to the others. */
 const MAX_FAILING = 12;
 /** Maximum webhooks of one account that all gateways send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
@@ -36,12 +36,12 @@ const MAX_OF_ACCOUNT = 2;
 const MAX_OF_WEBHOOK = 4;
 /** Maximum mails that a gateway sends concurrently: all through one server, which may be slow. */
 const MAX_MAILS_AT_ONCE = 4;
-/** How long only one gateway sends to a webhook or address: longer than its attempts can last. */
+/** Time for which only one gateway sends to a webhook or address: longer than its attempts can take. */
 const LEASE_SECONDS = 60n;
-/** Maximum rounds in one lease: each lasts at most 5 s, or 20 s for mails. */
+/** Maximum rounds in one lease: each takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** How long events are kept. */
+/** Retention of events. */
 const KEPT_SECONDS = 30n * SECONDS_PER_DAY;
 const DROPPED_AT_ONCE = 1_000;
 
@@ -115,7 +115,7 @@ async function claim(
   return rows;
 }
 
-/** When the next one can be claimed: now if one is already due, null if none waits. */
+/** Returns when the next one can be claimed: now if one is already due, null if none is waiting. */
 async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
@@ -144,11 +144,11 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
-  // Events that waited for the lease, or are tried again, may be sent by any gateway.
+  // Events that waited for the lease, or are retried, may be sent by any gateway.
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** Reads the first event of each subject, if it is due: later events of that subject wait for it. */
+/** Reads the first event of each subject, if it is due. Later events of the subject wait for it. */
 async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
@@ -221,7 +221,7 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
       [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
     );
     if (nextAt !== null || isTaken(outcome)) return;
-    // An unanswered confirmation mail pauses nothing.
+    // A confirmation mail that could not be sent doesn't pause the address.
     if (delivery.type === CONFIRMATION && outcome.status === null) return;
     const reason = reasonOf(target, outcome);
     await pause(transaction, target.id, at, reason);
@@ -230,8 +230,8 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
 }
 
 function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): string {
-  if (isMail && isFinal === true) return `its mail server refuses it: ${error}`;
-  return status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
+  if (isMail && isFinal === true) return `its mail server refused it: ${error}`;
+  return status === 410 ? 'its receiver responded with 410 Gone' : 'an event was not accepted for three days';
 }
 
 /** Pauses webhooks with too many waiting events, and drops old events. */
@@ -243,7 +243,7 @@ async function clear(deps: Deps): Promise<void> {
     [MAX_QUEUE],
   );
   for (const webhook of rows) {
-    const reason = `${MAX_QUEUE} events wait for it`;
+    const reason = `${MAX_QUEUE} events are waiting for it`;
     await inTransaction(deps.db.pool, async (transaction) => {
       await pause(transaction, webhook.id, formatInstant(now), reason);
       transaction.later(pausedEvent(webhook, now, reason));
@@ -263,8 +263,8 @@ async function clear(deps: Deps): Promise<void> {
 }
 
 /**
- * Claims the webhooks that have waited longest, and few per account, including those that another gateway sends to.
- * Failing webhooks get only some of the places: receivers that never answer must not take all.
+ * Claims the webhooks that have waited longest, but few per account, counting those that another gateway sends to. Failing
+ * webhooks get only some of the slots: receivers that never respond must not take all.
  */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (
@@ -285,7 +285,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Doesn't read the waiting events of a webhook that waits after a failure, or is leased. */
+/** Doesn't read the waiting events of a webhook that is paused after a failure, or leased. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))

@@ -5,10 +5,10 @@ import { emit } from '../outbox.js';
 import { OF_ACCOUNT } from '../rules/events.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Maximum networks that are kept per key; beyond them no event is sent. */
+/** Maximum networks stored per key; beyond them no event is sent. */
 const MAX_OF_KEY = 200;
 
-/** A key with a network that it was used from. */
+/** A key and a network from which it was used. */
 export interface KeyPlace {
   accountId: string;
   keyId: string;
@@ -17,7 +17,7 @@ export interface KeyPlace {
   at: Instant;
 }
 
-/** Records where keys were used from, and reports each network that is not the first of its key. */
+/** Records the networks from which keys were used, and reports each one that is not the first of its key. */
 export async function noteKeyPlaces(deps: Deps, places: readonly KeyPlace[]): Promise<void> {
   const byName = new Map(places.map((place) => [`${place.keyId} ${place.network}`, place]));
   const isTold = await inTransaction(deps.db.pool, async (transaction) => {

@@ -38,7 +38,7 @@ interface Asker {
   address: string;
 }
 
-/** Null when the account has none. */
+/** Returns the account's mail address; null if it has none. */
 export function findMailAddress(
   deps: Deps,
   accountId: string,
@@ -57,8 +57,8 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 
 /**
  * Sends notices to an address once it is confirmed, instead of the previous one. A confirmed address stays confirmed,
- * and is resumed if it was paused. Refuses with invalid_request, with action_failed where there is no mail, and with
- * rate_limited when too many confirmations were requested.
+ * and is resumed if it was paused. Refuses with invalid_request, with action_failed if this service sends no mail, and
+ * with rate_limited if too many confirmations were requested.
  */
 export async function setMailAddress(
   deps: Deps,
@@ -95,7 +95,7 @@ export async function setMailAddress(
   return (await findMailAddress(deps, accountId))!;
 }
 
-/** Records a confirmation request; refuses with rate_limited when there are too many. */
+/** Records a confirmation request. Refuses with rate_limited if there are too many. */
 async function noteQuestion(
   transaction: Pick<Transaction, 'query'>,
   { accountId, mailbox, network }: { accountId: string; mailbox: Buffer; network: string },
@@ -121,7 +121,7 @@ async function noteQuestion(
     return inDay >= day || inMonth >= month;
   });
   if (full !== undefined)
-    throw new DomainError('rate_limited', `too many confirmations were asked for by this ${full.asked}: try tomorrow`, {
+    throw new DomainError('rate_limited', `too many confirmation mails for this ${full.asked}; try again tomorrow`, {
       retryAfterSeconds: Number(SECONDS_PER_DAY),
     });
   await transaction.query(
@@ -130,7 +130,7 @@ async function noteQuestion(
   );
 }
 
-/** Deletes the address; no more mail is sent there. Refuses with not_found. */
+/** Deletes the address. No more mail is sent to it. Refuses with not_found. */
 export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -141,7 +141,7 @@ export async function deleteMailAddress(deps: Deps, accountId: string): Promise<
   return known;
 }
 
-/** Sends a mail that is marked as a test. Refuses with not_found, and with action_failed where no mail is sent. */
+/** Sends a test mail. Refuses with not_found, with action_failed if the address gets no mail, and with rate_limited. */
 export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
@@ -164,10 +164,10 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
 }
 const MINUTE = 60n;
 
-/** Result of following a link. `unknown`: it was never sent, or it was replaced. */
+/** Result of opening a link. `unknown`: it was never sent, or was replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Confirms the address, within a day. If it is confirmed already, changes nothing. */
+/** Confirms the address, within a day. Has no effect if it is already confirmed. */
 export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'confirm', id, token);
   if (row === null) return 'unknown';
@@ -182,13 +182,13 @@ export async function confirmByLink(deps: Deps, id: string, token: string): Prom
   return 'done';
 }
 
-/** Ends mail to the address until its account sets it again, and it is confirmed again. */
+/** Stops mail to the address until its account sets it again and it is confirmed again. */
 export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'end', id, token);
   if (row === null) return 'unknown';
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    const reason = 'ended by a link in a mail';
+    const reason = 'stopped by a link in a mail';
     const { rowCount } = await transaction.query(
       'update webhook set confirmed_at = null, confirm_by = null where id = $1 and confirmed_at is not null',
       [id],
@@ -200,7 +200,7 @@ export async function endByLink(deps: Deps, id: string, token: string): Promise<
   return 'done';
 }
 
-/** Whether a link was really sent; does not apply it. */
+/** Whether a link is genuine. Doesn't apply it. */
 export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
   return (await ofLink(deps, purpose, id, token)) !== null;
 }

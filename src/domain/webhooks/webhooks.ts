@@ -24,13 +24,13 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries; a replaced one signs until `until`. */
+/** A secret that signs deliveries; a replaced one is valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Oldest first; at most 10. */
+/** Returns the account's webhooks, oldest first; at most 10. */
 export function listWebhooks(
   deps: Deps,
   accountId: string,
@@ -46,8 +46,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for the account's writes that began before the change of the webhook, and so send no event to it. A client that
- * reads after the answer sees their results.
+ * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so that a
+ * client that reads after the response sees their results.
  */
 export async function untilTold(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -56,7 +56,7 @@ export async function untilTold(deps: Deps, accountId: string): Promise<void> {
 }
 
 /**
- * Creates a webhook. Only this answer has the secret. Refuses with invalid_request, and with action_failed beyond 10.
+ * Creates a webhook. Only this response has the secret. Refuses with invalid_request, and with action_failed beyond 10.
  */
 export async function createWebhook(
   deps: Deps,
@@ -77,7 +77,7 @@ export async function createWebhook(
        where (select count(*) from webhook where account_id = $1 and not is_mail) < $8`,
       [accountId, id, url, events, formatInstant(now), sealed, keyId, MAX_WEBHOOKS],
     );
-    if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_WEBHOOKS} webhooks`);
+    if (rowCount !== 1) throw new DomainError('action_failed', `the account has ${MAX_WEBHOOKS} webhooks, the maximum; delete one first`);
     deps.activity?.writeWith(transaction, now, [id]);
   });
   deps.activity?.committed();
@@ -86,7 +86,7 @@ export async function createWebhook(
 }
 
 /**
- * Changes the given fields only. When resumed, it gets events starting now. Refuses with invalid_request and not_found.
+ * Changes only the given fields. A resumed webhook gets later events only. Refuses with invalid_request and not_found.
  */
 export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
@@ -111,7 +111,7 @@ export async function changeWebhook(deps: Deps, accountId: string, id: string, i
   return deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } });
 }
 
-/** Pauses a webhook: nothing more is sent to it, and its waiting events are cancelled. */
+/** Pauses a webhook. Nothing more is sent to it, and its waiting events are cancelled. */
 export async function pause(
   transaction: Pick<Transaction, 'query'>,
   id: string,
@@ -125,7 +125,7 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes it with its attempts. Refuses with not_found. */
+/** Deletes a webhook with its attempts. Refuses with not_found. */
 export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -163,7 +163,7 @@ export async function turnSecret(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Creates a secret, and seals it for storage. Refuses with action_failed where this service stores none. */
+/** Creates a secret, and seals it for storage. Refuses with action_failed if this service stores no secrets. */
 export async function newSecret(
   deps: Deps,
   accountId: string,
@@ -177,14 +177,14 @@ export async function newSecret(
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
-/** The secrets that sign now, newest first. */
+/** Returns the secrets that are valid now, newest first. */
 export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
   const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
 }
 
-/** Reseals, with the first key, at most `limit` secrets that another key sealed. Returns their number. */
+/** Reseals secrets that were sealed with another key, at most `limit`. Returns their number. */
 export async function resealWebhooks(
   transaction: Pick<Transaction, 'query'>,
   keys: readonly SealingKey[],
@@ -204,7 +204,7 @@ export async function resealWebhooks(
   return rows.length;
 }
 
-/** Refuses with action_failed where the key is missing. */
+/** Returns the key that sealed the secret. Refuses with action_failed if it is missing. */
 function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   const key = keys.find(({ id }) => id === keyId);
   if (key !== undefined) return key;
@@ -245,8 +245,8 @@ export async function tellAlone(
 }
 
 /**
- * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed where the
- * webhook is paused.
+ * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed if the webhook is
+ * paused.
  */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
@@ -258,7 +258,7 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
        from event where event.sequence = webhook_delivery.sequence and webhook_id = $1 and event.id = $2`,
       [id, EVENT_ID.test(eventId) ? eventId : '', now],
     );
-    if (rowCount !== 1) throw new DomainError('not_found', 'no such event was meant for this webhook');
+    if (rowCount !== 1) throw new DomainError('not_found', 'no such event for this webhook');
     deps.activity?.writeWith(transaction, deps.clock.now(), [eventId]);
   });
   deps.db.notices.publish([DUE_WORK]);
@@ -287,7 +287,7 @@ export async function balanceNotice(deps: Deps, accountId: string): Promise<bigi
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Event that reports the pause to the account's other webhooks and addresses. */
+/** Returns the statement that emits the pause to the account's other webhooks and addresses. */
 export function pausedEvent(
   { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
   at: Instant,
