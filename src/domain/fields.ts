@@ -165,7 +165,7 @@ export const fields = {
     schema: z.string().min(1).max(255).regex(VISIBLE_ASCII),
     must: 'a string of 1 to 255 visible ASCII characters',
     description:
-      'A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect.',
+      'A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect.',
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),

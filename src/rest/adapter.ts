@@ -50,7 +50,7 @@ export interface RestHooks {
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
   sendText(response: Response, status: number, type: string, text: string): void;
-  /** Sends 200 with an answer that is the same for all callers. */
+  /** Sends 200 with a response that is the same for all callers. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 

@@ -45,10 +45,10 @@ const HEADERS: Readonly<Record<string, Json>> = {
   'Retry-After': header('Seconds to wait before retrying the request.'),
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods that this path allows.', 'string'),
-  'Idempotent-Replayed': header('`true` if this is the stored answer of an earlier, identical request.', 'string'),
+  'Idempotent-Replayed': header('`true` if this is the stored response to an earlier, identical request.', 'string'),
   ETag: header('Identifies these bytes, for `If-None-Match`.', 'string'),
   'Cache-Control': header(
-    'A shared cache may keep the answer for a second. Other caches must revalidate it.',
+    'A shared cache may keep the response for a second. Other caches must revalidate it.',
     'string',
   ),
 };
@@ -67,8 +67,8 @@ const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
 const BEFORE_RATE_LIMIT = ['unauthorized', 'method_not_allowed'];
 
 const DESCRIPTION = `Rent GPU machines at hourly rates, billed per second. Prices and offers are public; everything else needs a key.
-Send your own \`Idempotency-Key\` with every deploy, action and destroy. If you lose an answer, repeat the request with the same
-key: you get the first result, and nothing is done twice.
+Send your own \`Idempotency-Key\` with every deploy, action and destroy. If you lose a response, repeat the request with the same
+key: you get the first response, and nothing is done twice.
 Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field can be null. An unknown query parameter
 or body member is refused with 422 \`invalid_request\`; the message suggests the most similar known name.`;
 
@@ -177,7 +177,7 @@ function answerContent(route: PreparedRoute, schemas: Schemas): Json {
 
 function notModified(): Json {
   return {
-    description: 'Not modified: `If-None-Match` matches the current answer.',
+    description: 'Not modified: `If-None-Match` matches the current response.',
     headers: headersNamed([...answerHeaders(false), ...CACHED]),
   };
 }

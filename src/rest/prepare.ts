@@ -34,7 +34,7 @@ export interface PreparedInput extends Input {
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
-  /** Selection that forms the answer: the root field, or the member of it that the route names. */
+  /** Selection that forms the response: the root field, or the member of it that the route names. */
   root: Selected;
   needsKey: boolean;
   /** Name of the object in a not-found message. */
@@ -92,7 +92,7 @@ function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
   );
 }
 
-/** Returns a function that converts the enum values of an answer to their REST spelling. */
+/** Returns a function that converts the enum values of a response to their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
   const names = spellingOf(getNamedType(type));
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);

@@ -1,7 +1,7 @@
 import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
-/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its answer. */
+/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its response. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
   /** Path below `/v1`; `{name}` is a path parameter. */
@@ -14,7 +14,7 @@ export interface Route {
   description: string;
   /** Document with one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
-  /** Member of the result that is the answer and takes the arguments. By default, the result itself. */
+  /** Member of the result that is the response and takes the arguments. By default, the result itself. */
   member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
@@ -54,7 +54,7 @@ export type JsonEnvelope =
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
-/** REST spelling of GraphQL enum values in answers. Other enums use lower case. */
+/** REST spelling of GraphQL enum values in responses. Other enums use lower case. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
@@ -289,9 +289,9 @@ export const routes: readonly Route[] = [
     path: '/instances/{id}/web-token',
     operationId: 'createWebToken',
     tag: 'Instances',
-    summary: 'A token that lets programs in to a private web port for a day.',
+    summary: 'Creates a token that grants programs access to a private web port for a day.',
     description:
-      'Send it in the header `X-Web-Token` to the address; the container does not receive it. It ends with the API key that requested it. Without a port it is for the first.',
+      'Send it to the URL in the header `X-Web-Token`; the container does not receive it. It becomes invalid with the API key that requested it. Without a port, it is for the first port.',
     document: `mutation createWebToken($id: ID!, $port: Int) {
       result: webToken(id: $id, port: $port) { token header url expires_at: expiresAt } }`,
     inputs: [INSTANCE_ID, { in: 'body', name: 'port', variable: 'port' }],

@@ -152,7 +152,7 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 });
 
 /**
- * Second of each instance row, set when its first figure is requested. Rows are read for one answer, so all figures of
+ * Second of each instance row, set when its first figure is requested. Rows are read for one response, so all figures of
  * a row refer to the same second.
  */
 const seconds = new WeakMap<object, Instant>();
@@ -358,7 +358,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the answer. Null if no such request was carried out. Needs an API key.',
+      'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the response. Null if no such request was carried out. Needs an API key.',
     args: sentRequestArgs,
     resolve: (query, _root, { idempotencyKey }, context) =>
       instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
@@ -479,7 +479,7 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
-/** Marks that more pages follow. Continues from where the scan ended if the page has no entries. */
+/** Marks that more pages follow. If the page has no entries, the next one continues where the scan ended. */
 function cutShort<Info extends { startCursor: string | null; endCursor: string | null }>(
   info: Info,
   { edge, isBackwards }: { edge: string; isBackwards: boolean },

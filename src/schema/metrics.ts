@@ -9,7 +9,7 @@ import { InstanceType } from './instances.js';
 
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
-/** Assumes as many GPUs as most instances have when computing complexity. The actual answer is measured. */
+/** Assumes as many GPUs as most instances have when computing complexity. The actual response is measured. */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 
 const GpuMetricsType = builder.objectRef<GpuMetrics>('GpuMetrics').implement({

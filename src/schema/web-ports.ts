@@ -80,12 +80,12 @@ const WebLinkType = builder.objectRef<WebLink>('WebLink').implement({
 });
 
 const WebTokenType = builder.objectRef<WebToken>('WebToken').implement({
-  description: 'Lets programs in to a private port, such as curl or an SDK.',
+  description: 'A token that grants programs such as curl or an SDK access to a private port.',
   fields: (t) => ({
     token: t.exposeString('token', { description: 'Send it with each request. It is shown only once.' }),
     header: t.exposeString('header', { description: 'The header that carries it; the container does not receive it.' }),
-    url: t.exposeString('url', { description: 'Address of the port.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'End of its validity, after a day.' }),
+    url: t.exposeString('url', { description: 'URL of the port.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Expiry time, one day after creation.' }),
   }),
 });
 
@@ -176,7 +176,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'A token that lets programs in to a private port for a day, in a header. It ends with the API key that requested it, like the cookie of a webLink.',
+      'Returns a token that grants programs access to a private port for a day, in a header. It becomes invalid with the API key that requested it, like the cookie of a webLink.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),

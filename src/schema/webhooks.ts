@@ -97,7 +97,7 @@ builder.prismaObject('WebhookDelivery', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Earliest time of the next attempt. Null if there is none, or if it is sent immediately after the previous event of its subject.',
+        'Earliest time of the next attempt. Null if no attempt is planned, or if it is sent immediately after the previous event of its subject.',
       resolve: ({ isPending, attempts, nextAt }) => (isPending && attempts > 0 ? nextAt : null),
     }),
     deliveredAt: t.expose('deliveredAt', {

@@ -162,7 +162,7 @@ export async function createApiKeyOnce(
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
   const wanted = readPower(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // The fingerprint of requests without these inputs must not change, because their answers are stored.
+  // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const asked = { ...wanted, ...(limit !== null && { monthlyLimit }) };

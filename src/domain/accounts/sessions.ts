@@ -64,7 +64,7 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
 export async function endSession(deps: Deps, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice of the deleted row could arrive after this answer.
+  // The notice of the deleted row could arrive after this response.
   deps.apiKeyCache.forget(hashToken(token));
 }
 

@@ -6,14 +6,14 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** Seconds for which the answer to a key is stored. */
+/** Seconds for which the response to a key is stored. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
 /** Maximum wait of a request for an earlier one with its key, and the polling interval. */
 const WAIT_MS = 5_000;
 const POLL_EVERY_MS = 50;
 
-/** A request that its sender can repeat: the same key, operation and input get the same answer. */
+/** A request that its sender can repeat: the same key, operation and input get the same response. */
 export interface IdempotentRequest {
   accountId: string;
   key: string;
@@ -56,7 +56,7 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Marks the key as in use and returns the stored answer, if there is one. The mark is a lock of the transaction, so it
+ * Marks the key as in use and returns the stored response, if there is one. The mark is a lock of the transaction, so it
  * is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which `onceFree` waits.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
@@ -82,7 +82,7 @@ export async function recall(transaction: Transaction, request: IdempotentReques
 }
 
 /**
- * Returns the answer to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
+ * Returns the response to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
  * progress. Refuses with idempotency_in_progress.
  */
 export function storedAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
@@ -101,7 +101,7 @@ export function storedAnswer(deps: Deps, accountId: string, key: string): Promis
   });
 }
 
-/** Stores the answer in the transaction of its effect. An answer older than a day is replaced. */
+/** Stores the response in the transaction of its effect. A response older than a day is replaced. */
 export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
   transaction.later({
     name: 'remember-answer',
@@ -112,7 +112,7 @@ export function remember(transaction: Transaction, request: IdempotentRequest, r
   });
 }
 
-/** Deletes expired answers. Returns their number. */
+/** Deletes expired responses. Returns their number. */
 export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),

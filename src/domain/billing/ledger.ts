@@ -118,7 +118,7 @@ export interface Write extends Second {
 
 /**
  * Runs `decide` on the locked and settled rows of the scope and commits its changes. A DomainError that it throws
- * undoes only its own changes; settled rows stay written. `recall` may return the stored answer of the same request.
+ * undoes only its own changes; settled rows stay written. `recall` may return the stored response to the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -154,7 +154,7 @@ export async function write<T>(
   return outcome.value;
 }
 
-/** Publishes changes before the answer is sent: the caches of this process must not be older than its answers. */
+/** Publishes changes before the response is sent: the caches of this process must not be older than its responses. */
 function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);

@@ -127,7 +127,7 @@ export interface ActionInput {
   idempotencyKey?: string | null;
 }
 
-/** The instance after the change. `replayed` if it is the stored answer of an earlier, identical request. */
+/** The instance after the change. `replayed` if it is the stored response to an earlier, identical request. */
 export interface Outcome {
   instance: InstanceRow;
   replayed: boolean;
@@ -183,7 +183,7 @@ export async function findInstance(
 
 /**
  * Returns the current state of the instance that a request with this idempotency key rented or acted on within the last
- * 24 hours; null if no such request was carried out. Lets a client recover a lost answer. Refuses with invalid_request
+ * 24 hours; null if no such request was carried out. Lets a client recover a lost response. Refuses with invalid_request
  * and idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
@@ -220,7 +220,7 @@ async function deployMachine(
   const wanted = { ...checkDeploy(input), keyId };
   const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // The fingerprint of requests without these inputs must not change, because their answers are stored.
+  // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
   const attached = volumes === undefined ? undefined : { volumes };
   const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);

@@ -79,8 +79,8 @@ const RELOAD_PAUSE_MS = 100;
 
 /**
  * Caches the public data: catalogue, prices and hosts. A change notice, or a write of this process, marks the named
- * rows as stale, and they are read again before the next answer. If any host may have changed, all are read again in
- * the background, and answers use the previous data in the meantime. Running instances are checked first, so that a
+ * rows as stale, and they are read again before the next response. If any host may have changed, all are read again in
+ * the background, and responses use the previous data in the meantime. Running instances are checked first, so that a
  * taken machine leaves the offers immediately. While notices are not received, and until everything has been read again
  * afterwards, no cached data is used.
  */
@@ -122,7 +122,7 @@ export class Inventory {
     return this.#version;
   }
 
-  /** Whether no change has to be read before the next answer. */
+  /** Whether no change has to be read before the next response. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
@@ -182,7 +182,7 @@ export class Inventory {
       this.#version += 1;
       this.#reloadSoon();
     }
-    // Nothing to read again, but answers show it.
+    // Nothing to read again, but responses include it.
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
@@ -294,7 +294,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // If the background can't read them, they are read before the next answer, which then reports the fault.
+    // If the background can't read them, they are read before the next response, which then reports the fault.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {

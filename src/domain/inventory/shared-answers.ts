@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Inventory } from './inventory.js';
 
-/** Maximum shared answers. Beyond it, each reader gets its own. */
+/** Maximum shared responses. Beyond it, each reader gets its own. */
 const MAX_ANSWERS = 500;
 
-/** An answer, and the different one that it replaced. */
+/** A response, and the different one that it replaced. */
 interface Shared<Answer> {
   version: number;
   answer: Answer;
@@ -13,7 +13,7 @@ interface Shared<Answer> {
 }
 
 /**
- * Public answers that many streams follow. Each is built once per change of the inventory and stays the same object
+ * Public responses that many streams follow. Each is built once per change of the inventory and stays the same object
  * while its content is unchanged, so that derived values can be cached with it.
  */
 export class SharedAnswers<Answer extends object> {
@@ -54,7 +54,7 @@ export class SharedAnswers<Answer extends object> {
     return found;
   }
 
-  /** Whether two answers of one key differ. */
+  /** Whether two responses of one key differ. */
   differ(key: string, one: Answer, other: Answer): boolean {
     if (one === other) return false;
     const known = this.#answers.get(key);

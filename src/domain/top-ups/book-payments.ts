@@ -34,7 +34,7 @@ export interface PaymentEvent {
 /**
  * Books what the processor reports about a top-up. The payment's row and its ledger entry are one commit, under the
  * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `asked` is the
- * processor's current answer, if it was just queried. If it is missing and an amount requires it, the processor is
+ * processor's current response, if it was just queried. If it is missing and an amount requires it, the processor is
  * queried before anything is locked.
  */
 export async function bookPayments(

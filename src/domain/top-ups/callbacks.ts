@@ -55,7 +55,7 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
     return await processor!.read(topUp);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
-    throw new DomainError('unavailable', 'the processor does not answer', { retryAfterSeconds: 60 });
+    throw new DomainError('unavailable', 'the processor does not respond', { retryAfterSeconds: 60 });
   }
 }
 

@@ -68,7 +68,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     createdAt: now,
     expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
   };
-  // If a concurrent request with the key won, its top-up is the answer, and this invoice was never shown.
+  // If a concurrent request with the key won, its top-up is returned, and this invoice was never shown.
   const kept = await onceFree(() =>
     write(
       deps,
@@ -103,7 +103,7 @@ async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
     return await asked;
   } catch (error) {
     if (error instanceof ProcessorUnavailable) {
-      throw new DomainError('unavailable', 'the payment processor does not answer; try again', {
+      throw new DomainError('unavailable', 'the payment processor does not respond; try again', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }

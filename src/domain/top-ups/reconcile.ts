@@ -81,7 +81,7 @@ export async function reconcile(
   });
 }
 
-/** Books stored payments that wait for confirmation by this answer, together with its other payments. */
+/** Books stored payments that wait for confirmation by this response, together with its other payments. */
 async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));

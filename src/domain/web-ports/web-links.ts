@@ -14,7 +14,7 @@ import {
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
 
-/** Path of a link on an instance's host; the gateway itself answers there. */
+/** Path of a link on an instance's host; the gateway itself serves it. */
 export const LINK_PATH = '/.gpu/open';
 
 export interface WebLink {
