@@ -58,18 +58,18 @@ async function isLoaded(client: pg.PoolClient): Promise<boolean> {
   return (await client.query('select from installation')).rowCount !== 0;
 }
 
-/** Loads all or nothing; does nothing if an interrupted first start has already loaded the tables. */
+/** Loads all or nothing. Has no effect if an interrupted first start has already loaded the tables. */
 async function loadTables(deps: Deps, seed: Seed, onNote: (message: string) => void): Promise<void> {
   const { pool } = deps.db;
   if ((await pool.query('select from market_snapshot limit 1')).rowCount !== 0) return;
   const { statements, summary } = contentOf(seed, deps.clock.now());
-  // All statements go with the COMMIT, in one message: between them nothing waits for this process.
+  // All statements and the COMMIT are sent in one message, so that no time passes between them.
   await noteIfSlow(onNote, `loading ${summary}`, () =>
     inLongTransaction(pool, async (transaction) => transaction.later(...statements)),
   );
 }
 
-/** The statements that load a seed, and what they load. */
+/** Returns the statements that load a seed, and a summary of them. */
 function contentOf(seed: Seed, publishedAt: Instant): { statements: PreparedStatement[]; summary: string } {
   if (seed === 'none') {
     const empty = { date: NO_MARKET_DATE, publishedAt, figures: [] };
