@@ -94,7 +94,7 @@ export type Deps = Readonly<{
   sendWebhook: SendWebhook;
   /** Null without mail. */
   sendMail: SendMail | null;
-  /** Records changes that are refused, or have no transaction of their own. */
+  /** Records changes that are refused, or are made without a transaction. */
   activityLog: ActivityLog;
   /** The requested change; null if no account requested it. */
   activity: ActivityNote | null;

@@ -130,7 +130,7 @@ describe('a public SSH key', () => {
     ['with one more number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
     ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
   ])('%s is none', (_why, text) => {
-    expect(() => parseSshKey(text)).toThrow('publicKey is not a whole public key');
+    expect(() => parseSshKey(text)).toThrow('publicKey is not a complete public key');
   });
 
   it('has a refusal that says what is accepted', () => {

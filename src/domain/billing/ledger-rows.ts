@@ -186,7 +186,7 @@ export const LOCK_MACHINE: NamedStatement = {
   text: `select from machine host join machine on machine.host_id = host.id
          where machine.id = $1 for no key update of host`,
 };
-/** Instances need no lock of their own: only a holder of their account's lock changes them. */
+/** Instances don't need separate locks: only the holder of their account's lock changes them. */
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);

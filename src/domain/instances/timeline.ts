@@ -82,7 +82,7 @@ const NOWHERE = [null, null, null] as const;
 
 const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
 
-/** Operations whose effect is an entry of its own. They are shown as the cause of that entry. */
+/** Operations whose effect has its own entry, which shows them as its cause. */
 const OPERATIONS: Partial<Record<TimelineKind, string>> = {
   RENTED: "'deploy', 'deployBest', 'moveInstance'",
   STARTED: "'start'",

@@ -468,7 +468,7 @@ function deduplicator(): (text: string) => string {
   };
 }
 
-/** Whether two hosts are equal. Null means that nothing of the host is offered. */
+/** Whether two hosts are equal. Null means that no machine of the host is offered. */
 function isSameHost(one: OfferedHost | null, other: OfferedHost | null): boolean {
   if (one === null || other === null) return one === other;
   const fields = Object.keys(one) as (keyof OfferedHost)[];
@@ -496,7 +496,7 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 }
 
 /**
- * Returns the host as offered; null if nothing of it is offered. Built field by field: 100,000 objects of one shape
+ * Returns the host as offered; null if none of its machines is offered. Built field by field: 100,000 objects of one shape
  * take a third of the memory of the same number built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {

@@ -41,7 +41,7 @@ export interface Claim<T extends InstanceOnMachine> extends LockedRates {
 }
 
 /**
- * Returns what a rental of the machine locks. Refuses with deploy_failed if the machine can't be rented on these terms
+ * Returns the rates that a rental of the machine locks. Refuses with deploy_failed if it can't be rented on these terms
  * now.
  */
 export function admitMachine<T extends InstanceOnMachine>(

@@ -28,7 +28,7 @@ export interface KnownContainer {
   phase: ContainerPhase;
   /** The start that `phase` belongs to. */
   start: number;
-  /** The newest start that the agent may have received; 0: none, so nothing of it is on the machine. */
+  /** The newest start that the agent may have received; 0: none, so nothing of the container is on the machine. */
   sentStart: number;
   /** The GPUs assigned to it. */
   firstGpu: number;

@@ -1,6 +1,6 @@
 import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from './slices.js';
 
-/** GPUs of a host as bits: bit `p` stands for the one at place `p`. */
+/** GPUs of a host as bits: bit `p` represents the one at place `p`. */
 export type GpuBits = number;
 
 /** A block for sale, as on every host of its layout. */
@@ -20,7 +20,7 @@ export interface LaidBlock extends Block {
  */
 export type Nested = readonly { within: number; gpus: number }[];
 
-/** The blocks of a host, by what they depend on; hosts that are alike share one object. */
+/** The blocks of a host. Hosts with the same models, sizes and missing GPUs share one object. */
 export interface Layout {
   numGpus: number;
   blocks: readonly LaidBlock[];

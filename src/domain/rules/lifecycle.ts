@@ -563,9 +563,9 @@ function endOfInstance(
 }
 
 /**
- * Returns where a step ends what began at `from`: with its second, but not later than what is due in that second.
- * Nothing is charged after credit ran out, a limit of the account or of one of the keys was reached, or `deadline` has
- * passed.
+ * Returns the end, in this step, of an interval that began at `from`: the end of the step's second, or an earlier event
+ * that is due in that second. Nothing is charged after credit ran out, a limit of the account or of one of the keys was
+ * reached, or `deadline` has passed.
  */
 export function endOf(
   { account, end }: Pick<Step, 'account' | 'end'>,

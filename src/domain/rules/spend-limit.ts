@@ -17,7 +17,7 @@ export const LIMIT_ROOM_SECONDS = 60n;
  */
 const MONTHS_AHEAD = 2;
 
-/** A monthly limit, and the line of what it counts. */
+/** A monthly limit, and the line of the spend that it counts. */
 export interface MonthlyLimit extends MonthLine {
   monthlyLimit: Micro | null;
   /** When it was last reached; null for never, or if it was changed since. */

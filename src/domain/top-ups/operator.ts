@@ -92,7 +92,7 @@ export async function creditPayment(
 export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
-    if (stored === undefined) throw new DomainError('not_found', 'no such payment that can be refused');
+    if (stored === undefined) throw new DomainError('not_found', 'no such payment, or it can no longer be refused');
     const reason = check('note', fields.note, note);
     const isCredited = stored.state === 'CREDITED';
     if (isCredited) {
@@ -143,7 +143,7 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
     if (usdMicro <= 0n || usdMicro > left) {
       throw new DomainError(
         'action_failed',
-        'a refund must be above 0 and at most what the top-up credited and has not refunded yet',
+        'a refund must be above 0 and at most the credited amount that has not been refunded yet',
       );
     }
     if (usdMicro > balanceAt(account, current.at)) {

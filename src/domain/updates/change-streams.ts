@@ -178,7 +178,7 @@ export function accountChanges(
   const readInstances = changedInstances(deps, accountId, null);
   const readTopUps = changedTopUps(deps, accountId, null);
   let lastSent: Account | null = null;
-  /** Each change is read once: what was read before a later reading failed waits for the next. */
+  /** Each change is read only once. Changes read before a later read failed are kept here for the next event. */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
   let lastState: AccountState | null = null;
   const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
