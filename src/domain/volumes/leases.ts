@@ -20,8 +20,8 @@ import { isOver, silentText } from './over.js';
 const NONCE_BYTES = 16;
 
 /**
- * Who holds a volume. OVER: its instance can no longer write, so it counts as free. COPYING: no instance holds it, but
- * its initial contents are still being copied.
+ * State of a volume with regard to its lease. OVER: its instance can no longer write, so it counts as free. COPYING: no
+ * instance holds it, but its initial contents are still being copied.
  */
 type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
