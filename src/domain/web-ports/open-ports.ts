@@ -32,7 +32,11 @@ export async function openPort(deps: Deps, accountId: string, id: string, given:
     if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [`port:${port}`]);
     return rowCount === 1;
   });
-  if (!opened) throw new DomainError('action_failed', `the instance has ${MAX_OPEN_PORTS} open ports, the maximum; close one first`);
+  if (!opened)
+    throw new DomainError(
+      'action_failed',
+      `the instance has ${MAX_OPEN_PORTS} open ports, the maximum; close one first`,
+    );
   deps.activity?.committed();
   deps.db.notices.publish([{ table: 'open_port', id }]);
   return instance;

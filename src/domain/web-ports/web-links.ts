@@ -80,10 +80,15 @@ async function createPass(
     text: 'select ports, image_ports as "imagePorts" from container where instance_id = $1',
     values: [id],
   });
-  if (rows[0] === undefined) throw new DomainError('action_failed', 'the instance has no container, so it has no ports');
+  if (rows[0] === undefined)
+    throw new DomainError('action_failed', 'the instance has no container, so it has no ports');
   const port = given ?? firstPortOf(rows[0]);
   if (port === null) {
-    throw new DomainError('action_failed', 'port is required, because neither the template nor the image declares one', { field: 'port' });
+    throw new DomainError(
+      'action_failed',
+      'port is required, because neither the template nor the image declares one',
+      { field: 'port' },
+    );
   }
   const pass = newPass();
   const now = deps.clock.now();

@@ -77,7 +77,8 @@ export async function createWebhook(
        where (select count(*) from webhook where account_id = $1 and not is_mail) < $8`,
       [accountId, id, url, events, formatInstant(now), sealed, keyId, MAX_WEBHOOKS],
     );
-    if (rowCount !== 1) throw new DomainError('action_failed', `the account has ${MAX_WEBHOOKS} webhooks, the maximum; delete one first`);
+    if (rowCount !== 1)
+      throw new DomainError('action_failed', `the account has ${MAX_WEBHOOKS} webhooks, the maximum; delete one first`);
     deps.activity?.writeWith(transaction, now, [id]);
   });
   deps.activity?.committed();
