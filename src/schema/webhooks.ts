@@ -8,9 +8,9 @@ import {
   deleteWebhook,
   listWebhooks,
   redeliver,
+  rotateSecret,
   setBalanceNotice,
   testWebhook,
-  turnSecret,
   type Webhook,
 } from '../domain/webhooks/webhooks.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
@@ -149,7 +149,7 @@ const WebhookWithSecret = builder.objectRef<{ webhook: Webhook; secret: string }
 const ID = { required: true, description: 'Webhook id.' } as const;
 
 function resolveRotation(_root: object, { id }: { id: string }, context: GatewayContext) {
-  return turnSecret(context.deps, accountOf(context), id);
+  return rotateSecret(context.deps, accountOf(context), id);
 }
 
 const types = (given: readonly string[] | null | undefined) => given as EventType[] | null | undefined;

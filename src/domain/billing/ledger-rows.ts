@@ -148,9 +148,9 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
-const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "isTold"`;
+const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "hasActiveWebhook"`;
 export interface LockedAccount extends Account {
-  isTold: boolean;
+  hasActiveWebhook: boolean;
 }
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',

@@ -377,9 +377,9 @@ class WriteRows implements Write {
   }
 
   #eventsOfChanges(): NewEvent[] {
-    if (!this.accounts().some(({ isTold }) => isTold)) return [];
+    if (!this.accounts().some(({ hasActiveWebhook }) => hasActiveWebhook)) return [];
     const events = [...eventsOf(this.changes, this.machine?.hasHost !== true), ...this.#events.splice(0)];
-    return events.filter(({ accountId }) => this.#accounts.get(accountId)?.isTold === true);
+    return events.filter(({ accountId }) => this.#accounts.get(accountId)?.hasActiveWebhook === true);
   }
 
   flush(): void {

@@ -45,7 +45,7 @@ export interface NewEvent {
   once?: string;
 }
 
-export const OF_ACCOUNT = 'account';
+export const ACCOUNT_SUBJECT = 'account';
 
 const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
 
@@ -78,14 +78,14 @@ export function eventsOf(changes: RowChanges, runsAtOnce: boolean): NewEvent[] {
   for (const { id, accountId, kind, units, at } of changes.entries) {
     if (kind !== 'CREDIT') continue;
     const data = { entry: id, usd: usdOf(shownSpend(units)) };
-    events.push({ accountId, type: 'balance.credited', subject: OF_ACCOUNT, at, data });
+    events.push({ accountId, type: 'balance.credited', subject: ACCOUNT_SUBJECT, at, data });
   }
   for (const { id, exhaustedAt, diskDeleteAt } of changes.accounts) {
     if (exhaustedAt === null) continue;
     // Found with each change while it lasts, but sent once.
     const once = `exhausted/${exhaustedAt}`;
     const data = { disks_destroyed_at: diskDeleteAt === null ? null : formatInstant(diskDeleteAt) };
-    events.push({ accountId: id, type: 'balance.exhausted', subject: OF_ACCOUNT, at: exhaustedAt, data, once });
+    events.push({ accountId: id, type: 'balance.exhausted', subject: ACCOUNT_SUBJECT, at: exhaustedAt, data, once });
   }
   return events;
 }

@@ -3,7 +3,7 @@ import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
 import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
 import { balanceAt } from '../rules/accrual.js';
-import { type NewEvent, OF_ACCOUNT, usdOf } from '../rules/events.js';
+import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../rules/events.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 import type { Micro } from '../rules/money.js';
 import { instanceLimitAt } from '../rules/spend-limit.js';
@@ -34,9 +34,12 @@ interface Limited extends Instance {
  * gateways detect it. Returns when to call it again: now, i.e. at the next interval, while time changes an account with
  * an active webhook; null otherwise.
  */
-export async function noticeWhatEnds(deps: Deps): Promise<Instant | null> {
+export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
   const now = deps.clock.now();
-  const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({ name: 'told', text: TOLD });
+  const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({
+    name: 'active-accounts',
+    text: ACTIVE_ACCOUNTS,
+  });
   const { isChanging } = rows[0]!;
   if (isChanging === null) return null;
   const again = isChanging ? now : null;
@@ -128,7 +131,7 @@ function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Ins
   if (dueAt === null || lead === null) return [];
   const data = { cause: 'credit', ends_at: formatInstant(dueAt), seconds_before: Number(lead) };
   const once = `credit/${lead}/${creditUnits}/${dueAt / SECONDS_PER_DAY}`;
-  return [{ accountId: id, type: 'balance.ending', subject: OF_ACCOUNT, at: now, data, once }];
+  return [{ accountId: id, type: 'balance.ending', subject: ACCOUNT_SUBJECT, at: now, data, once }];
 }
 
 function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): NewEvent[] {
@@ -140,7 +143,7 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
     {
       accountId: id,
       type: 'balance.low',
-      subject: OF_ACCOUNT,
+      subject: ACCOUNT_SUBJECT,
       at: now,
       data,
       once: `low/${creditUnits}/${belowMicro}`,
@@ -149,7 +152,7 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
 }
 
 /** SQL for whether time changes any account with an active webhook; null without such an account. */
-const TOLD = `
+const ACTIVE_ACCOUNTS = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 

@@ -7,7 +7,7 @@ import { check, checkOptional, fields } from '../fields.js';
 import { emit } from '../outbox.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
-import { type EventType, OF_ACCOUNT } from '../rules/events.js';
+import { ACCOUNT_SUBJECT, type EventType } from '../rules/events.js';
 import { type SealingKey, seal, unseal } from '../rules/sealing.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from '../rules/webhook.js';
@@ -49,7 +49,7 @@ export function listWebhooks(
  * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so that a
  * client that reads after the response sees their results.
  */
-export async function untilTold(deps: Deps, accountId: string): Promise<void> {
+export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
     transaction.query('select from account where id = $1 for no key update', [accountId]),
   );
@@ -82,7 +82,7 @@ export async function createWebhook(
     deps.activity?.writeWith(transaction, now, [id]);
   });
   deps.activity?.committed();
-  await untilTold(deps, accountId);
+  await waitForEarlierWrites(deps, accountId);
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
@@ -108,7 +108,7 @@ export async function changeWebhook(deps: Deps, accountId: string, id: string, i
     deps.activity?.writeWith(transaction, deps.clock.now());
   });
   deps.activity?.committed();
-  await untilTold(deps, accountId);
+  await waitForEarlierWrites(deps, accountId);
   return deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } });
 }
 
@@ -138,7 +138,7 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
 }
 
 /** Rotates the secret; the previous one also signs for a day. Refuses with not_found. */
-export async function turnSecret(
+export async function rotateSecret(
   deps: Deps,
   accountId: string,
   id: string,
@@ -172,8 +172,8 @@ export async function newSecret(
 ): Promise<{ secret: string; sealed: Buffer; keyId: string }> {
   const secret = formatSecret(randomBytes(SECRET_BYTES));
   const [key] = await deps.sealingKeys();
-  const kept: Secret[] = [{ secret, until: null }];
-  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(kept)), keyId: key!.id };
+  const secrets: Secret[] = [{ secret, until: null }];
+  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(secrets)), keyId: key!.id };
 }
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
@@ -219,7 +219,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    await tellAlone(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
+    await notifyOne(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
     deps.activity?.writeWith(transaction, now);
   });
   deps.db.notices.publish([DUE_WORK]);
@@ -228,7 +228,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
 }
 
 /** Sends an event to this webhook only, ignoring its event filter. */
-export async function tellAlone(
+export async function notifyOne(
   transaction: Pick<Transaction, 'query'>,
   { accountId, id, type, data }: { accountId: string; id: string; type: string; data: object },
   now: Instant,
@@ -237,11 +237,11 @@ export async function tellAlone(
   const { rows } = await transaction.query<{ sequence: bigint }>(
     `insert into event (id, account_id, type, subject, at, data, xid)
      values ($1, $2, $3, $4, $5::timestamptz, $6, pg_current_xact_id()::text::bigint) returning sequence`,
-    [randomId('evt', 12), accountId, type, OF_ACCOUNT, at, JSON.stringify(data)],
+    [randomId('evt', 12), accountId, type, ACCOUNT_SUBJECT, at, JSON.stringify(data)],
   );
   await transaction.query(
     'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
-    [id, rows[0]!.sequence, OF_ACCOUNT, at],
+    [id, rows[0]!.sequence, ACCOUNT_SUBJECT, at],
   );
 }
 
@@ -268,8 +268,8 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
 }
 
 /** Sets the low-balance threshold in micro-USD; null disables the notice. */
-export async function setBalanceNotice(deps: Deps, accountId: string, given: bigint | null): Promise<bigint | null> {
-  const below = checkOptional('below', fields.balanceBelow, given) ?? null;
+export async function setBalanceNotice(deps: Deps, accountId: string, input: bigint | null): Promise<bigint | null> {
+  const below = checkOptional('below', fields.balanceBelow, input) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
     if (below === null) await transaction.query('delete from balance_notice where account_id = $1', [accountId]);
     else
@@ -294,9 +294,9 @@ export function pausedEvent(
   at: Instant,
   reason: string,
 ) {
-  const told = { accountId, subject: OF_ACCOUNT, at };
-  if (isMail) return emit([{ ...told, type: 'mail.paused', data: { reason } }]);
-  return emit([{ ...told, type: 'webhook.paused', data: { webhook: id, reason } }]);
+  const event = { accountId, subject: ACCOUNT_SUBJECT, at };
+  if (isMail) return emit([{ ...event, type: 'mail.paused', data: { reason } }]);
+  return emit([{ ...event, type: 'webhook.paused', data: { webhook: id, reason } }]);
 }
 
 async function ownWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {

@@ -188,7 +188,11 @@ describe('webhooks', () => {
     }
     const webhooks = await shown(renter);
     const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
-    expect(reasons.sort()).toEqual(['an event was not accepted for three days', 'its receiver responded with 410 Gone', 'null']);
+    expect(reasons.sort()).toEqual([
+      'an event was not accepted for three days',
+      'its receiver responded with 410 Gone',
+      'null',
+    ]);
     // A clock that jumps while one is on its way has it sent again, under its id.
     const told = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
     await expect.poll(told, PATIENCE).toBe(2);
