@@ -9,7 +9,7 @@ import { Slots } from './fleet/slots.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
-import { SharedAnswers } from './inventory/shared-answers.js';
+import { SharedResults } from './inventory/shared-results.js';
 import type { OpenLogs } from './log-source.js';
 import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
@@ -17,7 +17,7 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import { LoadWatch } from './samples/load-watch.js';
 import { LoadLoader, MetricLoader } from './samples/metric-points.js';
-import { SampleBuffer } from './samples/noted-samples.js';
+import { SampleBuffer } from './samples/sample-buffer.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
@@ -44,9 +44,9 @@ export type Deps = Readonly<{
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that several streams follow. */
-  sharedOffers: SharedAnswers<readonly Offer[]>;
+  sharedOffers: SharedResults<readonly Offer[]>;
   /** The price sheet that streams follow. */
-  sharedSheet: SharedAnswers<PriceSheet>;
+  sharedSheet: SharedResults<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -144,8 +144,8 @@ export function createDeps(
   return Object.freeze({
     db,
     inventory,
-    sharedOffers: new SharedAnswers<readonly Offer[]>(inventory),
-    sharedSheet: new SharedAnswers<PriceSheet>(inventory),
+    sharedOffers: new SharedResults<readonly Offer[]>(inventory),
+    sharedSheet: new SharedResults<PriceSheet>(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),

@@ -3,10 +3,10 @@ import { type TcpPort, tcpPortsOf } from '../domain/instances/tcp-ports.js';
 import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
 import { MAX_TEMPLATE_VARIABLES } from '../domain/rules/template.js';
 import {
+  type GeneratedToken,
   type InstanceLink,
   type InstanceLinks,
   instanceLinks,
-  type MadeToken,
 } from '../domain/web-ports/instance-links.js';
 import { closePort, openPort } from '../domain/web-ports/open-ports.js';
 import { type InstancePort, PORTS_SELECT, portsOfInstance, webUrlOfInstance } from '../domain/web-ports/ports.js';
@@ -44,7 +44,7 @@ const InstanceLinkType = builder.objectRef<InstanceLink>('InstanceLink').impleme
   }),
 });
 
-const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
+const GeneratedTokenType = builder.objectRef<GeneratedToken>('MadeToken').implement({
   description: 'A password or token that the service generated when the instance was deployed.',
   fields: (t) => ({
     variable: t.exposeString('variable', { description: 'Variable through which the container receives it.' }),
@@ -63,7 +63,7 @@ const InstanceLinksType = builder.objectRef<InstanceLinks>('InstanceLinks').impl
       resolve: ({ links }) => links,
     }),
     tokens: t.field({
-      type: [MadeTokenType],
+      type: [GeneratedTokenType],
       ...atMost(MAX_TEMPLATE_VARIABLES),
       description: 'Generated passwords and tokens, by variable.',
       resolve: ({ tokens }) => tokens,

@@ -2,9 +2,9 @@ import type { Database } from '../../database/database.js';
 import type { Clock, Instant } from '../rules/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
-import { ReceivedReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
+import { ReceivedReports } from './received-reports.js';
 import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 

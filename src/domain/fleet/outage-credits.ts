@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { within } from '../rules/fleet.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { type Resource, ServiceGaps } from './given-back.js';
+import { type Resource, ServiceGaps } from './service-gaps.js';
 
 /** Maximum outages settled in one pass; the rest follows in the next. */
 const BATCH = 200;

@@ -11,7 +11,7 @@ import {
   TEMPLATE_START_SECONDS,
 } from '../rules/start-credit.js';
 import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
-import { ServiceGaps } from './given-back.js';
+import { ServiceGaps } from './service-gaps.js';
 
 /** Maximum accounts settled in one pass; the rest follows in the next. */
 const BATCH = 200;

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Launch } from '../rules/launch.js';
-import { tokensOf } from '../secrets/made-tokens.js';
+import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
 /**

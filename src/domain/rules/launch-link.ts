@@ -34,16 +34,16 @@ interface Known {
 export function launchLink(publicUrl: string, { template, diskGb, launch }: Shared, known: Known | null): string {
   const { name, env = {}, secrets = [], command = [], ports = [] } = launch;
   const described = (variable: string) => known?.variables.find((each) => each.name === variable);
-  const isMade = (variable: string) => described(variable)?.made ?? false;
+  const isGenerated = (variable: string) => described(variable)?.made ?? false;
   const isSecret = (variable: string) => {
     const found = described(variable);
     return found === undefined ? NAMES_A_SECRET.test(variable) : (found.secret ?? false);
   };
-  const given = Object.entries(env).filter(([variable]) => !isMade(variable));
+  const given = Object.entries(env).filter(([variable]) => !isGenerated(variable));
   const plain = given.filter(([variable, value]) => !isSecret(variable) && isShort(value));
   const wanted = [
     ...given.map(([variable]) => variable).filter(isSecret),
-    ...secrets.flatMap(({ variable }) => variable ?? []).filter((variable) => !isMade(variable)),
+    ...secrets.flatMap(({ variable }) => variable ?? []).filter((variable) => !isGenerated(variable)),
   ];
   const words = command.length <= MAX_ROWS && command.every(isShort) ? command : [];
   let link = `${publicUrl}/launch?${new URLSearchParams([

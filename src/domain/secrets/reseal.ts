@@ -2,7 +2,7 @@ import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
-import { resealTokens } from './made-tokens.js';
+import { resealTokens } from './generated-tokens.js';
 import { resealSome } from './secrets.js';
 
 /** Maximum secrets resealed in one transaction. */

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
 import { pathWithValues } from '../rules/template.js';
-import { tokensOf } from '../secrets/made-tokens.js';
+import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 
@@ -17,7 +17,7 @@ export interface InstanceLink {
 }
 
 /** A value generated for the instance. */
-export interface MadeToken {
+export interface GeneratedToken {
   variable: string;
   value: string;
   /** Whether a link already includes it. */
@@ -26,7 +26,7 @@ export interface MadeToken {
 
 export interface InstanceLinks {
   links: InstanceLink[];
-  tokens: MadeToken[];
+  tokens: GeneratedToken[];
 }
 
 /**
