@@ -4,7 +4,7 @@ export const KEPT_HOURS = 24;
 export const KEPT_DAYS = 7;
 export const KEPT_WRITERS = 7;
 
-export interface KeptSnapshot {
+export interface StoredSnapshot {
   id: string;
   /** Time at which all of it had arrived, in milliseconds since 1970. */
   atMs: number;
@@ -18,7 +18,7 @@ export interface KeptSnapshot {
  * lease (`leaseSinceMs`; null without a lease). A malicious host therefore can't displace the last snapshot of an earlier
  * writer.
  */
-export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceMs: number | null): KeptSnapshot[] {
+export function droppedSnapshots(snapshots: readonly StoredSnapshot[], leaseSinceMs: number | null): StoredSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);
   const before = leaseSinceMs === null ? undefined : newestFirst.find(({ atMs }) => atMs < leaseSinceMs);
   const kept = new Set([
@@ -30,8 +30,8 @@ export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceM
   return newestFirst.filter((snapshot) => !kept.has(snapshot));
 }
 
-function lastOfEach(newestFirst: readonly KeptSnapshot[], spanMs: number, spans: number): KeptSnapshot[] {
-  const last = new Map<number, KeptSnapshot>();
+function lastOfEach(newestFirst: readonly StoredSnapshot[], spanMs: number, spans: number): StoredSnapshot[] {
+  const last = new Map<number, StoredSnapshot>();
   for (const snapshot of newestFirst) {
     const span = Math.floor(snapshot.atMs / spanMs);
     if (!last.has(span)) last.set(span, snapshot);

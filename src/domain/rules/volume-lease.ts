@@ -24,9 +24,9 @@ export function leaseToken(secret: string, { id, lease, nonce }: VolumeLease): s
 }
 
 /** Whether a text is the token of this lease, compared in constant time. */
-export function isLeaseToken(secret: string, lease: VolumeLease, given: string): boolean {
-  if (!TOKEN.test(given)) return false;
-  return timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(leaseToken(secret, lease), 'hex'));
+export function isLeaseToken(secret: string, lease: VolumeLease, token: string): boolean {
+  if (!TOKEN.test(token)) return false;
+  return timingSafeEqual(Buffer.from(token, 'hex'), Buffer.from(leaseToken(secret, lease), 'hex'));
 }
 
 /** Returns the token that the gateway itself uses while it works on a repository; `nonce` identifies that work. */
@@ -35,7 +35,7 @@ export function upkeepToken(secret: string, id: string, nonce: string): string {
 }
 
 /** Whether a text is the token of this work, compared in constant time. */
-export function isUpkeepToken(secret: string, id: string, nonce: string, given: string): boolean {
-  if (!TOKEN.test(given)) return false;
-  return timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(upkeepToken(secret, id, nonce), 'hex'));
+export function isUpkeepToken(secret: string, id: string, nonce: string, token: string): boolean {
+  if (!TOKEN.test(token)) return false;
+  return timingSafeEqual(Buffer.from(token, 'hex'), Buffer.from(upkeepToken(secret, id, nonce), 'hex'));
 }

@@ -6,8 +6,8 @@ import type { Instance } from '../rules/lifecycle.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 
 /** Reads the volumes of a launch; undefined for none. Refuses with invalid_request. */
-export function readVolumes(given: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
-  const volumes = checkOptional('volumes', fields.volumes, given)?.map(({ id, path }) => ({ id, path }));
+export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
+  const volumes = checkOptional('volumes', fields.volumes, input)?.map(({ id, path }) => ({ id, path }));
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 

@@ -43,7 +43,7 @@ export interface StoreComparison {
    * Folders in the store of volumes that are not in the database: the database is older, or they belong to another
    * service.
    */
-  strangers: string[];
+  unknownVolumes: string[];
 }
 
 /** Compares all volumes, or one, without changing anything. Rejects with StoreFault. */
@@ -59,9 +59,9 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
     if (found !== null) differences.push(found);
   }
   const known = new Set(rows.map(({ id }) => id));
-  const strangers: string[] = [];
-  if (only === null) for await (const id of deps.volumeStore.volumes()) if (!known.has(id)) strangers.push(id);
-  return { volumes: rows.length, differences, strangers };
+  const unknownVolumes: string[] = [];
+  if (only === null) for await (const id of deps.volumeStore.volumes()) if (!known.has(id)) unknownVolumes.push(id);
+  return { volumes: rows.length, differences, unknownVolumes };
 }
 
 /** Result of restic's check. */

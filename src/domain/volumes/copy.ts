@@ -42,7 +42,7 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
     [id, from, index],
   );
   await db.pool.query('update volume set copied_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
-  deps.events.volumeKept('copied');
+  deps.events.volumeMaintained('copied');
 }
 
 /** Returns the names of all index objects; they change whenever data is added or pruned. */

@@ -13,7 +13,11 @@ import type { ObjectName } from './store.js';
 type Reader = Pick<Transaction, 'query'>;
 
 /** Records an index object stored in this transaction, which has locked the volume's row. */
-export async function noteIndex(transaction: Reader, { kind, volume }: RepositoryAccess, name: string): Promise<void> {
+export async function recordIndex(
+  transaction: Reader,
+  { kind, volume }: RepositoryAccess,
+  name: string,
+): Promise<void> {
   const state = kind === 'upkeep' ? 'VERIFIED' : 'DOUBTED';
   await transaction.query(
     `insert into volume_index (volume_id, name, state) select $1, $2, $3::"VolumeIndexState"
@@ -24,7 +28,7 @@ export async function noteIndex(transaction: Reader, { kind, volume }: Repositor
 }
 
 /** Removes the record of an index object deleted in this transaction. */
-export async function forgetIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
+export async function removeIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
@@ -65,22 +69,22 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
   );
   for (const { name, state } of rows) {
     if (state === 'VERIFIED') found.delete(name);
-    else if (!found.has(name)) await forgetIfGone(deps, volumeId, name);
+    else if (!found.has(name)) await removeIfGone(deps, volumeId, name);
   }
   const failed = new Set(rows.flatMap(({ name, state }) => (state === 'FAILED' ? [name] : [])));
   const names = [...found].sort();
   return [...names.filter((name) => !failed.has(name)), ...names.filter((name) => failed.has(name))];
 }
 
-async function forgetIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
+async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
     if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
-      await forgetIndex(transaction, volumeId, name);
+      await removeIndex(transaction, volumeId, name);
   });
 }
 
-export async function settleIndexes(
+export async function markIndexes(
   { db }: Deps,
   volumeId: string,
   names: readonly string[],

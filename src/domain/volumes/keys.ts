@@ -66,7 +66,7 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
 }
 
 /** Refuses like `keyThatRemains` if that key has been deleted since. Call it in the transaction that deletes. */
-export async function checkKeyIsThere({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
+export async function checkKeyExists({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
 

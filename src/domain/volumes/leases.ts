@@ -106,7 +106,7 @@ export function takeLeases(
 ) {
   if (volumes.length === 0) return;
   const ids = volumes.map((volume) => volume.id);
-  current.transaction.later({ name: 'tell-holders', text: TELL_SQL, values: [ids, id] });
+  current.transaction.later({ name: 'notify-holders', text: NOTIFY_HOLDERS_SQL, values: [ids, id] });
   current.transaction.later({
     name: 'take-leases',
     text: TAKE_SQL,
@@ -162,17 +162,17 @@ interface Reported {
  * never ran in that start. Reports on other leases have no effect.
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
-  const said = instances.flatMap(({ id: holder, volumes = [] }) =>
+  const reported = instances.flatMap(({ id: holder, volumes = [] }) =>
     volumes.map(({ id, lease, snapshot, sizeBytes, saved, message }): Reported => {
       const size = sizeBytes === null ? null : Math.min(sizeBytes, MAX_SNAPSHOT_BYTES);
       return { holder, id, lease, snapshot, size, saved, message };
     }),
   );
-  if (said.length === 0) return;
+  if (reported.length === 0) return;
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string }>({
     name: 'volumes-of-report',
     text: REPORTED_SQL,
-    values: [hostId, JSON.stringify(said)],
+    values: [hostId, JSON.stringify(reported)],
   });
   deps.db.notices.publish(
     rows.map(({ id, accountId }) => ({ table: 'container' as const, id, account: accountId, machine: hostId })),
@@ -196,7 +196,7 @@ const VOLUMES_SQL = `
 export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
 
 /** Notifies the previous holder's host, because its desired state changes. */
-const TELL_SQL = `
+const NOTIFY_HOLDERS_SQL = `
   select pg_notify('gateway', json_build_object('table', 'container', 'id', holder.id, 'account', holder.account_id,
     'machine', coalesce(holder.host_id, holder.machine_id))::text)
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
@@ -233,21 +233,21 @@ const END_OVER_SQL = `
 
 /** Without a snapshot, a lease ends only if the gateway never saw that start run. */
 const REPORTED_SQL = `
-  with said as (
-    select said.*, held.account_id, status, stopped_at, gpu_intervals
+  with reported as (
+    select reported.*, held.account_id, status, stopped_at, gpu_intervals
     from jsonb_to_recordset($2::jsonb)
-        as said (holder text, id text, lease bigint, snapshot text, size bigint, saved boolean, message text)
-      join volume held on held.id = said.id and held.lease = said.lease and lease_instance_id = holder and lease_host_id = $1
+        as reported (holder text, id text, lease bigint, snapshot text, size bigint, saved boolean, message text)
+      join volume held on held.id = reported.id and held.lease = reported.lease and lease_instance_id = holder and lease_host_id = $1
       join instance on instance.id = holder
   ), sized as (
-    update volume_snapshot sized set size_bytes = size from said
-    where sized.volume_id = said.id and sized.id = snapshot and sized.lease = said.lease and size_bytes is distinct from size
-  ), told as (
-    update volume_attachment told set message = said.message from said
-    where told.volume_id = said.id and instance_id = holder and told.message is distinct from said.message returning instance_id
+    update volume_snapshot sized set size_bytes = size from reported
+    where sized.volume_id = reported.id and sized.id = snapshot and sized.lease = reported.lease and size_bytes is distinct from size
+  ), updated as (
+    update volume_attachment updated set message = reported.message from reported
+    where updated.volume_id = reported.id and instance_id = holder and updated.message is distinct from reported.message returning instance_id
   ), over as (
-    select volume.id, holder from said join volume using (id)
-    where saved and status <> 'RUNNING' and volume.lease = said.lease and case when snapshot is null
+    select volume.id, holder from reported join volume using (id)
+    where saved and status <> 'RUNNING' and volume.lease = reported.lease and case when snapshot is null
       then not volume.lease_opened or not exists (
         select from container_start where instance_id = holder and ordinal = gpu_intervals and running_at is not null)
       else exists (
@@ -257,5 +257,5 @@ const REPORTED_SQL = `
   ), ended as (
     update volume set ${FREE} from over where volume.id = over.id returning holder
   )
-  select distinct holder as id, account_id as "accountId" from said
-  where holder in (select instance_id from told union all select holder from ended)`;
+  select distinct holder as id, account_id as "accountId" from reported
+  where holder in (select instance_id from updated union all select holder from ended)`;

@@ -22,11 +22,11 @@ interface Holder {
  * instance holds the volume, these include the owner's locks: the owner can then neither delete anything nor renew a
  * lock.
  */
-export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<void> {
-  if ((await deadLocks(deps, deps.db.pool, volumeId)).length === 0) return;
+export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<void> {
+  if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
-    for (const name of await deadLocks(deps, transaction, volumeId)) {
+    for (const name of await staleLocks(deps, transaction, volumeId)) {
       await deps.volumeStore.delete(volumeId, { kind: 'locks', name });
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [volumeId, name]);
     }
@@ -51,12 +51,12 @@ export async function checkHoldsLock(transaction: Transaction, volumeId: string)
 
 /** Whether a client other than the gateway itself works on the repository. */
 export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
-  await removeDeadLocks(deps, volumeId);
+  await removeStaleLocks(deps, volumeId);
   for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
   return false;
 }
 
-async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
+async function staleLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
   const written: { name: string; modifiedAtMs: number }[] = [];
   for await (const lock of deps.volumeStore.list(volumeId, 'locks')) written.push(lock);
   if (written.length === 0) return [];
@@ -77,7 +77,7 @@ async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeI
     .filter(
       ({ name, modifiedAtMs }) =>
         isStale(modifiedAtMs) ||
-        isDead(
+        hasLostAccess(
           writers.find((each) => each.name === name),
           holder,
         ),
@@ -86,7 +86,7 @@ async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeI
 }
 
 /** A lock without a row is the owner's. */
-function isDead(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
+function hasLostAccess(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
   if (writer?.upkeep != null) return writer.upkeep !== upkeepNonce;
   if (writer?.lease != null) return leaseInstanceId === null || writer.lease !== lease;
   return leaseInstanceId !== null;

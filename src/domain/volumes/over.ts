@@ -20,5 +20,5 @@ export const isOver = (before: string, stopping: string) => `
     or holder.destroyed_at < ${before}::timestamptz - interval '${SAVED_WITHIN_DAYS} days'
     or exists (select from container where container.instance_id = holder.id and erased_at is not null)
     or not exists (
-      select from machine_host agent join machine_heartbeat heard using (machine_id)
+      select from machine_host agent join machine_heartbeat heartbeat using (machine_id)
       where machine_id = lease_host_id and revoked_at is null and seen_at >= ${before}::timestamptz))`;

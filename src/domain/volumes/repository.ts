@@ -13,12 +13,12 @@ import {
   type RepositoryAccess,
   type VolumeFacts,
 } from './access.js';
-import { noteDeletion } from './deletions.js';
+import { recordDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
-import { checkIsSound, forgetIndex, noteIndex } from './indexes.js';
-import { checkKey, checkKeyIsThere, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
-import { checkHoldsLock, removeDeadLocks } from './locks.js';
-import { dropSnapshots, noteSnapshot } from './snapshots.js';
+import { checkIsSound, recordIndex, removeIndex } from './indexes.js';
+import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
+import { checkHoldsLock, removeStaleLocks } from './locks.js';
+import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
 /** Maximum locks of a repository, and bytes of one; restic's have 200. */
@@ -43,7 +43,7 @@ export async function putObject(
   await checkMayBegin(deps, access);
   checkMayAdd(access);
   if (length !== null && length > maxBytes(object)) throw tooLarge(object);
-  checkRoom(deps, access, object, access.volume, storedSize(length ?? 0));
+  checkSpace(deps, access, object, access.volume, storedSize(length ?? 0));
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
@@ -81,7 +81,7 @@ export async function* listObjects(
   kind: ObjectKind,
 ): AsyncIterable<ListedObject> {
   const { volume } = access;
-  if (kind === 'locks') await removeDeadLocks(deps, volume.id);
+  if (kind === 'locks') await removeStaleLocks(deps, volume.id);
   const only = access.kind === 'upkeep' && access.indexes.length > 0 ? access.indexes : null;
   if (only !== null && kind === 'snapshots') return;
   for await (const object of deps.volumeStore.list(volume.id, kind)) {
@@ -100,11 +100,11 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
     await lockForWrite(transaction, access);
     await checkIsSound(deps, transaction, access, object);
     if (access.kind === 'owner' && object.kind === 'data') await checkHoldsLock(transaction, id);
-    if (remaining !== null) await checkKeyIsThere(deps, access.volume, remaining);
+    if (remaining !== null) await checkKeyExists(deps, access.volume, remaining);
     const size = await deps.volumeStore.delete(id, object);
-    if (size !== null) await noteDeletion(deps, transaction, access, object);
+    if (size !== null) await recordDeletion(deps, transaction, access, object);
     if (object.kind === 'snapshots') await dropSnapshots(deps, transaction, id, [object.name]);
-    if (object.kind === 'index') await forgetIndex(transaction, id, object.name);
+    if (object.kind === 'index') await removeIndex(transaction, id, object.name);
     if (object.kind === 'locks')
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [id, object.name]);
     if (size !== null) await count(transaction, id, -storedSize(size));
@@ -130,15 +130,15 @@ async function commit(
 ): Promise<void> {
   const volume = await lockForWrite(transaction, access);
   checkMayAdd({ ...access, volume });
-  checkRoom(deps, access, object, volume, storedSize(size));
+  checkSpace(deps, access, object, volume, storedSize(size));
   await checkIsNew(deps, access, object);
-  if (object.kind === 'snapshots') await noteSnapshot(deps, transaction, volume.id, object.name, access);
-  if (object.kind === 'index') await noteIndex(transaction, access, object.name);
-  if (object.kind === 'locks') await noteLock(transaction, access, object.name);
+  if (object.kind === 'snapshots') await recordSnapshot(deps, transaction, volume.id, object.name, access);
+  if (object.kind === 'index') await recordIndex(transaction, access, object.name);
+  if (object.kind === 'locks') await recordLock(transaction, access, object.name);
   const published = await received.publish();
   if (published.outcome === 'kept') return;
-  const was = published.outcome === 'replaced' ? storedSize(published.wasBytes) : 0n;
-  await count(transaction, volume.id, storedSize(size) - was);
+  const replaced = published.outcome === 'replaced' ? storedSize(published.wasBytes) : 0n;
+  await count(transaction, volume.id, storedSize(size) - replaced);
 }
 
 /**
@@ -157,7 +157,7 @@ async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object
 }
 
 /** Records a lock. Refuses with action_failed too many of them, because they don't count towards the repository's size. */
-async function noteLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
+async function recordLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number }>(
     'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
     [access.volume.id, name],
@@ -184,16 +184,16 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
  * Refuses with VolumeFull beyond the limit. The gateway's own work is exempt, because it frees space but needs some first.
  * So are locks, because a full volume must still be restored.
  */
-function checkRoom(
+function checkSpace(
   { settings }: Deps,
   { kind }: RepositoryAccess,
   object: ObjectName,
   volume: VolumeFacts,
-  more: bigint,
+  added: bigint,
 ): void {
   if (object.kind === 'locks') return;
   const limit = historyLimit(volume.sizeGb, settings.volumeHistoryFactor);
-  if (volume.storedBytes + more <= limit || kind === 'upkeep') return;
+  if (volume.storedBytes + added <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
   throw new VolumeFull(
     `the snapshots of volume ${volume.id} take ${gb} GB, the maximum; grow the volume or delete old snapshots`,

@@ -9,7 +9,7 @@ import { VolumeFull } from './full.js';
  * Writes the row of a snapshot whose object is stored in this transaction, which has locked the volume's row. Its time
  * is later than that of all previous ones, even within the same second of the clock. Refuses with VolumeFull.
  */
-export async function noteSnapshot(
+export async function recordSnapshot(
   { clock }: Deps,
   transaction: Transaction,
   volumeId: string,

@@ -70,7 +70,7 @@ export interface VolumeStore {
    * Removes uploads that began before this time on the store's clock and were not published, because their gateway
    * crashed.
    */
-  forgetArriving(volume: string, beforeMs: number): Promise<void>;
+  removeAbandonedUploads(volume: string, beforeMs: number): Promise<void>;
   /** Returns the location at which restic finds the repository without the gateway. */
   repository(volume: string): string;
   /** Yields the ids of the volumes with data in the store. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
-import { keepVolumes } from '../../../src/domain/volumes/upkeep.js';
+import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
 import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../../support/volumes.js';
@@ -158,7 +158,7 @@ test('copies that fail leave others their turn, however many they are', async ()
   );
   const failed: string[] = [];
   const options = { address: gateway.address, onCompared: () => {}, signal: new AbortController().signal };
-  await keepVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
+  await maintainVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
   const { rows } = await pool.query('select copied_at is not null as done from volume where id = $1', [good]);
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
