@@ -34,7 +34,7 @@ interface HostRow {
   /** Whether its agent supports launches. */
   launches: boolean;
   /** Whether its agent mounts volumes. */
-  takesVolumes: boolean;
+  supportsVolumes: boolean;
   containers: ContainerRow[];
 }
 
@@ -270,13 +270,13 @@ class Waiter {
 }
 
 function documentOf(host: HostRow): DesiredInstance[] {
-  const { containers, launches, takesVolumes } = host;
+  const { containers, launches, supportsVolumes } = host;
   const document: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
     if (document.length === MAX_INSTANCES) break;
     const isLacking =
       (!launches && wouldLackLaunch(container)) ||
-      (!takesVolumes && wouldLackVolumes(container)) ||
+      (!supportsVolumes && wouldLackVolumes(container)) ||
       wouldGetOtherGpus(host, container);
     const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
     if (phase === 'stopped' && container.sentStart === 0) continue;
@@ -379,7 +379,7 @@ const VOLUMES = `
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
-    machine.num_gpus as "numGpus", launches, volumes as "takesVolumes", coalesce((
+    machine.num_gpus as "numGpus", launches, volumes as "supportsVolumes", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
         'phase', phase, 'start', start, 'sentStart', told_start, 'image', image, 'fromTemplate', from_template,

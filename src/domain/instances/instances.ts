@@ -57,7 +57,7 @@ import type { PricingMode } from '../rules/price-rule.js';
 import { checkInstanceRoom, newLimited } from '../rules/spend-limit.js';
 import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
-import { checkTakesVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
+import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { attachedTo, readVolumes } from '../volumes/attachments.js';
 import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
@@ -256,7 +256,7 @@ export async function rent(
   checkTemplate(inUse, launch);
   checkAgent(machine, launch ?? {}, 'deploy_failed');
   checkIdleWatch(machine, stopWhenIdle);
-  if (atPaths.length > 0) checkTakesVolumes(machine, 'deploy_failed');
+  if (atPaths.length > 0) checkSupportsVolumes(machine, 'deploy_failed');
   const asked = { accountId: account.id, volumes: atPaths, stopping };
   const volumes = await lockVolumes(current, deps, asked, 'deploy_failed');
   const volumeGb = totalGb(volumes);
@@ -415,7 +415,7 @@ async function volumesOfStart(
   instance: Instance,
 ): Promise<LockedVolume[]> {
   const volumes = await attachedTo(current.transaction, instance);
-  if (volumes.length > 0) checkTakesVolumes(machine, 'action_failed');
+  if (volumes.length > 0) checkSupportsVolumes(machine, 'action_failed');
   return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 

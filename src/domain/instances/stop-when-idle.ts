@@ -40,7 +40,7 @@ export async function changeStopWhenIdle(
  */
 async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
   const { rows } = await transaction.query(WATCHED_SQL, [id]);
-  checkIdleWatch({ id: machineId, watchesLoad: rows.length > 0 }, minutes);
+  checkIdleWatch({ id: machineId, reportsLoad: rows.length > 0 }, minutes);
 }
 
 /** Selects the instance if it has a container and an agent that reports its load. */

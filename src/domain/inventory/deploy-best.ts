@@ -17,7 +17,7 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, TAKES_VOLUMES, WATCHES_LOAD } from '../machine-condition.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_VOLUMES } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
@@ -87,7 +87,7 @@ async function deployBestMachine(
     needsAgent: needsAgent(wanted.launch ?? {}),
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
-    notOn: null,
+    excludedHost: null,
   };
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   return rentBest(deps, { accountIds: [accountId] }, request, {
@@ -180,7 +180,7 @@ export interface Search extends BestOffer {
   /** Whether its host must be able to mount volumes. */
   needsVolumes: boolean;
   /** A host to exclude; null for none. */
-  notOn: string | null;
+  excludedHost: string | null;
 }
 
 /** Creates a picker for the best machine. Offers in memory suggest candidates; locked rows decide. */
@@ -227,7 +227,7 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad, needsVolumes, notOn }: Search,
+  { criteria, order, needsAgent, needsLoad, needsVolumes, excludedHost }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -236,8 +236,8 @@ async function fittingOf(
     values: [machineIds],
   });
   return rows
-    .filter(({ hasOldAgent, watchesLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !watchesLoad))
-    .filter(({ takesVolumes, hostId }) => (takesVolumes || !needsVolumes) && hostId !== notOn)
+    .filter(({ hasOldAgent, reportsLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !reportsLoad))
+    .filter(({ supportsVolumes, hostId }) => (supportsVolumes || !needsVolumes) && hostId !== excludedHost)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
@@ -315,8 +315,8 @@ function brief(value: unknown): string {
 interface CandidateRow extends HostRow, PricedModel {
   machineId: string;
   hasOldAgent: boolean;
-  watchesLoad: boolean;
-  takesVolumes: boolean;
+  reportsLoad: boolean;
+  supportsVolumes: boolean;
 }
 
 /** The machines according to the tables, each with its host and the price of its model. */
@@ -324,8 +324,8 @@ const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
     join lateral (
-      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad",
-        ${TAKES_VOLUMES} as "takesVolumes"
+      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${REPORTS_LOAD} as "reportsLoad",
+        ${SUPPORTS_VOLUMES} as "supportsVolumes"
       from (${HOSTS}) machine where id = candidate.host_id
     ) machine on true
   where candidate.id = any($1)`;

@@ -67,7 +67,7 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
     needsAgent: needsAgent(launch ?? {}),
     needsLoad: instance.stopWhenIdle !== null,
     needsVolumes: true,
-    notOn: hostId,
+    excludedHost: hostId,
   };
   const inUse = await templateInUse(deps, template, launch ?? undefined);
   const fixed = { template, diskGb, mode, launch: launch ?? undefined, volumes, keyId, maxRate, inUse };

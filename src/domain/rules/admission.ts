@@ -30,9 +30,9 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   /** Whether its host agent predates launches. */
   hasOldAgent: boolean;
   /** Whether its host agent reports how busy instances are. */
-  watchesLoad: boolean;
+  reportsLoad: boolean;
   /** Whether its host agent mounts volumes; true without an agent, where volumes are only records. */
-  takesVolumes: boolean;
+  supportsVolumes: boolean;
 }
 
 /** The rates that a rental would lock, and the instances that would have to stop for it. */

@@ -39,8 +39,8 @@ export function volumePathFault(path: string): string | null {
  * Refuses with `code` a machine whose host agent can't mount volumes. Without an agent, volumes are only records, so they
  * are allowed.
  */
-export function checkTakesVolumes(machine: { id: string; takesVolumes: boolean }, code: ErrorCode): void {
-  if (machine.takesVolumes) return;
+export function checkSupportsVolumes(machine: { id: string; supportsVolumes: boolean }, code: ErrorCode): void {
+  if (machine.supportsVolumes) return;
   throw new DomainError(
     code,
     `the host of machine ${machine.id} doesn't support volumes: its agent is too old, has no restic, or can't mount`,
