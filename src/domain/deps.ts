@@ -103,11 +103,11 @@ export type Deps = Readonly<{
 }>;
 
 /** Maximum concurrent writes to volumes. Each uses one of the process's 20 database connections. */
-const VOLUMES_WRITTEN_AT_ONCE = 6;
-const MAX_VOLUMES_UNWRITTEN = 2_000;
-const MAX_KEYS_UNVERIFIED = 20;
+const MAX_VOLUME_WRITES = 6;
+const MAX_WAITING_VOLUME_WRITES = 2_000;
+const MAX_WAITING_KEY_CHECKS = 20;
 /** Verifying one key can take several seconds. */
-const MAX_KEYS_UNVERIFIED_OF_ACCOUNT = 3;
+const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
 
 /** Dependencies of a gateway that operator commands don't need. */
 export interface GatewayDeps
@@ -164,11 +164,11 @@ export function createDeps(
     sealingKeys,
     volumeStore,
     volumeKeys: new Slots({
-      atOnce: 1,
-      maxWaiting: MAX_KEYS_UNVERIFIED,
-      maxOfAccount: MAX_KEYS_UNVERIFIED_OF_ACCOUNT,
+      maxConcurrent: 1,
+      maxWaiting: MAX_WAITING_KEY_CHECKS,
+      maxOfAccount: MAX_KEY_CHECKS_OF_ACCOUNT,
     }),
-    volumeWrites: new Slots({ atOnce: VOLUMES_WRITTEN_AT_ONCE, maxWaiting: MAX_VOLUMES_UNWRITTEN }),
+    volumeWrites: new Slots({ maxConcurrent: MAX_VOLUME_WRITES, maxWaiting: MAX_WAITING_VOLUME_WRITES }),
     restic,
     sendWebhook,
     sendMail,

@@ -7,7 +7,7 @@ import type { SendWebhook } from '../domain/webhooks/receiver.js';
 import { createNameLookup, type LookupAll } from '../name-lookup.js';
 
 /** Time limit of the whole exchange, including name lookup and connection. */
-const WITHIN_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
@@ -65,7 +65,10 @@ function exchange(
       lookup,
       headers: { ...headers, 'content-type': 'application/json', 'content-length': length, 'user-agent': 'gpu-rental' },
     });
-    const late = setTimeout(() => outgoing.destroy(new Error(`no response within ${WITHIN_MS / 1_000} s`)), WITHIN_MS);
+    const late = setTimeout(
+      () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS / 1_000} s`)),
+      TIMEOUT_MS,
+    );
     outgoing.once('close', () => {
       clearTimeout(late);
       reject(new Error('the connection was closed'));

@@ -13,13 +13,13 @@ import { withValues } from '../rules/template.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
 /** Maximum documents cached in memory; others are read again. */
-const KEPT_DOCUMENTS = 20_000;
+const MAX_CACHED = 20_000;
 /** Maximum machines whose documents are read by one statement. */
-const MACHINES_AT_ONCE = 200;
+const MAX_BATCH = 200;
 /** Maximum attempts to write one machine's document against concurrent writers. */
 const MAX_ATTEMPTS = 10;
 /** Maximum containers read per machine: more than a document holds, so that no running one is missed. */
-const READ_CONTAINERS = 5_000;
+const MAX_CONTAINERS_READ = 5_000;
 const MB_PER_GB = 1_024;
 
 interface HostRow {
@@ -67,7 +67,7 @@ interface ContainerRow extends KnownContainer {
 export class DesiredStates {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #kept = new LRUCache<string, DesiredState>({ max: KEPT_DOCUMENTS });
+  readonly #kept = new LRUCache<string, DesiredState>({ max: MAX_CACHED });
   readonly #waiters = new Map<string, Waiter>();
   readonly #loader: DataLoader<string, DesiredState | null>;
   /** Machines being read; if one changes in the meantime, what was read is not cached. */
@@ -79,7 +79,7 @@ export class DesiredStates {
     this.#clock = clock;
     this.#loader = new DataLoader((ids) => this.#load(ids), {
       cache: false,
-      maxBatchSize: MACHINES_AT_ONCE,
+      maxBatchSize: MAX_BATCH,
       batchScheduleFn: (send) => setImmediate(send),
     });
     db.notices.subscribe({ onNotice: (notice) => this.#onNotice(notice), onLost: () => this.#forgetAll() });
@@ -401,7 +401,7 @@ const HOSTS_SQL = `
           join machine block on block.id = instance.machine_id
           left join instance_launch on instance_launch.instance_id = instance.id
         where container.machine_id = host.machine_id and erased_at is null
-        order by status, container.instance_id limit ${READ_CONTAINERS}
+        order by status, container.instance_id limit ${MAX_CONTAINERS_READ}
       ) container
     ), '[]') as containers
   from machine_host host join machine on machine.id = host.machine_id where host.machine_id = any($1)`;

@@ -16,7 +16,7 @@ import { changesOf, type ReportChanges, type SeenContainer } from './report-chan
 import { settleStarts } from './start-credits.js';
 
 /** Past runs of an agent whose reports are recognized as late. */
-const PAST_SESSIONS = 8;
+const MAX_PAST_SESSIONS = 8;
 
 interface HostRow {
   session: string | null;
@@ -149,7 +149,7 @@ function idsOf({ instances, unknown }: Report): string[] {
 
 function pastSessionsOf({ session }: Report, host: HostRow): string[] {
   if (host.session === null || host.session === session) return host.pastSessions;
-  return [host.session, ...host.pastSessions].slice(0, PAST_SESSIONS);
+  return [host.session, ...host.pastSessions].slice(0, MAX_PAST_SESSIONS);
 }
 
 const LOCK_HOST = `

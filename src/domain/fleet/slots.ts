@@ -14,15 +14,15 @@ export class Slots {
   readonly #ofAccount = new Map<string, number>();
 
   constructor({
-    atOnce,
+    maxConcurrent,
     maxWaiting,
     maxOfAccount = Number.POSITIVE_INFINITY,
   }: {
-    atOnce: number;
+    maxConcurrent: number;
     maxWaiting: number;
     maxOfAccount?: number;
   }) {
-    this.#free = atOnce;
+    this.#free = maxConcurrent;
     this.#maxWaiting = maxWaiting;
     this.#maxOfAccount = maxOfAccount;
   }

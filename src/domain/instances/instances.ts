@@ -54,7 +54,7 @@ import {
 import type { Micro, Rate } from '../rules/money.js';
 import { minimumUntilOf } from '../rules/preemption.js';
 import type { PricingMode } from '../rules/price-rule.js';
-import { checkInstanceRoom, newLimited } from '../rules/spend-limit.js';
+import { checkInstanceSpendLimit, newLimited } from '../rules/spend-limit.js';
 import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
 import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
@@ -73,7 +73,7 @@ export type { InstanceRow, Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID_BYTES = 4;
-const LISTED_INSTANCES = 10_000;
+const MAX_LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
 
 /** Terms of a rental, as given by the caller. */
@@ -159,7 +159,7 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
   return deps.db.prisma.instance.findMany({
     where: { status: { not: 'DESTROYED' }, ...(accountId !== null && { accountId }) },
     orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
-    take: LISTED_INSTANCES,
+    take: MAX_LISTED_INSTANCES,
   });
 }
 
@@ -290,7 +290,7 @@ export function checkSpendLimits(
   terms: Pick<Claim<InstanceOnMachine>, 'gpuRate' | 'diskRate' | 'preempted'> & Pick<Instance, 'keyId' | 'spendLimit'>,
 ): void {
   const minimumUntil = minimumUntilOf(at, terms.preempted.length > 0);
-  checkInstanceRoom(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
+  checkInstanceSpendLimit(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
   checkLimits(account, at, { ...terms, addedRate: terms.gpuRate + terms.diskRate }, 'deploy_failed');
 }
 
@@ -428,7 +428,7 @@ export function checkStartLimits(
 ): void {
   const at = latest(now, instance.stoppedAt ?? now);
   const minimumUntil = minimumUntilOf(at, preempted.length > 0);
-  checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
+  checkInstanceSpendLimit({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
   const { gpuRate } = instance;
   checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
 }

@@ -35,7 +35,7 @@ import { checkFilter, checkList, type OfferSearchFilter, withModels } from './of
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /** Machines checked by one statement. The first is nearly always free, unless other requests want the same ones. */
-const CANDIDATES_AT_ONCE = 50;
+const CANDIDATE_BATCH = 50;
 /** Maximum list entries named in a refusal. */
 const NAMED_ENTRIES = 5;
 
@@ -212,7 +212,7 @@ async function firstCandidate<T>(
   const excluded = new Set<string>();
   for (;;) {
     // Read for each batch, because the offers may have changed in the meantime.
-    const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, excluded);
+    const offers = inventory.latest.offers.best(criteria, order, CANDIDATE_BATCH, excluded);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
     const found = await find(machineIds);

@@ -71,9 +71,9 @@ export interface PublicData {
 }
 
 /** Hosts per query: few enough for requests to be answered in between. */
-const HOSTS_AT_ONCE = 1_000;
+const HOSTS_PER_PAGE = 1_000;
 /** Running instances per query. */
-const RUNNING_AT_ONCE = 5_000;
+const RUNNING_PER_PAGE = 5_000;
 /** Minimum time between the starts of two reloads, so that changes are read together. Requests don't wait for it. */
 const RELOAD_PAUSE_MS = 100;
 
@@ -245,7 +245,7 @@ export class Inventory {
       if (this.#data === null) this.#data = await readData(this.#db);
       else {
         if (isCatalogue || isAll) await this.#readCatalogue();
-        const doubtful = isAll ? await this.#readAllAtOnce() : [];
+        const doubtful = isAll ? await this.#readAllNow() : [];
         await this.#readHosts([...stale, ...doubtful]);
       }
     } catch (error) {
@@ -267,8 +267,8 @@ export class Inventory {
 
   async #readHosts(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#readByName.add(id);
-    for (let at = 0; at < ids.length; at += HOSTS_AT_ONCE) {
-      const some = ids.slice(at, at + HOSTS_AT_ONCE);
+    for (let at = 0; at < ids.length; at += HOSTS_PER_PAGE) {
+      const some = ids.slice(at, at + HOSTS_PER_PAGE);
       const query = { name: 'offered-some', text: SOME_SQL, values: [some] };
       const { rows } = await this.#db.pool.query<HostRow>(query);
       const hosts = new Map(rows.map((row) => [row.hostId, offeredHost(row)]));
@@ -311,7 +311,7 @@ export class Inventory {
     }
   }
 
-  async #readAllAtOnce(): Promise<string[]> {
+  async #readAllNow(): Promise<string[]> {
     this.#isUrgent = true;
     try {
       // It stops after the current page, which must not be applied after a newer one.
@@ -334,7 +334,7 @@ export class Inventory {
         return !(yields && host.yielding.includes(bits));
       };
       this.#markStale(rows.filter(isNews).map(({ hostId }) => hostId));
-      if (rows.length < RUNNING_AT_ONCE) return;
+      if (rows.length < RUNNING_PER_PAGE) return;
       last = rows.at(-1)!.machineId;
     }
   }
@@ -361,7 +361,7 @@ export class Inventory {
           if (this.#readByName.has(row.hostId)) doubtful.push(row.hostId);
           else this.#place(row.hostId, host);
         }
-        if (rows.length < HOSTS_AT_ONCE) break;
+        if (rows.length < HOSTS_PER_PAGE) break;
         last = rows.at(-1)!.hostId;
       }
     } finally {
@@ -391,7 +391,7 @@ export const HOST_COLUMNS = `
   has_agent as "hasAgent", used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
-const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_AT_ONCE}`;
+const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
 
 /** A running instance. */
 interface RunningRow {
@@ -404,7 +404,7 @@ interface RunningRow {
 /** At most one instance is running on each machine. */
 const RUNNING_SQL = `
   select machine_id as "machineId", coalesce(host_id, machine_id) as "hostId", ${GPU_BITS} as bits, mode = 'INTERRUPTIBLE' as yields
-  from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
+  from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_PER_PAGE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
@@ -453,7 +453,7 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
       const host = offeredHost(row, once);
       if (host !== null) hosts.push(host);
     }
-    if (rows.length < HOSTS_AT_ONCE) return hosts;
+    if (rows.length < HOSTS_PER_PAGE) return hosts;
     last = rows.at(-1)!.hostId;
   }
 }

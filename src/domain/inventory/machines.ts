@@ -33,7 +33,7 @@ export interface MachineView extends Machine {
 
 /** Maximum characters of a value that a message repeats. */
 const MAX_SHOWN = 100;
-const LISTED_MACHINES = 10_000;
+const MAX_LISTED_MACHINES = 10_000;
 /** Timeout of each statement that applies an import. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
@@ -246,7 +246,7 @@ export async function listMachines(deps: Deps, filter: { state?: MachineState; g
       OR: [{ sold: true }, { instances: { some: LIVE.where } }],
     },
     orderBy: { id: 'asc' },
-    take: LISTED_MACHINES,
+    take: MAX_LISTED_MACHINES,
   });
 }
 

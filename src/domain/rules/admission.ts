@@ -7,7 +7,7 @@ import { type Account, type Instance, runsOf } from './lifecycle.js';
 import { formatUsd, type Rate } from './money.js';
 import { minimumUntilOf } from './preemption.js';
 import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
-import { checkMonthlyRoom } from './spend-limit.js';
+import { checkMonthlyLimit } from './spend-limit.js';
 import type { Instant } from './time.js';
 
 /** Fields of an instance that the rules read. */
@@ -99,10 +99,10 @@ export function checkLimits(account: Account, at: Instant, added: AddedSpend, co
   for (const key of keys.filter(({ id }) => id === keyId)) {
     const yieldedRate = sumOfRates(own.filter(({ runKeyId }) => runKeyId === key.id));
     const run = { gpuRate, minimumUntil, addedRate: addedToKey, yieldedRate };
-    checkMonthlyRoom("the API key's", key, runsOf(key, live), at, run, code);
+    checkMonthlyLimit("the API key's", key, runsOf(key, live), at, run, code);
   }
   const run = { gpuRate, minimumUntil, addedRate, yieldedRate: sumOfRates(own) };
-  checkMonthlyRoom("the account's", account, runsOf(account, live), at, run, code);
+  checkMonthlyLimit("the account's", account, runsOf(account, live), at, run, code);
 }
 
 function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {

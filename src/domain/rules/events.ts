@@ -50,9 +50,9 @@ export const ACCOUNT_SUBJECT = 'account';
 const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
 
 /**
- * Returns the events of rows about to be written. `runsAtOnce`: the instance runs without an agent having to start it.
+ * Returns the events of rows about to be written. `runsImmediately`: the instance runs without an agent having to start it.
  */
-export function eventsOf(changes: RowChanges, runsAtOnce: boolean): NewEvent[] {
+export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEvent[] {
   const instances = new Map([...changes.created, ...changes.updated].map((instance) => [instance.id, instance]));
   const events: NewEvent[] = [];
   const add = (type: EventType, instanceId: string, at: Instant, data: object = {}) => {
@@ -74,7 +74,7 @@ export function eventsOf(changes: RowChanges, runsAtOnce: boolean): NewEvent[] {
       add(STOPS[instance.stopReason!] ?? 'instance.stopped', instanceId, endedAt, { reason });
   }
   for (const { resource, instanceId, startedAt } of changes.opened)
-    if (resource === 'GPU' && runsAtOnce) add('instance.running', instanceId, startedAt);
+    if (resource === 'GPU' && runsImmediately) add('instance.running', instanceId, startedAt);
   for (const { id, accountId, kind, units, at } of changes.entries) {
     if (kind !== 'CREDIT') continue;
     const data = { entry: id, usd: usdOf(shownSpend(units)) };

@@ -40,10 +40,10 @@ export function wholeLayout(gpu: string, numGpus: number): Layout {
 /** Returns the layout of a host with these members of a SlicedHost. */
 export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
   const gone = missing.map((first) => ({ first, count: 1 }));
-  const exists = (block: Block) => !gone.some((each) => overlaps(each, block));
+  const isComplete = (block: Block) => !gone.some((each) => overlaps(each, block));
   const sold = blocksOf({ id: '', models, sizes, missing });
   const blocks = sold.map(({ machineId: suffix, ...block }): LayoutBlock => {
-    const around = blocksAround(models, block).filter(exists);
+    const around = blocksAround(models, block).filter(isComplete);
     return {
       ...block,
       suffix,

@@ -68,7 +68,7 @@ export const MAX_PAYMENTS = 100;
 /** Maximum top-ups of an account that wait for a payment. */
 export const MAX_WAITING = 20;
 /** Time limit of a top-up if the processor never changes its rate, in seconds. */
-export const HOLDS_SECONDS = 86_400n;
+export const DEFAULT_RATE_SECONDS = 86_400n;
 /** Seconds over which credits without a query to the processor are added up. */
 export const UNCONFIRMED_SECONDS = 86_400n;
 

@@ -55,7 +55,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
-    await checkRoom(transaction, accountId, name);
+    await checkLimits(transaction, accountId, name);
     await transaction.query(
       `insert into secret (id, account_id, name, kind, registry, username, sealed, key_id, created_at)
        values ($1, $2, $3, $4::secret_kind, $5, $6, $7, $8, $9::timestamptz)`,
@@ -209,7 +209,7 @@ function contextOf(accountId: string, id: string): string {
   return `${accountId} ${id}`;
 }
 
-async function checkRoom(transaction: Transaction, accountId: string, name: string): Promise<void> {
+async function checkLimits(transaction: Transaction, accountId: string, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number; used: boolean }>(
     `select count(*)::int as count, coalesce(bool_or(name = $2), false) as used from secret where account_id = $1`,
     [accountId, name],

@@ -6,7 +6,7 @@ import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
 import type { Micro } from '../rules/money.js';
-import { HOLDS_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
+import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
 import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
 import type { PaidTopUp } from './top-up-rows.js';
@@ -66,7 +66,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     amount,
     rate,
     createdAt: now,
-    expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
+    expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + DEFAULT_RATE_SECONDS,
   };
   // If a concurrent request with the key won, its top-up is returned, and this invoice was never shown.
   const kept = await onceFree(() =>

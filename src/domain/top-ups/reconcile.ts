@@ -19,8 +19,8 @@ const RECENT_SECONDS = SECONDS_PER_DAY;
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
 const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
 /** Maximum top-ups queried per round. */
-const ROUND = 300;
-const AT_ONCE = 6;
+const MAX_PER_ROUND = 300;
+const MAX_CONCURRENT = 6;
 /** Failures after which a round ends, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
@@ -76,7 +76,7 @@ export async function reconcile(
         await recordPoll(deps, topUp);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
     return next;
   });
 }
@@ -117,7 +117,7 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
      where processor = $1
        and created_at > case when under_way then $2::timestamptz else $3::timestamptz end
        and checked_at <= case when under_way or created_at > $4::timestamptz then $5::timestamptz else $6::timestamptz end
-     order by checked_at, id limit ${ROUND}`,
+     order by checked_at, id limit ${MAX_PER_ROUND}`,
     [
       processor,
       before(PENDING_SECONDS),

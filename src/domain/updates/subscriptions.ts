@@ -94,7 +94,7 @@ export class SubscriptionRegistry {
     const streams = this.#streams.get(account) ?? new Set();
     // A caller with a key has an address too, but only visitors are counted by address.
     const address = 'keyId' in reader ? null : reader.address;
-    if (address === null) checkRoomOfAccount(streams.size);
+    if (address === null) checkAccountLimit(streams.size);
     else this.#enter(address, streams.size);
     const stream = new Stream(topic, subscriber, this.#turns, () => {
       streams.delete(stream);
@@ -109,7 +109,7 @@ export class SubscriptionRegistry {
 
   #enter(address: string, openWithoutKey: number): void {
     const held = this.#ofAddress.get(address) ?? 0;
-    checkRoomOfAddress(held, openWithoutKey);
+    checkAddressLimit(held, openWithoutKey);
     this.#ofAddress.set(address, held + 1);
   }
 
@@ -169,31 +169,31 @@ export class SubscriptionRegistry {
   }
 }
 
-function checkRoomOfAccount(held: number): void {
+function checkAccountLimit(held: number): void {
   if (held >= MAX_STREAMS_PER_ACCOUNT)
-    throw noRoom(
+    throw tooManyStreams(
       `this account already has ${MAX_STREAMS_PER_ACCOUNT} open subscriptions, the maximum; close one first`,
     );
 }
 
-function checkRoomOfAddress(held: number, openWithoutKey: number): void {
+function checkAddressLimit(held: number, openWithoutKey: number): void {
   const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
   if (openWithoutKey >= MAX_STREAMS_WITHOUT_KEY) {
-    throw noRoom(
+    throw tooManyStreams(
       `the gateway already has ${MAX_STREAMS_WITHOUT_KEY} open subscriptions without a key, the maximum; retry later`,
     );
   }
   if (held >= MAX_STREAMS_PER_ADDRESS) {
-    throw noRoom(
+    throw tooManyStreams(
       `this address already has ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key, the maximum; close one first`,
     );
   }
   if (held > 0 && openWithoutKey >= shared) {
-    throw noRoom(`an address may have only one subscription without a key while more than ${shared} are open`);
+    throw tooManyStreams(`an address may have only one subscription without a key while more than ${shared} are open`);
   }
 }
 
-function noRoom(message: string): DomainError {
+function tooManyStreams(message: string): DomainError {
   return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 

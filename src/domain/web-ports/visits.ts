@@ -9,7 +9,7 @@ import type { WebSite } from '../rules/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
 
 /** Maximum instances and cookies that are cached. */
-const REMEMBERED = 20_000;
+const MAX_CACHED = 20_000;
 
 /** A visit of an admitted visitor. */
 export interface Visit {
@@ -47,8 +47,8 @@ interface Pass {
 export class Visits {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: REMEMBERED });
-  readonly #passes = new LRUCache<string, Pass>({ max: REMEMBERED });
+  readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: MAX_CACHED });
+  readonly #passes = new LRUCache<string, Pass>({ max: MAX_CACHED });
   #changes = 0;
 
   constructor(db: Database, clock: Clock) {
@@ -81,7 +81,7 @@ export class Visits {
       pass.expiresAt > this.#clock.now() &&
       (pass.networks === null || holds(networkList(pass.networks), address));
     const hashes = passes.flatMap((text) => hashWebPass(text) ?? []);
-    const pass = this.#rememberedOf(hashes).find(mayEnter) ?? (await this.#readPasses(hashes)).find(mayEnter);
+    const pass = this.#cachedOf(hashes).find(mayEnter) ?? (await this.#readPasses(hashes)).find(mayEnter);
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
@@ -106,7 +106,7 @@ export class Visits {
     );
   }
 
-  #rememberedOf(hashes: readonly Buffer[]): Pass[] {
+  #cachedOf(hashes: readonly Buffer[]): Pass[] {
     if (!this.#db.notices.isListening) return [];
     return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
   }
