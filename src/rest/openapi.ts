@@ -164,39 +164,39 @@ function success(route: PreparedRoute, schemas: Schemas): Json {
   const own = [...(isRepeatable(route) ? ['Idempotent-Replayed'] : []), ...(route.needsKey ? [] : CACHED)];
   return {
     description: route.status === 201 ? 'Created.' : 'Done.',
-    headers: headersNamed([...answerHeaders(route.needsKey), ...own]),
-    content: answerContent(route, schemas),
+    headers: headersNamed([...responseHeaders(route.needsKey), ...own]),
+    content: responseContent(route, schemas),
   };
 }
 
-function answerContent(route: PreparedRoute, schemas: Schemas): Json {
+function responseContent(route: PreparedRoute, schemas: Schemas): Json {
   const { envelope } = route;
   const [type] = envelope.kind === 'text' ? (envelope.type.split(';') as [string]) : ['application/json'];
-  return { [type]: { schema: schemas.answer(route) } };
+  return { [type]: { schema: schemas.response(route) } };
 }
 
 function notModified(): Json {
   return {
     description: 'Not modified: `If-None-Match` matches the current response.',
-    headers: headersNamed([...answerHeaders(false), ...CACHED]),
+    headers: headersNamed([...responseHeaders(false), ...CACHED]),
   };
 }
 
 function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json {
   const hasBody = route.method === 'POST';
-  const given = [
+  const applicable = [
     ...(route.needsKey ? WITH_KEY : []),
     ...(hasBody ? WITH_BODY : []),
     ...(BY_OPERATION[route.operationId] ?? []),
     ...ALWAYS,
   ];
-  const codes = [...new Set(given)];
+  const codes = [...new Set(applicable)];
   const statuses = new Set(codes.map((code) => facts.refusals[code]!));
   return Object.fromEntries(
     [...statuses].map((status) => {
-      const meant = codes.filter((code) => facts.refusals[code] === status);
+      const matching = codes.filter((code) => facts.refusals[code] === status);
       const content = { 'application/json': { schema: error } };
-      return [status, { description: meant.join(', '), headers: refusalHeaders(route, meant), content }];
+      return [status, { description: matching.join(', '), headers: refusalHeaders(route, matching), content }];
     }),
   );
 }
@@ -204,7 +204,7 @@ function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json 
 function refusalHeaders(route: PreparedRoute, codes: readonly string[]): Json {
   const counted = route.needsKey && !codes.every((code) => BEFORE_RATE_LIMIT.includes(code));
   const own = codes.flatMap((code) => HEADERS_OF_REFUSALS[code] ?? []);
-  return headersNamed([...answerHeaders(counted), ...own]);
+  return headersNamed([...responseHeaders(counted), ...own]);
 }
 
 function isRepeatable(route: PreparedRoute): boolean {
@@ -215,7 +215,7 @@ function header(description: string, type = 'integer'): Json {
   return { description, schema: { type } };
 }
 
-function answerHeaders(counted: boolean): string[] {
+function responseHeaders(counted: boolean): string[] {
   return ['X-Request-Id', ...(counted ? COUNTED : [])];
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
@@ -180,7 +180,7 @@ export async function createApiKeyOnce(
     if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
     await lockForGrant(transaction, creator);
     await insertKey(transaction, { id, accountId, secret, name, now, ...power });
-    if (request !== null) remember(transaction, request, { id }, now);
+    if (request !== null) storeResponse(transaction, request, { id }, now);
     return id;
   };
   const unlimited = () =>
@@ -202,7 +202,7 @@ export async function createApiKeyOnce(
     };
     return write(deps, { accountIds: [accountId] }, decide, recalled);
   };
-  const createdId = await onceFree(limit === null ? unlimited : limited);
+  const createdId = await retryWhileInUse(limit === null ? unlimited : limited);
   if (createdId === id) deps.activity?.committed();
   const apiKey = await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id: createdId } });
   return { apiKey, secret: createdId === id ? secret : null };

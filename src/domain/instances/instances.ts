@@ -4,10 +4,10 @@ import { StaleReadError, type Transaction } from '../../database/transaction.js'
 import {
   type IdempotentRequest,
   idempotentRequest,
-  onceFree,
   recall,
-  remember,
-  storedAnswer,
+  retryWhileInUse,
+  storedResponse,
+  storeResponse,
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
@@ -193,9 +193,9 @@ export async function instanceByIdempotencyKey(
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
-  const answer = (await storedAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
+  const response = (await storedResponse(deps, accountId, key)) as { id?: unknown } | undefined;
   // Answers of other operations are also stored, but their ids are not those of instances.
-  return findInstance(deps, accountId, String(answer?.id), query);
+  return findInstance(deps, accountId, String(response?.id), query);
 }
 
 /**
@@ -494,14 +494,14 @@ export async function writeOnce(
   }
   const decideAndKeep = async (current: Write): Promise<Outcome> => {
     const instance = await decide(current);
-    remember(current.transaction, request, toJson(instance), current.at);
+    storeResponse(current.transaction, request, toJson(instance), current.at);
     return outcomeOf(current, instance);
   };
   const repeat = async (transaction: Transaction): Promise<Outcome | undefined> => {
     const kept = await recall(transaction, request, deps.clock.now());
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
-  return onceFree(() => write(deps, scope, decideAndKeep, repeat));
+  return retryWhileInUse(() => write(deps, scope, decideAndKeep, repeat));
 }
 
 function outcomeOf(current: Write, instance: Instance): Outcome {

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
@@ -42,7 +42,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   const { pool } = deps.db;
   const recalled =
     request &&
-    (await onceFree(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
+    (await retryWhileInUse(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
   if (recalled) return { topUp: (await findTopUp(deps, accountId, (recalled as { id: string }).id))!, replayed: true };
 
   const now = deps.clock.now();
@@ -69,13 +69,13 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + DEFAULT_RATE_SECONDS,
   };
   // If a concurrent request with the key won, its top-up is returned, and this invoice was never shown.
-  const kept = await onceFree(() =>
+  const kept = await retryWhileInUse(() =>
     write(
       deps,
       { accountIds: [accountId] },
       (current) => {
         insertTopUp(current.transaction, made);
-        if (request !== null) remember(current.transaction, request, { id }, current.at);
+        if (request !== null) storeResponse(current.transaction, request, { id }, current.at);
         return { id };
       },
       (transaction) =>

@@ -1,6 +1,6 @@
 import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { renter } from '../billing/renter.js';
 import { settledAccount } from '../billing/settlement.js';
@@ -211,13 +211,13 @@ async function changeOnce(
   const request = idempotentRequest(accountId, key, operation, input);
   const change = async (current: Write) => {
     const { id } = await decide(current, renter(current, accountId));
-    if (request !== null) remember(current.transaction, request, { id }, current.at);
+    if (request !== null) storeResponse(current.transaction, request, { id }, current.at);
     return { id, replayed: false };
   };
   const repeat = async (transaction: Transaction) => {
     const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
     return kept ? { id: kept.id, replayed: true } : undefined;
   };
-  const { id, replayed } = await onceFree(() => write(deps, { accountIds: [accountId] }, change, repeat));
+  const { id, replayed } = await retryWhileInUse(() => write(deps, { accountIds: [accountId] }, change, repeat));
   return { volume: await deps.db.prisma.volume.findUniqueOrThrow({ where: { id } }), replayed };
 }
