@@ -280,7 +280,7 @@ function ramFor(rng: RandomGenerator, ramGb: number, platform: Platform, gpuMemo
 function nvlinkFor(rng: RandomGenerator, shape: ShapeSeed, platform: Platform, model: GpuModelSeed, numGpus: number) {
   if (!model.nvlink || numGpus === 1) return false;
   if (platform === 'SXM' || platform === 'GRACE_BLACKWELL') return true;
-  return numGpus % 2 === 0 && (shape.nvlink || happens(rng, BRIDGED_PERCENT));
+  return numGpus % 2 === 0 && (shape.nvlink || isChosen(rng, BRIDGED_PERCENT));
 }
 
 /** Picks the shape's version, or that of a driver one step older or newer. */
@@ -294,7 +294,7 @@ function cudaFor(rng: RandomGenerator, shape: ShapeSeed, model: GpuModelSeed): s
 /** Returns 0.9000 to 0.9999. The downtime varies around the shape's; a few hosts are several times worse. */
 function reliabilityFor(rng: RandomGenerator, shape: ShapeSeed): number {
   const usual = Math.round((1 - shape.reliability) * RELIABILITY_SCALE);
-  const factor = happens(rng, OUTLIER_PERCENT) ? OUTLIER_FACTOR : 1;
+  const factor = isChosen(rng, OUTLIER_PERCENT) ? OUTLIER_FACTOR : 1;
   const unreliability = factor * scaled(rng, usual, UNRELIABILITY_PERCENT);
   const { min, max } = UNRELIABILITY_LIMITS;
   return (RELIABILITY_SCALE - clamp(unreliability, min, max)) / RELIABILITY_SCALE;
@@ -331,7 +331,7 @@ function oneOf<T>(rng: RandomGenerator, choices: readonly T[]): T {
   return choices[uniformInt(rng, 0, choices.length - 1)]!;
 }
 
-function happens(rng: RandomGenerator, percent: number): boolean {
+function isChosen(rng: RandomGenerator, percent: number): boolean {
   return uniformInt(rng, 1, 100) <= percent;
 }
 

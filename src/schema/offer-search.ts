@@ -104,8 +104,8 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: OfferFilterInput, description: 'Requirements for the machines.' }),
         sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'Sort order.' }),
       },
-      resolve: async (_root, { filter, sort: given, ...page }, context) => {
-        const sort = given ?? 'PRICE';
+      resolve: async (_root, { filter, sort: sortInput, ...page }, context) => {
+        const sort = sortInput ?? 'PRICE';
         pageLimit(() => cursorForm(sort))(page, context);
         const { offers, total, hasPrevious, hasNext } = await searchOffers(context.deps, {
           filter,

@@ -152,7 +152,7 @@ function resolveRotation(_root: object, { id }: { id: string }, context: Gateway
   return rotateSecret(context.deps, accountOf(context), id);
 }
 
-const types = (given: readonly string[] | null | undefined) => given as EventType[] | null | undefined;
+const types = (input: readonly string[] | null | undefined) => input as EventType[] | null | undefined;
 
 builder.queryFields((t) => ({
   webhooks: t.prismaField({

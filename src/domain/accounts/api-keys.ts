@@ -165,8 +165,8 @@ export async function createApiKeyOnce(
   // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
-  const asked = { ...wanted, ...(limit !== null && { monthlyLimit }) };
-  const others = Object.values(asked).some((each) => each !== undefined) ? [asked] : [];
+  const restrictions = { ...wanted, ...(limit !== null && { monthlyLimit }) };
+  const others = Object.values(restrictions).some((each) => each !== undefined) ? [restrictions] : [];
   const request = idempotentRequest(accountId, key, 'createApiKey', [name, ...others]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const id = randomId('key', KEY_ID_BYTES);

@@ -309,7 +309,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by account_id, used.instance_id, used.ordinal, used.ended_at, s.running_at
      having sum(gap.ended_at - gap.started_at) > least(interval '600 seconds', coalesce(used.ended_at - s.running_at, interval '600 seconds'))
      union all
-     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(noted, 0)
+     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(recorded, 0)
      from (
        select account_id, ((used.ended_at - interval '1 second') at time zone 'UTC')::date as day,
          sum(extract(epoch from gap.ended_at - gap.started_at)) as seconds
@@ -318,9 +318,9 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
            and used.started_at <= gap.started_at and used.ended_at >= gap.ended_at
        where gap.reason = 'TEMPLATE_START'
        group by 1, 2
-     ) given left join (select account_id as noted_of, day as noted_day, seconds as noted from template_start_credit) noted
-       on noted_of = account_id and noted_day = day
-     where seconds > coalesce(noted, 0)`,
+     ) credited left join (select account_id as recorded_of, day as recorded_day, seconds as recorded from template_start_credit) recorded
+       on recorded_of = account_id and recorded_day = day
+     where seconds > coalesce(recorded, 0)`,
   ],
   [
     'nothing is running after credit ran out',

@@ -374,11 +374,11 @@ const writeStatements = new Map<string, NamedStatement>();
 
 /** Combines a few rows into one statement, which saves the cost of starting one for each. */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
-  const given = rows.filter(({ count }) => count > 0);
-  const total = given.reduce((sum, { count }) => sum + count, 0);
+  const nonEmpty = rows.filter(({ count }) => count > 0);
+  const total = nonEmpty.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return [];
-  if (total <= MAX_ROWS_TOGETHER) return [statementOf(given)];
-  return given.flatMap(({ write, width, count, values }) =>
+  if (total <= MAX_ROWS_TOGETHER) return [statementOf(nonEmpty)];
+  return nonEmpty.flatMap(({ write, width, count, values }) =>
     Array.from({ length: count }, (_, index) => {
       return statementOf([{ write, width, count: 1, values: values.slice(index * width, (index + 1) * width) }]);
     }),

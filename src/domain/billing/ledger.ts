@@ -396,9 +396,9 @@ class WriteRows implements Write {
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
     // Emptied in place: earlier steps continue to record their changes here.
-    for (const noted of Object.values(this.changes) as (Set<unknown> | unknown[])[])
-      if (Array.isArray(noted)) noted.length = 0;
-      else noted.clear();
+    for (const collection of Object.values(this.changes) as (Set<unknown> | unknown[])[])
+      if (Array.isArray(collection)) collection.length = 0;
+      else collection.clear();
   }
 
   #known(rows: readonly Instance[]): Instance[] {

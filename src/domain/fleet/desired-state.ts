@@ -102,7 +102,7 @@ export class DesiredStates {
    * Returns the document as soon as its number is not `after`, or `isWanted` reports something else to send. Null if
    * neither happens within `waitMs`, or if a newer request of the same machine, `signal` or `close` ends the wait.
    */
-  async news(
+  async next(
     machineId: string,
     after: number,
     waitMs: number,
@@ -232,7 +232,7 @@ export class DesiredStates {
 class Waiter {
   #isWoken = false;
   #isEnded = false;
-  #resolve: ((isNews: boolean) => void) | null = null;
+  #resolve: ((isWoken: boolean) => void) | null = null;
   readonly #timer: NodeJS.Timeout;
 
   constructor(waitMs: number, signal: AbortSignal) {
@@ -263,8 +263,8 @@ class Waiter {
     this.#settle(false);
   }
 
-  #settle(isNews: boolean): void {
-    this.#resolve?.(isNews);
+  #settle(isWoken: boolean): void {
+    this.#resolve?.(isWoken);
     this.#resolve = null;
   }
 }
@@ -392,10 +392,10 @@ const HOSTS_SQL = `
         select container.*, status, gpu_intervals, instance.disk_gb, instance.volume_gb, stop_when_idle, launch, instance.first_gpu,
           instance.num_gpus, block.vcpus, block.ram_gb,
           exists (select from template where template.image = container.image) as from_template, (
-          select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
-          from container_start told join usage_interval used
-            on used.instance_id = told.instance_id and used.resource = 'GPU' and used.ordinal = told.ordinal
-          where told.instance_id = container.instance_id and told.ordinal = told_start and told.running_at is not null
+          select extract(epoch from used.ended_at - greatest(sent.running_at, used.started_at))::int
+          from container_start sent join usage_interval used
+            on used.instance_id = sent.instance_id and used.resource = 'GPU' and used.ordinal = sent.ordinal
+          where sent.instance_id = container.instance_id and sent.ordinal = told_start and sent.running_at is not null
         ) as ran_seconds
         from container join instance on instance.id = container.instance_id
           join machine block on block.id = instance.machine_id
@@ -410,11 +410,11 @@ const WRITE_SQL = `
   with written as (
     update machine_host set generation = generation + 1, document = $3::jsonb
     where machine_id = $1 and generation = $2::bigint returning generation
-  ), told as (
+  ), sent as (
     update container set told_start = greatest(told_start, running.start)
     from written, unnest($4::text[], $5::int[]) as running (id, start)
     where instance_id = running.id and told_start < running.start
-  ), asked as (
+  ), waited as (
     update container_start set waited_until = $7::timestamptz
     from written, unnest($4::text[], $5::int[]) as running (id, start)
     where instance_id = running.id and ordinal = running.start and waits_for_own and waited_until is null and not settled

@@ -171,9 +171,9 @@ function stepOfMissing(
   at: Instant,
 ): Step | null {
   const { instanceId, sentStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
-  const wanted = desired.get(instanceId)?.phase;
-  if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
-  const isErased = wanted === 'absent';
+  const desiredPhase = desired.get(instanceId)?.phase;
+  if (!isNewest || erasedAt !== null || desiredPhase === undefined || desiredPhase === 'running') return null;
+  const isErased = desiredPhase === 'absent';
   return {
     instance_id: instanceId,
     phase: isErased ? 'ERASED' : 'STOPPED',

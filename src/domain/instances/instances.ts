@@ -257,8 +257,8 @@ export async function rent(
   checkAgent(machine, launch ?? {}, 'deploy_failed');
   checkIdleWatch(machine, stopWhenIdle);
   if (atPaths.length > 0) checkSupportsVolumes(machine, 'deploy_failed');
-  const asked = { accountId: account.id, volumes: atPaths, stopping };
-  const volumes = await lockVolumes(current, deps, asked, 'deploy_failed');
+  const requested = { accountId: account.id, volumes: atPaths, stopping };
+  const volumes = await lockVolumes(current, deps, requested, 'deploy_failed');
   const volumeGb = totalGb(volumes);
   const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
   // A new price was published after the machine was picked.

@@ -300,10 +300,10 @@ export function nothingFits({
   'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'volumes' | 'idempotencyKey'
 >): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
-  const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
+  const requirements = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
     .map(([name, value]) => `, ${name} ${typeof value === 'bigint' ? formatUsd(value) : brief(value)}`);
-  return `no matching machine is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${asked.join('')}`;
+  return `no matching machine is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${requirements.join('')}`;
 }
 
 function brief(value: unknown): string {

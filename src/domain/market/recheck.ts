@@ -144,7 +144,7 @@ async function takeStep(
     case 'current':
       await endAsCurrent(deps, step.day, options);
       return null;
-    case 'used up':
+    case 'exhausted':
       return fail(
         deps,
         { day: step.day, attempt: RECHECK_ATTEMPTS },

@@ -91,10 +91,10 @@ export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
 }
 
 /** Returns the parts of a stretch that are not credited yet, in chronological order. */
-export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] {
+export function without(stretch: Stretch, credited: readonly Stretch[]): Stretch[] {
   const left: Stretch[] = [];
   let { from } = stretch;
-  for (const gap of [...given].sort((one, other) => (one.from < other.from ? -1 : 1))) {
+  for (const gap of [...credited].sort((one, other) => (one.from < other.from ? -1 : 1))) {
     if (gap.to <= from || gap.from >= stretch.to) continue;
     if (gap.from > from) left.push({ from, to: gap.from });
     from = latest(from, gap.to);

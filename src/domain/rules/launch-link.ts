@@ -39,13 +39,13 @@ export function launchLink(publicUrl: string, { template, diskGb, launch }: Shar
     const found = described(variable);
     return found === undefined ? NAMES_A_SECRET.test(variable) : (found.secret ?? false);
   };
-  const given = Object.entries(env).filter(([variable]) => !isGenerated(variable));
-  const plain = given.filter(([variable, value]) => !isSecret(variable) && isShort(value));
-  const wanted = [
-    ...given.map(([variable]) => variable).filter(isSecret),
+  const values = Object.entries(env).filter(([variable]) => !isGenerated(variable));
+  const plain = values.filter(([variable, value]) => !isSecret(variable) && isShort(value));
+  const secretNames = [
+    ...values.map(([variable]) => variable).filter(isSecret),
     ...secrets.flatMap(({ variable }) => variable ?? []).filter((variable) => !isGenerated(variable)),
   ];
-  const words = command.length <= MAX_ROWS && command.every(isShort) ? command : [];
+  const args = command.length <= MAX_ROWS && command.every(isShort) ? command : [];
   let link = `${publicUrl}/launch?${new URLSearchParams([
     [known === null ? 'image' : 'template', template],
     ...(known?.vramGb == null ? [] : [['vram', String(known.vramGb)]]),
@@ -56,9 +56,9 @@ export function launchLink(publicUrl: string, { template, diskGb, launch }: Shar
     const text = members.length === 0 ? '' : `&${new URLSearchParams(members)}`;
     if (link.length + text.length <= MAX_LENGTH) link += text;
   };
-  for (const variable of wanted.slice(0, MAX_ROWS)) add([['secret', variable]]);
+  for (const variable of secretNames.slice(0, MAX_ROWS)) add([['secret', variable]]);
   // All of its words or none: part of a command would be a different one.
-  add(words.map((word) => ['command', word]));
+  add(args.map((word) => ['command', word]));
   for (const { port, name: called } of ports)
     add([['port', called && PORT_NAME.test(called) ? `${port}:${called}` : `${port}`]]);
   for (const [variable, value] of plain.slice(0, MAX_ROWS)) add([[`env.${variable}`, value]]);

@@ -23,7 +23,7 @@ export type RecheckStep =
   /** An operator imported a sheet that is as new as a re-check would make it. */
   | { kind: 'current'; day: string }
   /** All attempts were begun, and the last never ended: its process crashed. */
-  | { kind: 'used up'; day: string }
+  | { kind: 'exhausted'; day: string }
   | { kind: 'attempt'; day: string; attempt: number };
 
 /**
@@ -49,7 +49,7 @@ export function nextStep(state: {
   if (sheetDay !== null && sheetDay >= dueDay) return { kind: 'current', day };
   if (begun === null) return { kind: 'attempt', day, attempt: 1 };
   if (begun.nextAttemptAt !== null && begun.nextAttemptAt > now) return { kind: 'wait', until: begun.nextAttemptAt };
-  if (begun.attempts >= RECHECK_ATTEMPTS) return { kind: 'used up', day };
+  if (begun.attempts >= RECHECK_ATTEMPTS) return { kind: 'exhausted', day };
   return { kind: 'attempt', day, attempt: begun.attempts + 1 };
 }
 

@@ -133,16 +133,16 @@ export async function secretsOfStart(
   const known = new Map(rows.map((row) => [row.name, row]));
   const keys = await deps.sealingKeys();
   const open = (name: string) => openSecret(keys, known.get(name)!);
-  const given: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
+  const opened: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
   for (const { secret, variable, file } of launch.secrets ?? []) {
-    if (variable) given.variables[variable] = open(secret);
-    else given.files[file!] = open(secret);
+    if (variable) opened.variables[variable] = open(secret);
+    else opened.files[file!] = open(secret);
   }
   if (launch.registryLogin !== undefined) {
     const { registry, username } = known.get(launch.registryLogin)!;
-    given.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
+    opened.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
   }
-  return given;
+  return opened;
 }
 
 /**

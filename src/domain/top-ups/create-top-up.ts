@@ -98,9 +98,9 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
 }
 
 /** Converts a processor's faults for the caller. Its own message is only for the operator. */
-async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
+async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof ProcessorUnavailable) {
       throw new DomainError('unavailable', 'the payment processor does not respond; try again', {

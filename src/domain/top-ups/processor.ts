@@ -55,7 +55,7 @@ export type VerifiedCallback =
    * From the processor. With null payments, the processor must be queried. `unreadable` is the reason why some of its
    * payments are quarantined.
    */
-  | { kind: 'news'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
+  | { kind: 'accepted'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
 /** The processor is down, too slow, or gives an invalid response. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}

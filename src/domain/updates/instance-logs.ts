@@ -183,14 +183,14 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
         return atBoundary > before.lines;
       };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-        const news = batch.filter(isNew);
-        if (news.length === 0) continue;
-        const whole = news.filter(({ isPartial }) => !isPartial);
+        const newLines = batch.filter(isNew);
+        if (newLines.length === 0) continue;
+        const whole = newLines.filter(({ isPartial }) => !isPartial);
         if (whole.length > 0) {
           const after = placeAfter(whole);
           place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
         }
-        yield news;
+        yield newLines;
       }
       // The engine ends its output when the container ends: it is queried again when that may have changed.
       if ((await slot.nextChanges()) === null) return;

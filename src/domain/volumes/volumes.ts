@@ -98,8 +98,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
   if (from !== null) check('snapshotId', fields.snapshotId, from.snapshotId);
   const sealingKey = await sealingKeyOf(deps);
   const source = from === null ? null : await sourceOf(deps, owner.accountId, from, sizeGb);
-  const asked = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
-  return changeOnce(deps, owner, 'createVolume', asked, input.idempotencyKey, (current, account) => {
+  const fingerprinted = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
+  return changeOnce(deps, owner, 'createVolume', fingerprinted, input.idempotencyKey, (current, account) => {
     const id = randomId('v', ID_BYTES);
     const gbRate = deps.settings.volumeRatePerGb;
     rules.checkVolumeLimit(account);

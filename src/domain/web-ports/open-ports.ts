@@ -16,8 +16,8 @@ export async function liveInstance(deps: Deps, accountId: string, id: string): P
 }
 
 /** Opens the port to any visitor. Has no effect if it is already open. Refuses more than 20 open ports. */
-export async function openPort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
-  const port = check('port', fields.port, given);
+export async function openPort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
   const opened = await inTransaction(deps.db.pool, async (transaction) => {
@@ -45,8 +45,8 @@ export async function openPort(deps: Deps, accountId: string, id: string, given:
 /**
  * Makes the port private again and ends the connections of visitors without a pass. Has no effect if it is private.
  */
-export async function closePort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
-  const port = check('port', fields.port, given);
+export async function closePort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);
   deps.activity?.add(`port:${port}`);

@@ -73,7 +73,7 @@ async function createPass(
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
 ): Promise<{ pass: string; address: string; expiresAt: Instant }> {
-  const given = input.port == null ? null : check('port', fields.port, input.port);
+  const requested = input.port == null ? null : check('port', fields.port, input.port);
   const { id } = await liveInstance(deps, caller.accountId, input.id);
   const { rows } = await deps.db.pool.query<PortsRow>({
     name: 'ports-of-container',
@@ -82,7 +82,7 @@ async function createPass(
   });
   if (rows[0] === undefined)
     throw new DomainError('action_failed', 'the instance has no container, so it has no ports');
-  const port = given ?? firstPortOf(rows[0]);
+  const port = requested ?? firstPortOf(rows[0]);
   if (port === null) {
     throw new DomainError(
       'action_failed',
