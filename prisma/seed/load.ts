@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { noteIfSlow } from '../../src/database/note-if-slow.js';
+import { reportIfSlow } from '../../src/database/report-if-slow.js';
 import { insertRows } from '../../src/database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../src/database/transaction.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
@@ -36,7 +36,7 @@ export async function seedDatabase(
   const lock = await deps.db.pool.connect();
   try {
     if (await isLoaded(lock)) return { demoKey: null };
-    await noteIfSlow(onNote, 'waiting for another first start on this database', async () => {
+    await reportIfSlow(onNote, 'waiting for another first start on this database', async () => {
       await lock.query(`set lock_timeout = ${LOCK_LIMIT_MS}; set statement_timeout = ${LOCK_LIMIT_MS}`);
       await lock.query('select pg_advisory_lock($1)', [SEED_LOCK]);
     });
@@ -64,7 +64,7 @@ async function loadTables(deps: Deps, seed: Seed, onNote: (message: string) => v
   if ((await pool.query('select from market_snapshot limit 1')).rowCount !== 0) return;
   const { statements, summary } = contentOf(seed, deps.clock.now());
   // All statements and the COMMIT are sent in one message, so that no time passes between them.
-  await noteIfSlow(onNote, `loading ${summary}`, () =>
+  await reportIfSlow(onNote, `loading ${summary}`, () =>
     inLongTransaction(pool, async (transaction) => transaction.later(...statements)),
   );
 }

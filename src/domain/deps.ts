@@ -21,7 +21,7 @@ import { SampleBuffer } from './samples/sample-buffer.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
-import { silentText } from './volumes/over.js';
+import { silentText } from './volumes/ended-leases.js';
 import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';

@@ -9,8 +9,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
-import { createRequestSender, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
+import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';
 
 /**

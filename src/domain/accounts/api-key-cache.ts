@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
 import type { SpendLine } from '../rules/accrual.js';
-import type { KeyPower } from '../rules/key-power.js';
+import type { KeyRestrictions } from '../rules/key-restrictions.js';
 import type { Account } from '../rules/lifecycle.js';
 
 /** Account of an unrevoked key, with the data that its rate limit depends on. */
-export interface KeyOwner extends SpendLine, KeyPower {
+export interface KeyOwner extends SpendLine, KeyRestrictions {
   accountId: string;
   keyId: string;
 }

@@ -11,7 +11,13 @@ import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
 import { instantAfter } from '../rules/deadline.js';
 import { DomainError } from '../rules/errors.js';
-import { FULL_POWER, type KeyFault, type KeyPower, keyFaultOf, powerOfNewKey } from '../rules/key-power.js';
+import {
+  type KeyFault,
+  type KeyRestrictions,
+  keyFaultOf,
+  restrictionsOfNewKey,
+  UNRESTRICTED,
+} from '../rules/key-restrictions.js';
 import { holds, networkList } from '../rules/networks.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { formatInstant, type Instant } from '../rules/time.js';
@@ -28,7 +34,7 @@ export type { ApiKey };
  * The account and key for which a request acts, with the key's restrictions. A console session ends no later than its
  * key.
  */
-export interface Caller extends KeyPower {
+export interface Caller extends KeyRestrictions {
   accountId: string;
   keyId: string;
   /** Client address of the request, as determined by the gateway. */
@@ -145,7 +151,7 @@ export async function createApiKey(
   accountId: string,
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
-  const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...FULL_POWER }, { name: name ?? null });
+  const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...UNRESTRICTED }, { name: name ?? null });
   return { apiKey, secret: secret! };
 }
 
@@ -155,18 +161,18 @@ export async function createApiKey(
  */
 export async function createApiKeyOnce(
   deps: Deps,
-  creator: { accountId: string; keyId?: string } & KeyPower,
+  creator: { accountId: string; keyId?: string } & KeyRestrictions,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
   const { accountId } = creator;
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
-  const wanted = readPower(input);
+  const wanted = readRestrictions(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
   // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
-  const restrictions = { ...wanted, ...(limit !== null && { monthlyLimit }) };
-  const others = Object.values(restrictions).some((each) => each !== undefined) ? [restrictions] : [];
+  const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
+  const others = Object.values(optional).some((each) => each !== undefined) ? [optional] : [];
   const request = idempotentRequest(accountId, key, 'createApiKey', [name, ...others]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const id = randomId('key', KEY_ID_BYTES);
@@ -176,10 +182,10 @@ export async function createApiKeyOnce(
   };
   const make = async (transaction: Transaction, now: Instant): Promise<string> => {
     const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
-    const power = powerOfNewKey(creator, { ...wanted, expiresAt });
+    const restrictions = restrictionsOfNewKey(creator, { ...wanted, expiresAt });
     if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
     await lockForGrant(transaction, creator);
-    await insertKey(transaction, { id, accountId, secret, name, now, ...power });
+    await insertKey(transaction, { id, accountId, secret, name, now, ...restrictions });
     if (request !== null) storeResponse(transaction, request, { id }, now);
     return id;
   };
@@ -221,7 +227,7 @@ export function limitedKey(what: string): DomainError {
   return new DomainError('forbidden', `an API key with a monthly limit can't ${what}`);
 }
 
-function readPower({ scopes, expiresAt, networks }: NewApiKey) {
+function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
   return {
     scopes: checkOptional('scopes', fields.keyScopes, scopes),
     expiresAt: checkOptional('expiresAt', fields.keyExpiresAt, expiresAt),
@@ -246,7 +252,7 @@ export async function lockForGrant(
   if (rows[0]?.isRevoked) throw unauthorized(null);
 }
 
-interface KeyRow extends KeyPower {
+interface KeyRow extends KeyRestrictions {
   id: string;
   accountId: string;
   secret: string;

@@ -1,6 +1,7 @@
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
+import { activeAccount } from '../billing/active-account.js';
 import {
   type IdempotentRequest,
   idempotentRequest,
@@ -11,7 +12,6 @@ import {
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import { renter } from '../billing/renter.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
@@ -228,7 +228,7 @@ async function deployMachine(
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     checkEnds(wanted, current.at);
     if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, { ...wanted, inUse });
@@ -307,7 +307,7 @@ export async function act(
   const scope: Scope = { accountIds: [accountId], instanceId: input.id };
   if (input.action === 'START') scope.machineId = await machineOf(deps, accountId, input.id);
   return writeOnce(deps, scope, request, async (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const { transaction, machine } = current;
     const instance = current.instance(input.id);
     const isStart = input.action === 'START' && machine !== undefined && instance?.accountId === accountId;
@@ -331,7 +331,7 @@ export async function changeDeadlines(
   const texts = readDeadlines(input) ?? NO_DEADLINES;
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const instance = current.instance(id);
     const { stopAt, destroyAt } = deadlinesOf(texts, instance?.mode ?? 'ON_DEMAND', current.at);
     if (instance === undefined) throw notFound();

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../database/transaction.js';
 import { nearestName } from '../../nearest-name.js';
+import { activeAccount } from '../billing/active-account.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
@@ -134,7 +134,7 @@ export async function rentBest(
     const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
     try {
       return await writeOnce(deps, picking, request, async (current) => {
-        const account = renter(current, scope.accountIds[0]);
+        const account = activeAccount(current, scope.accountIds[0]);
         const terms = await prepare(current, account);
         if (current.machine !== undefined)
           return rent(deps, current, account, current.machine, { ...terms, isPicked: true });

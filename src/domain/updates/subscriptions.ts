@@ -240,7 +240,7 @@ export class Stream {
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock), and then for its turn. */
   #nextContentMs = 0;
-  #turn: 'none' | 'asked' | 'given' = 'given';
+  #turn: 'none' | 'requested' | 'granted' = 'granted';
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   /** Called once it is closed. */
@@ -333,7 +333,7 @@ export class Stream {
   }
 
   get #isContentDue(): boolean {
-    return this.#content && this.#turn === 'given';
+    return this.#content && this.#turn === 'granted';
   }
 
   #wakeReader(): void {
@@ -350,9 +350,9 @@ export class Stream {
 
   #requestTurn(): void {
     this.#timer = undefined;
-    this.#turn = 'asked';
+    this.#turn = 'requested';
     this.#turns.take(() => {
-      this.#turn = 'given';
+      this.#turn = 'granted';
       this.#wakeReader();
     });
   }

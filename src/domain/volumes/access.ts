@@ -6,7 +6,7 @@ import { DomainError } from '../rules/errors.js';
 import { checkScope } from '../rules/scopes.js';
 import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
 import { LEASE_SECRET } from './lease-secret.js';
-import { endOverLeases } from './leases.js';
+import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
 import type { ObjectName } from './store.js';
 
@@ -103,7 +103,7 @@ export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promi
   const { id, leaseInstanceId } = access.volume;
   if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
   checkScope(access.caller.scopes, 'write to the repository of a volume');
-  await endOverLeases(deps, deps.db.pool, [id]);
+  await releaseEndedLeases(deps, deps.db.pool, [id]);
   const { rows } = await deps.db.pool.query<VolumeFacts>(`select ${VOLUME_FACTS} from volume where id = $1`, [id]);
   checkMayWrite({ ...access, volume: rows[0]! });
 }

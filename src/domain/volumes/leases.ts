@@ -8,7 +8,7 @@ import type { Instance } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
-import { isOver, silentText } from './over.js';
+import { isOver, silentText } from './ended-leases.js';
 
 /**
  * A lease lets one instance at a time write a volume, from its start until its last snapshot is stored. Each lease has
@@ -123,23 +123,23 @@ export function takeLeases(
 }
 
 /** Frees those of the volumes whose holder can no longer write, for another instance or their owner. */
-export async function endOverLeases(
+export async function releaseEndedLeases(
   deps: Deps,
   reader: Pick<Transaction, 'query'>,
   volumeIds: readonly string[],
 ): Promise<void> {
-  await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
+  await reader.query(RELEASE_ENDED_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
 /** Frees such volumes of an account. Call it before they are shown. */
-export async function endOverLeasesOf(deps: Deps, accountId: string): Promise<void> {
+export async function releaseEndedLeasesOf(deps: Deps, accountId: string): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
     text: 'select id from volume where account_id = $1 and lease_instance_id is not null',
     values: [accountId],
   });
   if (rows.length > 0)
-    await endOverLeases(
+    await releaseEndedLeases(
       deps,
       deps.db.pool,
       rows.map(({ id }) => id),
@@ -220,7 +220,7 @@ const TAKE_SQL = `
     upkeep_nonce = case when cardinality(upkeep_indexes) > 0 then upkeep_nonce end
   from taken where volume.id = taken.id`;
 
-const END_OVER_SQL = `
+const RELEASE_ENDED_SQL = `
   with ended as (
     select volume.id, lease_instance_id, case when ${MAY_LOSE} then ${LOST_SINCE} end as lost_since
     from volume join instance holder on holder.id = lease_instance_id

@@ -1,11 +1,11 @@
+import { activeAccount } from '../billing/active-account.js';
 import { write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import { VOLUME_ID } from '../rules/volume.js';
+import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
-import { silentText } from './over.js';
 import { noVolume } from './refusals.js';
 
 /** A lease that its owner ended. */
@@ -25,7 +25,7 @@ export async function releaseVolume(deps: Deps, accountId: string, volumeId: str
   // PostgreSQL rejects some texts, such as one with NUL.
   if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
-    renter(current, accountId);
+    activeAccount(current, accountId);
     const values = [[volumeId], accountId, silentText(deps, current.at), null];
     const { rows } = await current.transaction.query<VolumeRow>({ name: 'lock-volumes', text: LOCK_SQL, values });
     const [row] = rows;

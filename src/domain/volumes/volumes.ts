@@ -1,8 +1,8 @@
 import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
+import { activeAccount } from '../billing/active-account.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
@@ -15,7 +15,7 @@ import type { Rate } from '../rules/money.js';
 import * as rules from '../rules/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
-import { endOverLeases, endOverLeasesOf } from './leases.js';
+import { releaseEndedLeases, releaseEndedLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 import { noVolume, volumeInUse } from './refusals.js';
 
@@ -59,7 +59,7 @@ type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 /** Returns the account's undeleted volumes, oldest first; at most 100. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
-  await endOverLeasesOf(deps, accountId);
+  await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findMany({
     ...query,
     where: { accountId, deletedAt: null },
@@ -82,7 +82,7 @@ export async function findVolume(
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
-  await endOverLeasesOf(deps, accountId);
+  await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findFirst(wanted);
 }
 
@@ -189,7 +189,7 @@ async function volumeOf(current: Write, account: Account, id: string): Promise<V
 }
 
 async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<void> {
-  await endOverLeases(deps, current.transaction, [id]);
+  await releaseEndedLeases(deps, current.transaction, [id]);
   const { rows } = await current.transaction.query<{ holder: string | null }>(
     'select lease_instance_id as holder from volume where id = $1',
     [id],
@@ -210,7 +210,7 @@ async function changeOnce(
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, idempotencyKey);
   const request = idempotentRequest(accountId, key, operation, input);
   const change = async (current: Write) => {
-    const { id } = await decide(current, renter(current, accountId));
+    const { id } = await decide(current, activeAccount(current, accountId));
     if (request !== null) storeResponse(current.transaction, request, { id }, current.at);
     return { id, replayed: false };
   };

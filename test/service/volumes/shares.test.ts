@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
@@ -180,7 +180,7 @@ test("the restic of a gateway has bounded memory: what it reads is its renters'"
 test('a key that is revoked while it uploads leaves nothing', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
-  const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...FULL_POWER }, {});
+  const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...UNRESTRICTED }, {});
   const bytes = randomBytes(1_000);
   const sent = begin(secret!, `/volumes/${id}/snapshots/${nameOf(bytes)}`);
   const status = new Promise((resolve) => sent.once('response', (answer) => resolve(answer.resume().statusCode)));

@@ -3,7 +3,7 @@ import { createApiKey, createApiKeyOnce, revokeApiKey } from '../../../src/domai
 import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
 import { readReach } from '../../../src/domain/fleet/reach.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { FULL_POWER, type KeyPower } from '../../../src/domain/rules/key-power.js';
+import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { parseSshKey } from '../../../src/domain/rules/ssh-key.js';
 import { formatInstant } from '../../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
@@ -22,7 +22,7 @@ it('SSH keys that a key with an end or with networks adds let in while that key 
   const now = domain.clock.now();
   const lets = async (text: string, address = '203.0.113.9') =>
     (await findSshAccess(domain, instance.id, parseSshKey(text).blob, address)) !== null;
-  const added = async (power: Partial<KeyPower>) => {
+  const added = async (power: Partial<KeyRestrictions>) => {
     const { apiKey } = await createApiKey(domain, accountId);
     await domain.db.pool.query('update api_key set expires_at = $2::timestamptz, networks = $3 where id = $1', [
       apiKey.id,
@@ -30,7 +30,7 @@ it('SSH keys that a key with an end or with networks adds let in while that key 
       power.networks ?? null,
     ]);
     const text = newSshKey();
-    await addSshKey(domain, { accountId, keyId: apiKey.id, ...FULL_POWER, ...power }, text);
+    await addSshKey(domain, { accountId, keyId: apiKey.id, ...UNRESTRICTED, ...power }, text);
     return text;
   };
   const [plain, ending, near] = [
@@ -64,7 +64,7 @@ it('what a key with an end has opened is over from that second on', async () => 
 it('a key that is revoked while its request waits grants no other key', async () => {
   const accountId = await domain.account();
   const { apiKey } = await createApiKey(domain, accountId);
-  const creator = { accountId, keyId: apiKey.id, ...FULL_POWER };
+  const creator = { accountId, keyId: apiKey.id, ...UNRESTRICTED };
   const client = await domain.db.pool.connect();
   await client.query('begin');
   await client.query('select from account where id = $1 for no key update', [accountId]);
