@@ -171,7 +171,9 @@ function microFromDecimal(amount: string): bigint {
   return BigInt(whole + fraction.padEnd(MICRO_DECIMALS, '0'));
 }
 
-/** Returns the folder of the CSV files. They are not copied on build, so the compiled module starts at the package root. */
+/**
+ * Returns the folder of the CSV files. They are not copied on build, so the compiled module starts at the package root.
+ */
 function seedDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, 'package.json'))) {

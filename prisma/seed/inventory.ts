@@ -140,8 +140,8 @@ const OUTLIER_PERCENT = 6;
 const OUTLIER_FACTOR = 4;
 
 /**
- * Generates the machines of a new installation: about 1,500, grouped by model in the catalogue's order. The same catalogue
- * always yields the same machines.
+ * Generates the machines of a new installation: about 1,500, grouped by model in the catalogue's order. The same
+ * catalogue always yields the same machines.
  */
 export function generateInventory(catalogue: Catalogue): MachineSeed[] {
   const rng = xoroshiro128plus(RANDOM_SEED);
@@ -212,9 +212,10 @@ function graceBlackwellTray(gh200: ShapeSeed): ShapeSeed {
 }
 
 /**
- * Returns the possible hosts of a machine: those of its own model if one has enough GPUs (the smaller the share of the host,
- * the rarer), otherwise the two nearest of the same platform (one for an old board). The distance depends on the gap in
- * PCIe generation, the ratio of the models' reference prices (cheap boards are in cheap hosts) and the host's unused GPUs.
+ * Returns the possible hosts of a machine: those of its own model if one has enough GPUs (the smaller the share of the
+ * host, the rarer), otherwise the two nearest of the same platform (one for an old board). The distance depends on the
+ * gap in PCIe generation, the ratio of the models' reference prices (cheap boards are in cheap hosts) and the host's
+ * unused GPUs.
  */
 function hostsFor(model: GpuModelSeed, numGpus: number, hosts: readonly Host[]): Weighted<Host> {
   const fitting = hosts.filter((host) => host.platform === platformOf(model) && capacityOf(host) >= numGpus);

@@ -16,8 +16,8 @@ export type Seed = 'demo' | 'catalogue' | 'none';
 /** Serialises first starts on one database. */
 const SEED_LOCK = 4_207_001;
 /**
- * Maximum wait for another first start. Loading takes a second of CPU time: much longer where other programs share it, or
- * on a remote database.
+ * Maximum wait for another first start. Loading takes a second of CPU time: much longer where other programs share it,
+ * or on a remote database.
  */
 const LOCK_LIMIT_MS = 600_000;
 /** The date of the empty sheet of an installation that starts without a catalogue. */

@@ -27,8 +27,8 @@ export function every(intervalMs: number, work: () => Promise<unknown>, onFault:
  * run again, null if unknown; the time may be in the past. Until then the database is queried only after a notice of
  * any kind: each write that makes something due earlier sends one (migration `due_work`).
  *
- * No work is done later than if `check` ran at each interval: a notice of another process, or a missed one, that arrives
- * after an interval without a check triggers one immediately. While notices do not arrive, `check` runs at each
+ * No work is done later than if `check` ran at each interval: a notice of another process, or a missed one, that
+ * arrives after an interval without a check triggers one immediately. While notices do not arrive, `check` runs at each
  * interval. The due time is compared with the clock at each interval, so that changes of the clock are respected.
  */
 export function whenDue(

@@ -14,10 +14,11 @@ export const HAS_ACTIVE_WEBHOOK =
  *
  *     transaction.later(emit([{ accountId, type: 'instance.stopped', subject: id, at, data: { instance: id } }]));
  *
- * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect, have
- * `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at all.
- * Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the instance's
- * account, or of its host. `at` is the second at which the event happened, regardless of when it was detected.
+ * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect,
+ * have `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at
+ * all. Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the
+ * instance's account, or of its host. `at` is the second at which the event happened, regardless of when it was
+ * detected.
  */
 export function emit(events: readonly NewEvent[]): PreparedStatement {
   const rows = events.map(({ accountId, type, subject, at, data, once }, place) => ({

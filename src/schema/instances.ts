@@ -152,8 +152,8 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 });
 
 /**
- * Second of each instance row, set when its first figure is requested. Rows are read for one response, so all figures of
- * a row refer to the same second.
+ * Second of each instance row, set when its first figure is requested. Rows are read for one response, so all figures
+ * of a row refer to the same second.
  */
 const seconds = new WeakMap<object, Instant>();
 

@@ -19,8 +19,8 @@ export interface SenderOptions {
 }
 
 /**
- * Returns a function that sends one event. The address is checked in the lookup that the connection uses, so a name whose
- * address changes can't bypass the check. Redirects are not followed; they count as a response like any other.
+ * Returns a function that sends one event. The address is checked in the lookup that the connection uses, so a name
+ * whose address changes can't bypass the check. Redirects are not followed; they count as a response like any other.
  */
 export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {

@@ -139,7 +139,8 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
 }
 
 /**
- * Returns the holder of the pid: this cluster's server, no process ('none'), or a zombie or unrelated process ('other').
+ * Returns the holder of the pid: this cluster's server, no process ('none'), or a zombie or unrelated process
+ * ('other').
  */
 function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
   if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'nobody';

@@ -236,8 +236,8 @@ function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
 }
 
 /**
- * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation waits
- * until the grant is visible. Refuses a key that has been revoked since its request was admitted.
+ * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation
+ * waits until the grant is visible. Refuses a key that has been revoked since its request was admitted.
  */
 export async function lockForGrant(
   transaction: Transaction,

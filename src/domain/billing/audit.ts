@@ -132,8 +132,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
        or (is_first and started_at < created_at)
      union all
-     -- Later than its creation only where the second it was made in was sold to the machine's last renter. Apart from the others:
-     -- inside of an "or" each row would look through all that its host ever rented.
+     -- Later than its creation only if that second was already sold to the machine's previous renter. A separate select,
+     -- because within an "or" each row would scan everything that its host ever rented out.
      select account_id, instance_id || '/gpu/' || ordinal, 'begins after its creation'
      from numbered
      where is_first and started_at > created_at and not exists (
@@ -193,7 +193,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        from (
          select id, account_id, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus from instance
        ) placed left join (select distinct host_id from machine where id <> host_id) sliced on sliced.host_id = placed.host_id
-         -- Of a host that is rented whole, one GPU stands for all.
+         -- On a host that is rented as a whole, one GPU represents all.
          cross join generate_series(first_gpu, case when sliced.host_id is null then first_gpu else first_gpu + num_gpus - 1 end) as gpu
          join usage_interval on instance_id = placed.id
        where resource = 'GPU' and ended_at is distinct from started_at

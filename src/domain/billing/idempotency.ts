@@ -56,8 +56,9 @@ export async function retryWhileInUse<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Marks the key as in use and returns the stored response, if there is one. The mark is a lock of the transaction, so it
- * is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which `retryWhileInUse` waits.
+ * Marks the key as in use and returns the stored response, if there is one. The mark is a lock of the transaction, so
+ * it is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which
+ * `retryWhileInUse` waits.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;

@@ -103,7 +103,7 @@ const HEARTBEATS_SQL = `
     select machine_id, seen_at, reachable, received.at::timestamptz(0) as at
     from machine_heartbeat join unnest($1::text[], $2::text[]) as received (id, at) on id = machine_id
       join machine_host using (machine_id)
-    -- A late one does not bring a machine back, and nothing does whose agent is refused.
+    -- A late heartbeat doesn't make a machine reachable again, and neither does one of a revoked agent.
     where revoked_at is null and (reachable or seen_at is null or received.at::timestamptz(0) > seen_at)
     order by machine_id for no key update of machine_heartbeat
   ), ended as (

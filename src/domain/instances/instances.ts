@@ -183,8 +183,8 @@ export async function findInstance(
 
 /**
  * Returns the current state of the instance that a request with this idempotency key rented or acted on within the last
- * 24 hours; null if no such request was carried out. Lets a client recover a lost response. Refuses with invalid_request
- * and idempotency_in_progress.
+ * 24 hours; null if no such request was carried out. Lets a client recover a lost response. Refuses with
+ * invalid_request and idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
   deps: Deps,

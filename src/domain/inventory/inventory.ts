@@ -496,8 +496,8 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 }
 
 /**
- * Returns the host as offered; null if none of its machines is offered. Built field by field: 100,000 objects of one shape
- * take a third of the memory of the same number built by spreading.
+ * Returns the host as offered; null if none of its machines is offered. Built field by field: 100,000 objects of one
+ * shape take a third of the memory of the same number built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
   if (row.state !== 'LISTED') return null;

@@ -50,7 +50,8 @@ export const ACCOUNT_SUBJECT = 'account';
 const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
 
 /**
- * Returns the events of rows about to be written. `runsImmediately`: the instance runs without an agent having to start it.
+ * Returns the events of rows about to be written. `runsImmediately`: the instance runs without an agent having to start
+ * it.
  */
 export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEvent[] {
   const instances = new Map([...changes.created, ...changes.updated].map((instance) => [instance.id, instance]));

@@ -32,8 +32,8 @@ export function keyFaultOf(
 }
 
 /**
- * Returns the restrictions of a key that another key creates: omitted ones are the creator's, and none may be weaker than
- * the creator's. Refuses with forbidden.
+ * Returns the restrictions of a key that another key creates: omitted ones are the creator's, and none may be weaker
+ * than the creator's. Refuses with forbidden.
  */
 export function restrictionsOfNewKey(creator: KeyRestrictions, wanted: Partial<KeyRestrictions>): KeyRestrictions {
   const { scopes = null, expiresAt = null, networks = null } = wanted;

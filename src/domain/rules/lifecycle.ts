@@ -8,9 +8,9 @@ import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } f
 import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
- * The life cycle of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other rules,
- * these steps change the rows passed to them and record every change in `RowChanges`. They read nothing else and return
- * only their result.
+ * The life cycle of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other
+ * rules, these steps change the rows passed to them and record every change in `RowChanges`. They read nothing else and
+ * return only their result.
  */
 
 /** Eight hexadecimal digits. */

@@ -15,8 +15,8 @@ export interface LogLine {
 const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * Parses a line as agents send it: `o` or `e` for the stream (in upper case if the line has no end yet), its time, a space,
- * and the container's output. Null for any other line.
+ * Parses a line as agents send it: `o` or `e` for the stream (in upper case if the line has no end yet), its time, a
+ * space, and the container's output. Null for any other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);

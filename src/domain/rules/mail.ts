@@ -102,8 +102,8 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
 }
 
 /**
- * Returns the mail that asks the owner of the address for confirmation. It contains no text from the client that entered
- * the address.
+ * Returns the mail that asks the owner of the address for confirmation. It contains no text from the client that
+ * entered the address.
  */
 export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
   return {

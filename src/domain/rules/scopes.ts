@@ -122,8 +122,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 };
 
 /**
- * Fields in the response to a write that reveal more than its effect, by type: a key without `read` may not select them.
- * A new instance's own fields, such as its price and ports, are the effect.
+ * Fields in the response to a write that reveal more than its effect, by type: a key without `read` may not select
+ * them. A new instance's own fields, such as its price and ports, are the effect.
  */
 export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [

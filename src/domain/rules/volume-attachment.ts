@@ -36,8 +36,8 @@ export function volumePathFault(path: string): string | null {
 }
 
 /**
- * Refuses with `code` a machine whose host agent can't mount volumes. Without an agent, volumes are only records, so they
- * are allowed.
+ * Refuses with `code` a machine whose host agent can't mount volumes. Without an agent, volumes are only records, so
+ * they are allowed.
  */
 export function checkSupportsVolumes(machine: { id: string; supportsVolumes: boolean }, code: ErrorCode): void {
   if (machine.supportsVolumes) return;

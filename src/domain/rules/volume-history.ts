@@ -8,8 +8,8 @@ export const MAX_OBJECT_BYTES = 536_870_912;
 export const MAX_SNAPSHOTS = 1_000;
 
 /**
- * Maximum size of a snapshot's files that a host can report, so that the sum over an instance's volumes stays an exact number.
- * Sparse files can count more than the size of their volume.
+ * Maximum size of a snapshot's files that a host can report, so that the sum over an instance's volumes stays an exact
+ * number. Sparse files can count more than the size of their volume.
  */
 export const MAX_SNAPSHOT_BYTES = 2 ** 49;
 

@@ -13,10 +13,10 @@ export interface StoredSnapshot {
 }
 
 /**
- * Returns the snapshots to drop. Keeps the last of each of the newest 24 hours and 7 days (UTC) that have a snapshot, the
- * last of each of the newest 7 writers (each lease, and the owner between two leases), and the last one before the current
- * lease (`leaseSinceMs`; null without a lease). A malicious host therefore can't displace the last snapshot of an earlier
- * writer.
+ * Returns the snapshots to drop. Keeps the last of each of the newest 24 hours and 7 days (UTC) that have a snapshot,
+ * the last of each of the newest 7 writers (each lease, and the owner between two leases), and the last one before the
+ * current lease (`leaseSinceMs`; null without a lease). A malicious host therefore can't displace the last snapshot of
+ * an earlier writer.
  */
 export function droppedSnapshots(snapshots: readonly StoredSnapshot[], leaseSinceMs: number | null): StoredSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Days after its destruction in which an instance's volumes can still be saved. Afterwards its host may erase the files,
- * which take up disk space that is rented to others.
+ * Days after its destruction in which an instance's volumes can still be saved. Afterwards its host may erase the
+ * files, which take up disk space that is rented to others.
  */
 export const SAVED_WITHIN_DAYS = 7;
 

@@ -109,8 +109,8 @@ export function tokenOf(header: string | undefined): string[] {
 }
 
 /**
- * Whether a page of another site sent the visitor here. Programs in the container refuse such requests, so the gateway first
- * shows a page of their own host, whose request then has the same origin.
+ * Whether a page of another site sent the visitor here. Programs in the container refuse such requests, so the gateway
+ * first shows a page of their own host, whose request then has the same origin.
  */
 export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
   const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';

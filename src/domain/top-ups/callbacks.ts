@@ -23,7 +23,8 @@ export interface QuarantinedCallback {
 }
 
 /**
- * Outcome of a callback. `refused`: not from the processor. `quarantined`: from the processor, set aside for the operator.
+ * Outcome of a callback. `refused`: not from the processor. `quarantined`: from the processor, set aside for the
+ * operator.
  */
 export type CallbackOutcome = { kind: 'refused' | 'quarantined'; reason: string } | { kind: 'accepted' };
 

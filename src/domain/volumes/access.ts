@@ -122,8 +122,8 @@ export function checkMayWrite(access: RepositoryAccess): void {
 }
 
 /**
- * Refuses with unavailable if a host adds objects while the gateway prunes: prune would delete packs that no index names
- * yet, and would trust an unverified index. restic retries.
+ * Refuses with unavailable if a host adds objects while the gateway prunes: prune would delete packs that no index
+ * names yet, and would trust an unverified index. restic retries.
  */
 export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;

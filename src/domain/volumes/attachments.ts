@@ -11,7 +11,9 @@ export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): 
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 
-/** Returns the total GB of these volumes, as far as the account has them: the disk space that a machine needs for them. */
+/**
+ * Returns the total GB of these volumes, as far as the account has them: the disk space that a machine needs for them.
+ */
 export async function sizeOfVolumes(
   deps: Deps,
   accountId: string | null,

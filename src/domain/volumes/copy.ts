@@ -6,8 +6,8 @@ import { recount } from './reconcile.js';
 const MAX_PASSES = 20;
 
 /**
- * Copies the repository of the source volume to a new volume: all data, but only the snapshot that the copy starts from.
- * Unneeded data is pruned later. Rejects if the source is no longer complete.
+ * Copies the repository of the source volume to a new volume: all data, but only the snapshot that the copy starts
+ * from. Unneeded data is pruned later. Rejects if the source is no longer complete.
  */
 export async function copyRepository(deps: Deps, id: string): Promise<void> {
   const { db, volumeStore, clock } = deps;

@@ -10,8 +10,8 @@ const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records an owner's deletion from a repository in the account's activity, in the same transaction: a snapshot or key as
- * `deleteVolumeSnapshot` or `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
+ * Records an owner's deletion from a repository in the account's activity, in the same transaction: a snapshot or key
+ * as `deleteVolumeSnapshot` or `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
  */
 export async function recordDeletion(
   { clock }: Deps,

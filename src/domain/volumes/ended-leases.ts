@@ -3,8 +3,8 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
 
 /**
- * Returns the time before which a host's last heartbeat must be for its leases to have ended. `since`: when this gateway
- * began to listen.
+ * Returns the time before which a host's last heartbeat must be for its leases to have ended. `since`: when this
+ * gateway began to listen.
  */
 export function silentText({ fleet: { since } }: { fleet: { since: Instant } }, now: Instant): string {
   return formatInstant(silentBefore(now, since));

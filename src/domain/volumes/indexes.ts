@@ -6,9 +6,9 @@ import type { ObjectName } from './store.js';
 
 /**
  * An index object lists which pack holds which blob, and restic's prune relies on it when it deletes packs. A host has
- * the repository's password, so it can write a false one. The gateway therefore compares each index with the packs that it
- * names before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote after
- * reading a doubted one is also doubted.
+ * the repository's password, so it can write a false one. The gateway therefore compares each index with the packs that
+ * it names before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote
+ * after reading a doubted one is also doubted.
  */
 type Reader = Pick<Transaction, 'query'>;
 
@@ -33,8 +33,9 @@ export async function removeIndex(transaction: Reader, volumeId: string, name: s
 }
 
 /**
- * Refuses with action_failed if an owner's restic deletes packs or indexes while an index is doubted, because it may rely
- * on that index. A false index may be deleted. Without restic the gateway can't verify, so everything may be deleted.
+ * Refuses with action_failed if an owner's restic deletes packs or indexes while an index is doubted, because it may
+ * rely on that index. A false index may be deleted. Without restic the gateway can't verify, so everything may be
+ * deleted.
  */
 export async function checkIsSound(
   { restic }: Deps,

@@ -13,7 +13,9 @@ const MAX_KEYS = 8;
 /** Maximum bytes of a key file; restic's have 450. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
-/** Maximum of scrypt's N × r, each of which takes 128 bytes of memory, and of N × r × p, which takes several seconds. */
+/**
+ * Maximum of scrypt's N × r, each of which takes 128 bytes of memory, and of N × r × p, which takes several seconds.
+ */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
 /** Maximum of r × p, which determines the duration of scrypt's first step. */
@@ -53,8 +55,8 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
 }
 
 /**
- * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed to
- * delete the last one.
+ * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed
+ * to delete the last one.
  */
 export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {

@@ -157,9 +157,9 @@ interface Reported {
 }
 
 /**
- * Records a host's report on the leases that it holds: sizes of snapshots, why one failed, and that everything is saved.
- * The latter ends a lease if the gateway received that snapshot under it after the instance's stop, or if the container
- * never ran in that start. Reports on other leases have no effect.
+ * Records a host's report on the leases that it holds: sizes of snapshots, why one failed, and that everything is
+ * saved. The latter ends a lease if the gateway received that snapshot under it after the instance's stop, or if the
+ * container never ran in that start. Reports on other leases have no effect.
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
   const reported = instances.flatMap(({ id: holder, volumes = [] }) =>
@@ -202,8 +202,8 @@ const NOTIFY_HOLDERS_SQL = `
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
 /**
- * Marks changes that the previous holder may not have saved as lost, because its lease has ended. Also aborts a prune by
- * the gateway, which runs again later: otherwise the instance's host would wait for it while the renter pays.
+ * Marks changes that the previous holder may not have saved as lost, because its lease has ended. Also aborts a prune
+ * by the gateway, which runs again later: otherwise the instance's host would wait for it while the renter pays.
  */
 const TAKE_SQL = `
   with taken as (

@@ -19,8 +19,8 @@ interface SealedRow {
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
 /**
- * Creates the password for the repository of a new volume, in the form that the ledger writes. For a copy, `known` is the
- * password of the source volume. Only `passwordOf` returns it in plaintext.
+ * Creates the password for the repository of a new volume, in the form that the ledger writes. For a copy, `known` is
+ * the password of the source volume. Only `passwordOf` returns it in plaintext.
  */
 export function makePassword(
   key: SealingKey,

@@ -34,8 +34,8 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
 }
 
 /**
- * Updates the database to match the store: drops missing snapshots and adds unknown ones. If the whole repository is gone,
- * changes nothing and returns false, because it is probably another store.
+ * Updates the database to match the store: drops missing snapshots and adds unknown ones. If the whole repository is
+ * gone, changes nothing and returns false, because it is probably another store.
  */
 export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);

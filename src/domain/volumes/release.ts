@@ -17,9 +17,9 @@ export interface Release {
 }
 
 /**
- * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host doesn't report that it
- * has finished. Refuses with not_found, and with action_failed while the instance is running, or if no instance holds the
- * volume.
+ * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host doesn't report
+ * that it has finished. Refuses with not_found, and with action_failed while the instance is running, or if no instance
+ * holds the volume.
  */
 export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
   // PostgreSQL rejects some texts, such as one with NUL.

@@ -28,10 +28,10 @@ const MAX_LOCK_BYTES = 16_384;
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks whether
- * the client may write, and whether its lease is still the newest, before it reads the bytes, and again in the
- * transaction that makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large, not_found and
- * VolumeFull; rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks
+ * whether the client may write, and whether its lease is still the newest, before it reads the bytes, and again in the
+ * transaction that makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large,
+ * not_found and VolumeFull; rejects with StoreFault.
  */
 export async function putObject(
   deps: Deps,
@@ -156,7 +156,9 @@ async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object
       throw new DomainError('forbidden', "the repository already has a key; an instance can't add another");
 }
 
-/** Records a lock. Refuses with action_failed too many of them, because they don't count towards the repository's size. */
+/**
+ * Records a lock. Refuses with action_failed too many of them, because they don't count towards the repository's size.
+ */
 async function recordLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number }>(
     'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
@@ -181,8 +183,8 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 }
 
 /**
- * Refuses with VolumeFull beyond the limit. The gateway's own work is exempt, because it frees space but needs some first.
- * So are locks, because a full volume must still be restored.
+ * Refuses with VolumeFull beyond the limit. The gateway's own work is exempt, because it frees space but needs some
+ * first. So are locks, because a full volume must still be restored.
  */
 function checkSpace(
   { settings }: Deps,

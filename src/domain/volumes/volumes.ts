@@ -87,8 +87,8 @@ export async function findVolume(
 }
 
 /**
- * Creates a volume. Refuses with invalid_request, and with action_failed beyond 100 volumes, or if the balance or a limit
- * doesn't suffice.
+ * Creates a volume. Refuses with invalid_request, and with action_failed beyond 100 volumes, or if the balance or a
+ * limit doesn't suffice.
  */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
@@ -113,8 +113,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume; its current size has no effect. Refuses with invalid_request and not_found, and with action_failed for a
- * smaller size, or if the balance or a limit doesn't suffice.
+ * Grows a volume; its current size has no effect. Refuses with invalid_request and not_found, and with action_failed
+ * for a smaller size, or if the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: Deps,

@@ -30,8 +30,8 @@ export interface InstanceLinks {
 }
 
 /**
- * Returns links to the programs in the account's instance, and the values generated at its deploy. Refuses with not_found
- * and action_failed.
+ * Returns links to the programs in the account's instance, and the values generated at its deploy. Refuses with
+ * not_found and action_failed.
  */
 export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
   await liveInstance(deps, accountId, id);

@@ -55,8 +55,8 @@ export interface WebToken {
 }
 
 /**
- * Creates a token that grants a program access to a private port. It is valid as long as a browser's cookie, and ends with
- * the API key.
+ * Creates a token that grants a program access to a private port. It is valid as long as a browser's cookie, and ends
+ * with the API key.
  */
 export async function createWebToken(
   deps: Deps,

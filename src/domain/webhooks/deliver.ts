@@ -263,8 +263,8 @@ async function clear(deps: Deps): Promise<void> {
 }
 
 /**
- * Claims the webhooks that have waited longest, but few per account, counting those that another gateway sends to. Failing
- * webhooks get only some of the slots: receivers that never respond must not take all.
+ * Claims the webhooks that have waited longest, but few per account, counting those that another gateway sends to.
+ * Failing webhooks get only some of the slots: receivers that never respond must not take all.
  */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (

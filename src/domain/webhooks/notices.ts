@@ -29,8 +29,8 @@ interface Limited extends Instance {
 }
 
 /**
- * Emits events caused only by the passing of time: an instance or the credit is about to end, or the balance is low. The
- * time is derived from deadlines, rates and ledger. Each event is sent once, thanks to its `once`, even if several
+ * Emits events caused only by the passing of time: an instance or the credit is about to end, or the balance is low.
+ * The time is derived from deadlines, rates and ledger. Each event is sent once, thanks to its `once`, even if several
  * gateways detect it. Returns when to call it again: now, i.e. at the next interval, while time changes an account with
  * an active webhook; null otherwise.
  */
@@ -125,7 +125,9 @@ async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   return rows.flatMap((account) => [...exhaustionOf(account, now), ...lowOf(account, now)]);
 }
 
-/** Returns the event for the end of credit. It is sent once per credit and day, even if the burn rate moves the second. */
+/**
+ * Returns the event for the end of credit. It is sent once per credit and day, even if the burn rate moves the second.
+ */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
   const lead = dueAt === null || exhaustedAt !== null ? null : leadAt(dueAt, now);
   if (dueAt === null || lead === null) return [];

@@ -46,8 +46,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so that a
- * client that reads after the response sees their results.
+ * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so
+ * that a client that reads after the response sees their results.
  */
 export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -246,8 +246,8 @@ export async function notifyOne(
 }
 
 /**
- * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed if the webhook is
- * paused.
+ * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed if the webhook
+ * is paused.
  */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
