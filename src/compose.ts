@@ -25,8 +25,8 @@ import {
   openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
-import { SLOW_MS } from './database/note-if-slow.js';
 import { serveRequests } from './database/pool.js';
+import { SLOW_MS } from './database/report-if-slow.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
 import { GatewayServer } from './http/gateway-server.js';

@@ -165,13 +165,15 @@ function refuseRepeats<T>(rows: readonly Row<T>[], keyOf: (value: T) => string):
   return seen;
 }
 
-/** Exact: shifts the decimal point in the text, without division. */
+/** Converts exactly, by shifting the decimal point in the text. */
 function microFromDecimal(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(MICRO_DECIMALS, '0'));
 }
 
-/** The CSV files stay in the source tree, so the compiled module finds them from the package root. */
+/**
+ * Returns the folder of the CSV files. They are not copied on build, so the compiled module starts at the package root.
+ */
 function seedDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, 'package.json'))) {

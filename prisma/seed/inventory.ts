@@ -22,7 +22,7 @@ export interface MachineSeed {
   readonly reliability: number;
 }
 
-/** What a board is plugged into. A model only uses host shapes of its own platform. */
+/** Form factor or host class of a board. A model only uses host shapes of its own platform. */
 type Platform = 'SXM' | 'OAM' | 'GRACE_HOPPER' | 'GRACE_BLACKWELL' | 'SERVER' | 'WORKSTATION' | 'DESKTOP';
 
 interface Host {
@@ -42,7 +42,7 @@ const MIN_MACHINES_PER_MODEL = 2;
 const FIRST_MODERN_PCIE_GEN = 4;
 const OLD_DEMAND = 0.6;
 const TIER_DEMAND = { FLAGSHIP: 1.6, DATACENTER: 1, CONSUMER_FLAGSHIP: 1.6, CONSUMER: 0.9 };
-/** Where the size of the catalogue's sample misleads: price points stand for many offers, or one source holds too many. */
+/** Corrections for models whose sample size misleads: price points represent many offers, or one source dominates. */
 const MODEL_DEMAND: Readonly<Record<string, number>> = {
   gb200: 0.3,
   'h100-sxm': 2.4,
@@ -55,7 +55,7 @@ const MODEL_DEMAND: Readonly<Record<string, number>> = {
   'rtx-5060-ti': 0.8,
 };
 
-/** Weights of the numbers of GPUs. */
+/** Weights by number of GPUs. */
 type Sizes = Readonly<Record<number, number>>;
 const SIZES: Readonly<Record<Platform, Sizes>> = {
   SXM: { 1: 18, 2: 6, 4: 6, 8: 70 },
@@ -70,10 +70,10 @@ const TOP_CONSUMER_SIZES: Sizes = { 1: 32, 2: 24, 3: 4, 4: 24, 6: 4, 8: 12 };
 const SMALL_HOST_GPUS = 4;
 const SMALL_BOARD_VRAM_GB = 16;
 
-/** A desktop mainboard listed with one card takes a second. */
+/** Cards that fit a desktop mainboard listed with one card. */
 const DESKTOP_CARDS = 2;
 const NEAREST_HOSTS = 2;
-/** A host more than this many times as distant as the nearest is no alternative to it. */
+/** Maximum distance of an alternative host, relative to the nearest one. */
 const NEAR_ENOUGH = 1.5;
 const WEIGHT_SCALE = 1000;
 const PCIE_GAP_DISTANCE = 2;
@@ -83,7 +83,7 @@ const UNUSED_GPUS_DISTANCE = 0.5;
 const RACK_REGIONS: Readonly<Record<string, number>> = { us: 8, ca: 5, eu: 5, ap: 3, sa: 1, me: 2 };
 const PRIVATE_REGIONS: Readonly<Record<string, number>> = { us: 5, ca: 4, eu: 5, ap: 4, sa: 2, me: 1 };
 
-/** Processors with as many threads as each other, by the PCIe generation of their platform. */
+/** Classes of processors with the same number of threads, by the PCIe generation of their platform. */
 const CPU_CLASSES: readonly Readonly<Record<number, readonly string[]>>[] = [
   {
     4: ['Intel Core i5-12400F', 'AMD Ryzen 5 5600X', 'AMD Ryzen 5 3600'],
@@ -118,7 +118,7 @@ const CPU_CLASSES: readonly Readonly<Record<number, readonly string[]>>[] = [
   { 3: ['Intel Xeon Gold 6240R', 'Intel Xeon Gold 6248R', 'Intel Xeon Gold 6252'] },
 ];
 
-/** Half-filled memory slots are common where private people build hosts. */
+/** Half-filled memory slots are common in privately built hosts. */
 const PRIVATE_RAM_PERCENT = [50, 100, 100];
 const RAM_STEP_GB = 16;
 const DISK_PERCENT = { min: 50, max: 150 };
@@ -129,7 +129,7 @@ const MIN_PORTS = 8;
 
 /** CUDA versions of current drivers, oldest first. */
 const CUDA_VERSIONS = ['12.2', '12.4', '12.6', '12.8', '12.9', '13.0'];
-/** What Blackwell, the newest of the PCIe 5 boards, needs. */
+/** Minimum version for Blackwell, the newest of the PCIe 5 boards. */
 const PCIE_5_MIN_CUDA = '12.8';
 const BRIDGED_PERCENT = 20;
 
@@ -140,8 +140,8 @@ const OUTLIER_PERCENT = 6;
 const OUTLIER_FACTOR = 4;
 
 /**
- * The machines of a new installation: about 1,500, grouped by model in the catalogue's order. The same catalogue always gives the
- * same machines.
+ * Generates the machines of a new installation: about 1,500, grouped by model in the catalogue's order. The same
+ * catalogue always yields the same machines.
  */
 export function generateInventory(catalogue: Catalogue): MachineSeed[] {
   const rng = xoroshiro128plus(RANDOM_SEED);
@@ -182,7 +182,7 @@ function platformOf(model: GpuModelSeed): Platform {
   return /^(rtx|quadro)-/.test(model.slug) ? 'WORKSTATION' : 'SERVER';
 }
 
-/** At most four GPUs for old boards and small ones, and for the 300 W and more of a flagship in an air-cooled server. */
+/** Limits old boards, small boards and air-cooled flagships, which draw 300 W or more, to four GPUs. */
 function sizesOf(model: GpuModelSeed): Weighted<number> {
   const platform = platformOf(model);
   const sizes = model.tier === 'CONSUMER_FLAGSHIP' && !isOld(model) ? TOP_CONSUMER_SIZES : SIZES[platform];
@@ -195,7 +195,7 @@ function sizesOf(model: GpuModelSeed): Weighted<number> {
     .filter(([numGpus]) => !small || numGpus <= SMALL_HOST_GPUS);
 }
 
-/** The shapes of the catalogue, and the one host no shape of another model resembles. */
+/** Returns the hosts of the catalogue's shapes, and a GB200 tray, which resembles no shape. */
 function hostsOf({ gpuModels, shapes }: Catalogue): Host[] {
   const models = new Map(gpuModels.map((model) => [model.slug, model]));
   const trays = shapes.filter((shape) => shape.gpu === 'gh200').map(graceBlackwellTray);
@@ -205,16 +205,17 @@ function hostsOf({ gpuModels, shapes }: Catalogue): Host[] {
   });
 }
 
-/** A GB200 tray: four GPUs on two Grace processors, each with the memory and disk of a GH200. */
+/** Returns a GB200 tray: four GPUs on two Grace processors, each with the memory and disk of a GH200. */
 function graceBlackwellTray(gh200: ShapeSeed): ShapeSeed {
   const { vcpus, ramGb, diskGb } = gh200;
   return { ...gh200, gpu: 'gb200', numGpus: 4, vcpus: 2 * vcpus, ramGb: 2 * ramGb, diskGb: 2 * diskGb };
 }
 
 /**
- * The hosts a machine may be on: its own model's if one has enough GPUs (the less of the host it uses, the rarer), else the two
- * nearest of the same platform (one for an old board), by gap in PCIe generation, ratio of the models' reference prices (a cheap
- * board sits in a cheap host) and GPUs of the host left unused.
+ * Returns the possible hosts of a machine: those of its own model if one has enough GPUs (the smaller the share of the
+ * host, the rarer), otherwise the two nearest of the same platform (one for an old board). The distance depends on the
+ * gap in PCIe generation, the ratio of the models' reference prices (cheap boards are in cheap hosts) and the host's
+ * unused GPUs.
  */
 function hostsFor(model: GpuModelSeed, numGpus: number, hosts: readonly Host[]): Weighted<Host> {
   const fitting = hosts.filter((host) => host.platform === platformOf(model) && capacityOf(host) >= numGpus);
@@ -235,7 +236,7 @@ function capacityOf({ shape, platform }: Host): number {
   return platform === 'DESKTOP' ? Math.max(shape.numGpus, DESKTOP_CARDS) : shape.numGpus;
 }
 
-/** At least 1. */
+/** Returns the distance, at least 1. */
 function distanceTo({ shape, model: hostModel }: Host, model: GpuModelSeed, numGpus: number): number {
   const prices = [Number(model.referencePriceMicro), Number(hostModel.referencePriceMicro)];
   const priceRatio = Math.max(...prices) / Math.min(...prices);
@@ -243,7 +244,7 @@ function distanceTo({ shape, model: hostModel }: Host, model: GpuModelSeed, numG
   return priceRatio + PCIE_GAP_DISTANCE * pcieGap + UNUSED_GPUS_DISTANCE * (shape.numGpus / numGpus);
 }
 
-/** Fewer GPUs than the host has get their share of it; a second card in a desktop shares what there is. */
+/** Scales the host to the machine's share of its GPUs. A second card in a desktop shares the whole host. */
 function machineOn(rng: RandomGenerator, { shape, platform }: Host, model: GpuModelSeed, numGpus: number) {
   const share = Math.min(1, numGpus / shape.numGpus);
   const pcie = Math.min(model.pcieGen, shape.pcie);
@@ -264,26 +265,26 @@ function machineOn(rng: RandomGenerator, { shape, platform }: Host, model: GpuMo
   };
 }
 
-/** The shape's processor or one like it, of the given PCIe generation where one is known. */
+/** Picks the shape's processor or a similar one, of the given PCIe generation if one is known. */
 function cpuFor(rng: RandomGenerator, shape: ShapeSeed, pcie: number): string {
   const cpuClass = CPU_CLASSES.find((generations) => Object.values(generations).flat().includes(shape.cpu));
   return oneOf(rng, cpuClass?.[pcie] ?? [shape.cpu]);
 }
 
-/** Never less than the GPUs' own memory, which a model is loaded through. */
+/** Returns at least the GPUs' own memory, because models are loaded through the host's memory. */
 function ramFor(rng: RandomGenerator, ramGb: number, platform: Platform, gpuMemoryGb: number): number {
   const percent = platform === 'DESKTOP' || platform === 'WORKSTATION' ? oneOf(rng, PRIVATE_RAM_PERCENT) : 100;
   return Math.max(Math.round((ramGb * percent) / 100), RAM_STEP_GB * Math.ceil(gpuMemoryGb / RAM_STEP_GB));
 }
 
-/** SXM and Grace boards are always connected; others by bridges, which join pairs. */
+/** SXM and Grace boards are always linked; others by bridges, which join pairs. */
 function nvlinkFor(rng: RandomGenerator, shape: ShapeSeed, platform: Platform, model: GpuModelSeed, numGpus: number) {
   if (!model.nvlink || numGpus === 1) return false;
   if (platform === 'SXM' || platform === 'GRACE_BLACKWELL') return true;
-  return numGpus % 2 === 0 && (shape.nvlink || happens(rng, BRIDGED_PERCENT));
+  return numGpus % 2 === 0 && (shape.nvlink || isChosen(rng, BRIDGED_PERCENT));
 }
 
-/** The shape's version, or that of a driver one step older or newer. */
+/** Picks the shape's version, or that of a driver one step older or newer. */
 function cudaFor(rng: RandomGenerator, shape: ShapeSeed, model: GpuModelSeed): string {
   if (model.name.startsWith('AMD ')) return '';
   const oldest = model.pcieGen >= 5 ? CUDA_VERSIONS.indexOf(PCIE_5_MIN_CUDA) : 0;
@@ -291,10 +292,10 @@ function cudaFor(rng: RandomGenerator, shape: ShapeSeed, model: GpuModelSeed): s
   return CUDA_VERSIONS[clamp(index, oldest, CUDA_VERSIONS.length - 1)]!;
 }
 
-/** 0.9000 to 0.9999. The unreliable part varies around the shape's; a few hosts are several times worse. */
+/** Returns 0.9000 to 0.9999. The downtime varies around the shape's; a few hosts are several times worse. */
 function reliabilityFor(rng: RandomGenerator, shape: ShapeSeed): number {
   const usual = Math.round((1 - shape.reliability) * RELIABILITY_SCALE);
-  const factor = happens(rng, OUTLIER_PERCENT) ? OUTLIER_FACTOR : 1;
+  const factor = isChosen(rng, OUTLIER_PERCENT) ? OUTLIER_FACTOR : 1;
   const unreliability = factor * scaled(rng, usual, UNRELIABILITY_PERCENT);
   const { min, max } = UNRELIABILITY_LIMITS;
   return (RELIABILITY_SCALE - clamp(unreliability, min, max)) / RELIABILITY_SCALE;
@@ -315,7 +316,7 @@ function nextId(rng: RandomGenerator, taken: Set<string>): string {
   }
 }
 
-/** Throws when there is nothing to pick from. */
+/** Picks a choice by weight. Throws if there are none. */
 function pick<T>(rng: RandomGenerator, choices: Weighted<T>): T {
   if (choices.length === 0) throw new Error('nothing to pick from');
   const total = choices.reduce((sum, [, weight]) => sum + weight, 0);
@@ -331,7 +332,7 @@ function oneOf<T>(rng: RandomGenerator, choices: readonly T[]): T {
   return choices[uniformInt(rng, 0, choices.length - 1)]!;
 }
 
-function happens(rng: RandomGenerator, percent: number): boolean {
+function isChosen(rng: RandomGenerator, percent: number): boolean {
   return uniformInt(rng, 1, 100) <= percent;
 }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { noteIfSlow } from '../../src/database/note-if-slow.js';
+import { reportIfSlow } from '../../src/database/report-if-slow.js';
 import { insertRows } from '../../src/database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../src/database/transaction.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
@@ -16,8 +16,8 @@ export type Seed = 'demo' | 'catalogue' | 'none';
 /** Serialises first starts on one database. */
 const SEED_LOCK = 4_207_001;
 /**
- * Maximum wait for another first start. Loading takes a second of CPU time: much longer where other programs share it, or
- * on a remote database.
+ * Maximum wait for another first start. Loading takes a second of CPU time: much longer where other programs share it,
+ * or on a remote database.
  */
 const LOCK_LIMIT_MS = 600_000;
 /** The date of the empty sheet of an installation that starts without a catalogue. */
@@ -36,7 +36,7 @@ export async function seedDatabase(
   const lock = await deps.db.pool.connect();
   try {
     if (await isLoaded(lock)) return { demoKey: null };
-    await noteIfSlow(onNote, 'waiting for another first start on this database', async () => {
+    await reportIfSlow(onNote, 'waiting for another first start on this database', async () => {
       await lock.query(`set lock_timeout = ${LOCK_LIMIT_MS}; set statement_timeout = ${LOCK_LIMIT_MS}`);
       await lock.query('select pg_advisory_lock($1)', [SEED_LOCK]);
     });
@@ -58,18 +58,18 @@ async function isLoaded(client: pg.PoolClient): Promise<boolean> {
   return (await client.query('select from installation')).rowCount !== 0;
 }
 
-/** Loads all or nothing; does nothing if an interrupted first start has already loaded the tables. */
+/** Loads all or nothing. Has no effect if an interrupted first start has already loaded the tables. */
 async function loadTables(deps: Deps, seed: Seed, onNote: (message: string) => void): Promise<void> {
   const { pool } = deps.db;
   if ((await pool.query('select from market_snapshot limit 1')).rowCount !== 0) return;
   const { statements, summary } = contentOf(seed, deps.clock.now());
-  // All statements go with the COMMIT, in one message: between them nothing waits for this process.
-  await noteIfSlow(onNote, `loading ${summary}`, () =>
+  // All statements and the COMMIT are sent in one message, so that no time passes between them.
+  await reportIfSlow(onNote, `loading ${summary}`, () =>
     inLongTransaction(pool, async (transaction) => transaction.later(...statements)),
   );
 }
 
-/** The statements that load a seed, and what they load. */
+/** Returns the statements that load a seed, and a summary of them. */
 function contentOf(seed: Seed, publishedAt: Instant): { statements: PreparedStatement[]; summary: string } {
   if (seed === 'none') {
     const empty = { date: NO_MARKET_DATE, publishedAt, figures: [] };

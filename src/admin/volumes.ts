@@ -65,7 +65,11 @@ async function check(deps: Deps, only: string | null, { json, readData = false }
   if (faults.length > 0 || compared.differences.length > 0) process.exitCode = 1;
 }
 
-function linesOf({ differences, strangers }: StoreComparison, faults: readonly CheckedRepository[], checked: number) {
+function linesOf(
+  { differences, unknownVolumes }: StoreComparison,
+  faults: readonly CheckedRepository[],
+  checked: number,
+) {
   return [
     ...differences.flatMap(({ volumeId, isGone, missing, unknown }) => [
       ...(isGone
@@ -78,13 +82,13 @@ function linesOf({ differences, strangers }: StoreComparison, faults: readonly C
         ? [`${volumeId}: ${unknown.length} snapshots of the store are missing in the database`]
         : []),
     ]),
-    ...strangers.map((id) => `${id}: unknown to the database; its data is never erased automatically`),
+    ...unknownVolumes.map((id) => `${id}: unknown to the database; its data is never erased automatically`),
     ...faults.map(({ volumeId, fault }) => `${volumeId}: ${fault!.replace(/\s*\n\s*/g, ' | ')}`),
     `${checked} repositories checked, ${faults.length} with faults`,
   ];
 }
 
-function comparisonJson({ volumes, differences, strangers }: StoreComparison) {
+function comparisonJson({ volumes, differences, unknownVolumes }: StoreComparison) {
   return {
     volumes,
     differences: differences.map(({ volumeId, isGone, missing, unknown }) => ({
@@ -93,7 +97,7 @@ function comparisonJson({ volumes, differences, strangers }: StoreComparison) {
       missing,
       unknown: unknown.map(({ id }) => id),
     })),
-    strangers,
+    strangers: unknownVolumes,
   };
 }
 

@@ -162,8 +162,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A token that lets programs in to a private web port for a day.
-         * @description Send it in the header `X-Web-Token` to the address; the container does not receive it. It ends with the API key that requested it. Without a port it is for the first.
+         * Creates a token that grants programs access to a private web port for a day.
+         * @description Send it to the URL in the header `X-Web-Token`; the container does not receive it. It becomes invalid with the API key that requested it. Without a port, it is for the first port.
          */
         post: operations["createWebToken"];
         delete?: never;
@@ -916,7 +916,7 @@ export interface components {
             /** @description Its snapshots, newest first; at most 100. */
             snapshots: components["schemas"]["VolumeSnapshot"][];
         };
-        /** @description Lets programs in to a private port, such as curl or an SDK. */
+        /** @description A token that grants programs such as curl or an SDK access to a private port. */
         WebToken: {
             /** @constant */
             object: "web_token";
@@ -924,11 +924,11 @@ export interface components {
             token: string;
             /** @description The header that carries it; the container does not receive it. */
             header: string;
-            /** @description Address of the port. */
+            /** @description URL of the port. */
             url: string;
             /**
              * Format: date-time
-             * @description End of its validity, after a day.
+             * @description Expiry time, one day after creation.
              */
             expires_at: string;
         };
@@ -1042,7 +1042,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1092,7 +1092,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1118,7 +1118,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1203,7 +1203,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1338,7 +1338,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1394,7 +1394,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1420,7 +1420,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect. */
+                /** @description A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect. */
                 "Idempotency-Key"?: string;
             };
             path: {

@@ -5,8 +5,8 @@ import type { Config } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../database/migrate.js';
-import { noteIfSlow } from '../database/note-if-slow.js';
 import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js';
+import { reportIfSlow } from '../database/report-if-slow.js';
 import { watchStatements } from '../database/watch-pool.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import type { Traces } from '../traces/traces.js';
@@ -43,7 +43,7 @@ export async function openConfiguredDatabase(
   try {
     // The pool's connections time out if the host doesn't answer; the migrations' connection doesn't.
     await db.pool.query('select 1');
-    const applied = await noteIfSlow(
+    const applied = await reportIfSlow(
       (note) => log.info(note),
       'checking the database and applying pending migrations',
       () => applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations')),

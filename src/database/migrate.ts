@@ -73,7 +73,7 @@ export async function applyMigrations(connectionString: string, directory: strin
     refuseDisagreement(migrations, kept);
     const done = new Set(kept.map(({ name }) => name));
     const fresh = migrations.filter(({ name }) => !done.has(name));
-    for (const migration of fresh) await applyPatiently(client, migration);
+    for (const migration of fresh) await applyWithRetries(client, migration);
     return fresh.map(({ name }) => name);
   } finally {
     // Ending the session also releases the lock.
@@ -139,7 +139,7 @@ function refuseDisagreement(migrations: Migration[], applied: AppliedMigration[]
   }
 }
 
-async function applyPatiently(client: Client, migration: Migration): Promise<void> {
+async function applyWithRetries(client: Client, migration: Migration): Promise<void> {
   const once = migration.concurrentIndex === null ? apply : applyConcurrently;
   for (let tries = 1; ; tries += 1) {
     try {

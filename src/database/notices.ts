@@ -178,10 +178,10 @@ export class Notices {
     const onDisconnect = () => this.#onDisconnect(client);
     client.on('error', onDisconnect).on('end', onDisconnect);
     client.on('notification', ({ payload }) => {
-      const { sender, ...news } = JSON.parse(payload!) as (Notice | Announcement) & { sender?: string };
+      const { sender, ...received } = JSON.parse(payload!) as (Notice | Announcement) & { sender?: string };
       if (sender === this.#sender) return;
-      if ('connection' in news) this.#peers.add(news.connection);
-      else this.#deliver(news as Notice, false);
+      if ('connection' in received) this.#peers.add(received.connection);
+      else this.#deliver(received as Notice, false);
     });
     try {
       await client.connect();

@@ -29,7 +29,7 @@ const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
  * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
  * began, so a read that follows a lock sees the rows that the lock protects. They are one message of the simple
  * protocol, which ends at its first fault: statements that the library pipelines would continue after a BEGIN that was
- * cancelled, and commit one by one.
+ * cancelled, and commit each separately.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
@@ -47,7 +47,7 @@ export class Transaction {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  /** Executes the statements with the next message, with COMMIT at the latest. */
+  /** Executes the statements together with the next message or, at the end, with COMMIT. */
   later(...statements: PreparedStatement[]): void {
     this.#pending.push(...statements);
   }

@@ -15,9 +15,9 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
     const requestedAt = performance.now();
     const report = () => waited(performance.now() - requestedAt);
     if (callback !== undefined) {
-      return connect((...given) => {
+      return connect((...args) => {
         report();
-        callback(...given);
+        callback(...args);
       });
     }
     const client = connect()!;
@@ -43,17 +43,17 @@ export function watchStatements(pool: pg.Pool, { isFollowing, began }: Statement
   pool.connect = bound as pg.Pool['connect'];
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as unknown as Query;
-    const watched: Query = (...given) => {
-      if (!isFollowing()) return query(...given);
-      const ended = began(textOf(given[0]));
-      const callback = given.at(-1);
+    const watched: Query = (...args) => {
+      if (!isFollowing()) return query(...args);
+      const ended = began(textOf(args[0]));
+      const callback = args.at(-1);
       if (typeof callback === 'function') {
-        return query(...given.slice(0, -1), (error: unknown, result: unknown) => {
+        return query(...args.slice(0, -1), (error: unknown, result: unknown) => {
           ended(error);
           callback(error, result);
         });
       }
-      const result = query(...given) as Promise<unknown>;
+      const result = query(...args) as Promise<unknown>;
       result.then(() => ended(null), ended);
       return result;
     };
@@ -63,7 +63,7 @@ export function watchStatements(pool: pg.Pool, { isFollowing, began }: Statement
 
 type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
 type Connect = (callback?: Connected) => Promise<pg.PoolClient> | undefined;
-type Query = (...given: unknown[]) => unknown;
+type Query = (...args: unknown[]) => unknown;
 
 function textOf(query: unknown): string {
   if (typeof query === 'string') return query;

@@ -2,7 +2,7 @@ import type { PreparedStatement, Transaction } from '../database/transaction.js'
 import { API_KEY_PREFIX } from './rules/api-key.js';
 import { formatInstant, type Instant } from './rules/time.js';
 
-/** Who requests a change: the key, the console session if any, and the client's address. */
+/** The requester of a change: the key, the console session if any, and the client's address. */
 export interface Actor {
   accountId: string;
   keyId: string;
@@ -21,8 +21,8 @@ const INSERT = {
 };
 
 /**
- * The record of one requested change as it passes through the domain: the use case writes it with the effect, in the
- * same transaction. Any other is written separately, afterwards.
+ * The record of one requested change as it passes through the domain. The use case writes it in the transaction of its
+ * effect. If it doesn't, the record is written separately afterwards.
  */
 export class ActivityNote {
   readonly actor: Actor;
@@ -36,7 +36,7 @@ export class ActivityNote {
     for (const target of targets) this.add(target);
   }
 
-  /** Names something that the change is about: never a value. */
+  /** Adds the id or name of something that the change refers to, never a value. */
   add(target: unknown): void {
     // A client that mixes up fields sends a key as an id.
     if (typeof target !== 'string' || !TARGET.test(target) || target.includes(API_KEY_PREFIX)) return;

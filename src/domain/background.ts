@@ -1,12 +1,12 @@
 import type { Deps } from './deps.js';
 import type { Instant } from './rules/time.js';
 
-/** Interval of looks without a reason, in case a write of due work sent no notice. */
-const LOOK_ANYWAY_MS = 10_000;
+/** Maximum time between two checks, in case a write that made work due sent no notice. */
+const MAX_UNCHECKED_MS = 10_000;
 
 /** Background work that repeats until it is stopped. */
 export interface Sweep {
-  /** Resolves when what was running has ended. */
+  /** Resolves when the work in progress has ended. */
   stop(): Promise<void>;
 }
 
@@ -23,33 +23,33 @@ export function every(intervalMs: number, work: () => Promise<unknown>, onFault:
 }
 
 /**
- * Runs `look` at the interval, but only while something may be due. `look` does what is due and returns when it must
- * look again, null if unknown; the time may be in the past. Until then the database is queried only after a notice of
+ * Runs `check` at the interval, but only while something may be due. `check` does the due work and returns when it must
+ * run again, null if unknown; the time may be in the past. Until then the database is queried only after a notice of
  * any kind: each write that makes something due earlier sends one (migration `due_work`).
  *
- * Nothing is done later than if `look` ran at each interval: a notice of another process, or a missed one, that arrives
- * after an interval without a look triggers one immediately. While notices do not arrive, `look` runs at each interval.
- * The due time is compared with the clock at each interval, so that changes of the clock are respected.
+ * No work is done later than if `check` ran at each interval: a notice of another process, or a missed one, that
+ * arrives after an interval without a check triggers one immediately. While notices do not arrive, `check` runs at each
+ * interval. The due time is compared with the clock at each interval, so that changes of the clock are respected.
  */
 export function whenDue(
   { db: { notices }, clock }: Pick<Deps, 'db' | 'clock'>,
   intervalMs: number,
-  look: () => Promise<Instant | null>,
+  check: () => Promise<Instant | null>,
   onFault: (error: unknown) => void,
 ): Sweep {
   let dueAt: Instant | null = null;
-  /** Whether something may have become due that the newest look did not see. */
+  /** Whether something may have become due that the last check did not see. */
   let isStale = true;
-  let lookedAtMs = 0;
-  /** Whether an interval has passed without a look since the newest one. */
+  let checkedAtMs = 0;
+  /** Whether an interval has passed without a check since the last one. */
   let hasSkipped = false;
   const work = guarded(async () => {
-    lookedAtMs = performance.now();
+    checkedAtMs = performance.now();
     hasSkipped = false;
     // Notices missed before they arrive again are not repeated.
     isStale = !notices.isCurrent;
     try {
-      dueAt = await look();
+      dueAt = await check();
     } catch (error) {
       isStale = true;
       throw error;
@@ -59,7 +59,7 @@ export function whenDue(
     isStale ||
     !notices.isCurrent ||
     (dueAt !== null && dueAt <= clock.now()) ||
-    performance.now() - lookedAtMs >= LOOK_ANYWAY_MS;
+    performance.now() - checkedAtMs >= MAX_UNCHECKED_MS;
   const timer = setInterval(() => {
     if (mayBeDue()) work.run();
     else hasSkipped = true;
@@ -81,7 +81,7 @@ export function whenDue(
   };
 }
 
-/** Work that does not run twice at the same time. */
+/** Work of which at most one run is in progress. */
 export interface Guarded {
   /** Has no effect while the work is still running. */
   run(): void;

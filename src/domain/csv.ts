@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse';
 import type { FileRecord } from './import.js';
 import { DomainError } from './rules/errors.js';
 
-/** Streams the records of a CSV file with a header. `name` stands for the file in refusals. */
+/** Streams the records of a CSV file with a header. Refusals refer to the file as `name`. */
 export async function* csvRecords(
   name: string,
   source: Readable,

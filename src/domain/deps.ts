@@ -9,7 +9,7 @@ import { Slots } from './fleet/slots.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
-import { SharedAnswers } from './inventory/shared-answers.js';
+import { SharedResults } from './inventory/shared-results.js';
 import type { OpenLogs } from './log-source.js';
 import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
@@ -17,11 +17,11 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import { LoadWatch } from './samples/load-watch.js';
 import { LoadLoader, MetricLoader } from './samples/metric-points.js';
-import { SampleBuffer } from './samples/noted-samples.js';
+import { SampleBuffer } from './samples/sample-buffer.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
-import { silentText } from './volumes/over.js';
+import { silentText } from './volumes/ended-leases.js';
 import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';
@@ -44,9 +44,9 @@ export type Deps = Readonly<{
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that several streams follow. */
-  sharedOffers: SharedAnswers<readonly Offer[]>;
+  sharedOffers: SharedResults<readonly Offer[]>;
   /** The price sheet that streams follow. */
-  sharedSheet: SharedAnswers<PriceSheet>;
+  sharedSheet: SharedResults<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -84,7 +84,7 @@ export type Deps = Readonly<{
   volumeStore: VolumeStore;
   /** Slots for writes to it within a transaction. */
   volumeWrites: Slots;
-  /** Slots for deriving keys of repositories, which takes long. */
+  /** Slots for deriving keys of repositories, which is slow. */
   volumeKeys: Slots;
   /** Null if not installed: volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
@@ -94,7 +94,7 @@ export type Deps = Readonly<{
   sendWebhook: SendWebhook;
   /** Null without mail. */
   sendMail: SendMail | null;
-  /** Records changes that are refused, or have no transaction of their own. */
+  /** Records changes that are refused, or are made without a transaction. */
   activityLog: ActivityLog;
   /** The requested change; null if no account requested it. */
   activity: ActivityNote | null;
@@ -103,11 +103,11 @@ export type Deps = Readonly<{
 }>;
 
 /** Maximum concurrent writes to volumes. Each uses one of the process's 20 database connections. */
-const VOLUMES_WRITTEN_AT_ONCE = 6;
-const MAX_VOLUMES_UNWRITTEN = 2_000;
-const MAX_KEYS_UNVERIFIED = 20;
-/** Verifying one key takes up to some seconds. */
-const MAX_KEYS_UNVERIFIED_OF_ACCOUNT = 3;
+const MAX_VOLUME_WRITES = 6;
+const MAX_WAITING_VOLUME_WRITES = 2_000;
+const MAX_WAITING_KEY_CHECKS = 20;
+/** Verifying one key can take several seconds. */
+const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
 
 /** Dependencies of a gateway that operator commands don't need. */
 export interface GatewayDeps
@@ -144,8 +144,8 @@ export function createDeps(
   return Object.freeze({
     db,
     inventory,
-    sharedOffers: new SharedAnswers<readonly Offer[]>(inventory),
-    sharedSheet: new SharedAnswers<PriceSheet>(inventory),
+    sharedOffers: new SharedResults<readonly Offer[]>(inventory),
+    sharedSheet: new SharedResults<PriceSheet>(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
@@ -164,11 +164,11 @@ export function createDeps(
     sealingKeys,
     volumeStore,
     volumeKeys: new Slots({
-      atOnce: 1,
-      maxWaiting: MAX_KEYS_UNVERIFIED,
-      maxOfAccount: MAX_KEYS_UNVERIFIED_OF_ACCOUNT,
+      maxConcurrent: 1,
+      maxWaiting: MAX_WAITING_KEY_CHECKS,
+      maxOfAccount: MAX_KEY_CHECKS_OF_ACCOUNT,
     }),
-    volumeWrites: new Slots({ atOnce: VOLUMES_WRITTEN_AT_ONCE, maxWaiting: MAX_VOLUMES_UNWRITTEN }),
+    volumeWrites: new Slots({ maxConcurrent: MAX_VOLUME_WRITES, maxWaiting: MAX_WAITING_VOLUME_WRITES }),
     restic,
     sendWebhook,
     sendMail,

@@ -12,12 +12,12 @@ export interface DomainEvents {
    */
   volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'store_full' | 'broken' | 'failed'): void;
   /** The gateway maintained a volume's repository, or failed to. */
-  volumeKept(outcome: 'pruned' | 'erased' | 'copied' | 'failed'): void;
+  volumeMaintained(outcome: 'pruned' | 'erased' | 'copied' | 'failed'): void;
 }
 
 export const NO_EVENTS: DomainEvents = {
   deploy: () => {},
   stopped: () => {},
   volumeWritten: () => {},
-  volumeKept: () => {},
+  volumeMaintained: () => {},
 };

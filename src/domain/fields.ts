@@ -47,7 +47,7 @@ const MAX_NETWORKS = 50;
 /** Maximum bytes of all variables of a launch, and of all arguments of its entrypoint or command. */
 const MAX_LAUNCH_BYTES = 32_000;
 const MAX_VARIABLES = 100;
-const MAX_WORDS = 1_000;
+const MAX_ARGUMENTS = 1_000;
 export const MAX_LAUNCH_SECRETS = 50;
 export const MAX_LAUNCH_PORTS = 20;
 const MAX_SECRET_BYTES = 32_000;
@@ -165,7 +165,7 @@ export const fields = {
     schema: z.string().min(1).max(255).regex(VISIBLE_ASCII),
     must: 'a string of 1 to 255 visible ASCII characters',
     description:
-      'A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first answer and has no further effect.',
+      'A string of your choice that identifies this request. Repeating the request within 24 hours with the same key and input returns the first response and has no further effect.',
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),
@@ -199,8 +199,8 @@ export const fields = {
     description:
       'Secrets of the account to pass to the container, each as a variable or as a file below /run/secrets that only root can read.',
   },
-  entrypoint: words("Replaces the image's entrypoint. The image's own command is then ignored."),
-  command: words("Replaces the image's command, i.e. the arguments of its entrypoint."),
+  entrypoint: argumentList("Replaces the image's entrypoint. The image's own command is then ignored."),
+  command: argumentList("Replaces the image's command, i.e. the arguments of its entrypoint."),
   launchPorts: {
     schema: z
       .array(
@@ -423,15 +423,15 @@ function list(entry: z.ZodType<string>, description: string): Field<string[]> {
   return { schema: z.array(entry).max(MAX_LIST), must, description };
 }
 
-function words(description: string): Field<string[]> {
+function argumentList(description: string): Field<string[]> {
   const schema = z
     .array(processText)
     .min(1)
-    .max(MAX_WORDS)
+    .max(MAX_ARGUMENTS)
     .refine((list) => bytesOf(list) <= MAX_LAUNCH_BYTES);
   return {
     schema,
-    must: `a list of 1 to ${MAX_WORDS} strings without NUL, ${MAX_LAUNCH_BYTES} bytes in total`,
+    must: `a list of 1 to ${MAX_ARGUMENTS} strings without NUL, ${MAX_LAUNCH_BYTES} bytes in total`,
     description,
   };
 }

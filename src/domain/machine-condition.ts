@@ -13,12 +13,12 @@ export const HAS_AGENT = 'exists (select from machine_heartbeat where machine_id
 export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id = machine.id and not launches)';
 
 /** SQL for whether the host agent of `machine` reports how busy instances are; false without an agent. */
-export const WATCHES_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
+export const REPORTS_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
 
 /**
  * SQL for whether the host agent of `machine` mounts volumes; true without an agent, where volumes are only records.
  */
-export const TAKES_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
+export const SUPPORTS_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
 
 /** SQL for a `machine` with its `host`, the host's agent and its heartbeat; these are null without an agent. */
 export const MACHINE_ON_HOST = `
@@ -35,8 +35,8 @@ export const MACHINE_FOR_ADMISSION = `
     when agent.missing <> '{}' and agent.missing && array(
       select generate_series(machine.first_gpu, machine.first_gpu + machine.num_gpus - 1)) then 'DRAINED'
     else 'LISTED' end as state,
-  coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "watchesLoad",
-  coalesce(agent.volumes, true) as "takesVolumes"`;
+  coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "reportsLoad",
+  coalesce(agent.volumes, true) as "supportsVolumes"`;
 
 /** SQL for whether two machines of one host, or an instance and a machine there, have a GPU in common. */
 export function overlapping(one: string, other: string): string {

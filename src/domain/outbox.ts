@@ -14,10 +14,11 @@ export const HAS_ACTIVE_WEBHOOK =
  *
  *     transaction.later(emit([{ accountId, type: 'instance.stopped', subject: id, at, data: { instance: id } }]));
  *
- * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect, have
- * `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at all.
- * Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the instance's
- * account, or of its host. `at` is the second at which the event happened, regardless of when it was detected.
+ * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect,
+ * have `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at
+ * all. Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the
+ * instance's account, or of its host. `at` is the second at which the event happened, regardless of when it was
+ * detected.
  */
 export function emit(events: readonly NewEvent[]): PreparedStatement {
   const rows = events.map(({ accountId, type, subject, at, data, once }, place) => ({
@@ -35,11 +36,11 @@ export function emit(events: readonly NewEvent[]): PreparedStatement {
 
 const EMIT = `
   with wanted as (
-    select given.*, webhook.id as webhook_id
-    from jsonb_to_recordset($1::jsonb) as given (place int, id text, account_id text, type text, subject text, at timestamptz,
+    select new_event.*, webhook.id as webhook_id
+    from jsonb_to_recordset($1::jsonb) as new_event (place int, id text, account_id text, type text, subject text, at timestamptz,
         data jsonb, once text)
-      join webhook on webhook.account_id = given.account_id and paused_at is null
-        and (not is_mail or confirmed_at is not null) and (events is null or given.type = any(events))
+      join webhook on webhook.account_id = new_event.account_id and paused_at is null
+        and (not is_mail or confirmed_at is not null) and (events is null or new_event.type = any(events))
   ), made as (
     insert into event (id, account_id, type, subject, at, data, once, xid)
     select distinct on (place) id, account_id, type, subject, at, data, once, pg_current_xact_id()::text::bigint

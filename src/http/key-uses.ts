@@ -3,7 +3,7 @@ import { type Caller, recordKeyUses } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { wideNetworkOf } from '../domain/rules/client-network.js';
 import type { Instant } from '../domain/rules/time.js';
-import { type KeyPlace, noteKeyPlaces } from '../domain/webhooks/key-places.js';
+import { type KeyNetwork, recordKeyNetworks } from '../domain/webhooks/key-networks.js';
 
 const FLUSH_EVERY_MS = 30_000;
 /** Maximum networks of keys that are remembered, and that wait to be stored. */
@@ -21,14 +21,14 @@ export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): Ke
   let uses = new Map<string, Instant>();
   /** Networks of keys that are stored, and those waiting to be. */
   const known = new LRUCache<string, true>({ max: MAX_PLACES });
-  let places = new Map<string, KeyPlace>();
+  let places = new Map<string, KeyNetwork>();
   const flush = async () => {
     if (uses.size === 0) return;
     const [noted, found] = [uses, [...places.values()]];
     uses = new Map();
     places = new Map();
     await recordKeyUses(deps, noted).catch(onFault);
-    if (found.length > 0) await noteKeyPlaces(deps, found).catch(onFault);
+    if (found.length > 0) await recordKeyNetworks(deps, found).catch(onFault);
   };
   const timer = setInterval(flush, FLUSH_EVERY_MS);
   timer.unref();

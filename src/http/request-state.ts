@@ -5,7 +5,7 @@ import { authenticate, type Caller, type Identified, NO_CALLER } from '../domain
 import type { Deps } from '../domain/deps.js';
 import { bearerOf } from '../domain/rules/bearer.js';
 import { clientNetworkOf } from '../domain/rules/client-network.js';
-import type { KeyFault } from '../domain/rules/key-power.js';
+import type { KeyFault } from '../domain/rules/key-restrictions.js';
 import type { GatewayContext } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';

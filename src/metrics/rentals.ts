@@ -38,6 +38,6 @@ export function countRentals(registry: Registry): DomainEvents {
     deploy: (outcome) => deploys.inc({ outcome }),
     stopped: (reason) => stops.inc({ reason: reason.toLowerCase() }),
     volumeWritten: (outcome) => volumeWrites.inc({ outcome }),
-    volumeKept: (outcome) => upkeep.inc({ outcome }),
+    volumeMaintained: (outcome) => upkeep.inc({ outcome }),
   };
 }

@@ -9,8 +9,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
-import { createRequestSender, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
+import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';
 
 /**
@@ -132,7 +132,7 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   if (typeof event.type !== 'string' || !event.type.startsWith('Invoice')) return { kind: 'ignored' };
   const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
   // The store may sell other things too.
-  return isName(id, MAX_NAME) ? { kind: 'news', id, payments: null, unreadable: null } : { kind: 'ignored' };
+  return isName(id, MAX_NAME) ? { kind: 'accepted', id, payments: null, unreadable: null } : { kind: 'ignored' };
 }
 
 const STATUS = { Processing: 'pending', Settled: 'final', Invalid: 'gone' } as const;

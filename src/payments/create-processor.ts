@@ -1,8 +1,8 @@
 import type { Instant } from '../domain/rules/time.js';
 import type { Confirmations } from '../domain/rules/top-up-assets.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
-import type { MoreHeaders } from './ask-processor.js';
 import { createBtcpay } from './btcpay.js';
+import type { MoreHeaders } from './send-request.js';
 import { createShkeeper } from './shkeeper.js';
 
 export interface ProcessorSettings {

@@ -12,8 +12,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
-import { createRequestSender, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
+import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from './shkeeper-fee.js';
 import { isSignedBy } from './signature.js';
 
@@ -71,8 +71,8 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
     const response = await send(path, body && { method: 'POST', body });
     if (!isObject(response.body)) throw new ProcessorUnavailable(`${path}: HTTP ${response.status}, not an object`);
     if (response.body.status === 'success') return response.body;
-    const { message: given } = response.body;
-    const message = typeof given === 'string' ? given.slice(0, MAX_NAME) : '';
+    const { message: reported } = response.body;
+    const message = typeof reported === 'string' ? reported.slice(0, MAX_NAME) : '';
     if (/payment gateway is unavailable/.test(message)) throw new ProcessorRefusal(message);
     throw new ProcessorUnavailable(`${path}: HTTP ${response.status}, ${message}`);
   };
@@ -184,7 +184,7 @@ function verify(key: string, body: Buffer, headers: CallbackHeaders, now: Instan
   if (!isName(callback.external_id, MAX_NAME)) return malformed('external_id is missing');
   const payments = callback.status === 'unconfirmed' ? unconfirmedPayment(callback) : transactionsOf(callback);
   if (typeof payments === 'string') return malformed(payments);
-  return { kind: 'news', id: callback.external_id, ...payments };
+  return { kind: 'accepted', id: callback.external_id, ...payments };
 }
 
 type CallbackPayments = { payments: ReportedPayment[]; unreadable: string | null };

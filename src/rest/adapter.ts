@@ -50,7 +50,7 @@ export interface RestHooks {
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
   sendText(response: Response, status: number, type: string, text: string): void;
-  /** Sends 200 with an answer that is the same for all callers. */
+  /** Sends 200 with a response that is the same for all callers. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
@@ -108,7 +108,7 @@ function runner(route: CompiledRoute, hooks: RestHooks): RequestHandler {
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
     if (errors !== undefined) throw new RestFault(errors[0]!, route);
     const result = data!.result;
-    if (result === null) throw new RestRefusal('not_found', `no such ${route.sought}`);
+    if (result === null) throw new RestRefusal('not_found', `no such ${route.objectName}`);
     const body = route.respond(result);
     if (route.envelope.kind === 'text') hooks.sendText(response, route.status, route.envelope.type, body as string);
     else if (route.needsKey) hooks.send(response, route.status, body as object);
@@ -136,7 +136,7 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
     const source = sources[input.in] as Record<string, unknown>;
     const name = input.in === 'header' ? input.name.toLowerCase() : input.name;
     const value = readInput(input, Object.hasOwn(source, name) ? source[name] : undefined, () =>
-      meantBy(route, sources.body, name),
+      hintFor(route, sources.body, name),
     );
     if (value !== undefined) variables[input.variable] = value;
   }
@@ -146,9 +146,9 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
 }
 
 /** Refuses unknown parameters. Ignoring one could rent the wrong machine, e.g. if a filter's name is misspelled. */
-function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: object): void {
+function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: object): void {
   const known = namesOf(route, place);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const unknown = Object.keys(values).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const what = `unknown ${PLACES[place]} ${shortened(unknown)}`;
   const near = nearestName(unknown, known);
@@ -167,11 +167,11 @@ function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', given: obj
 const MAX_COMPARED = 50;
 
 /** Completes the message about a missing required member if an unknown one resembles it. */
-function meantBy(route: PreparedRoute, body: object, missing: string): string {
+function hintFor(route: PreparedRoute, body: object, missing: string): string {
   const known = namesOf(route, 'body');
-  const given = Object.keys(body).slice(0, MAX_COMPARED);
-  const meant = given.find((name) => !known.includes(name) && nearestName(name, known) === missing);
-  return meant === undefined ? '' : `; ${shortened(meant)} is unknown`;
+  const values = Object.keys(body).slice(0, MAX_COMPARED);
+  const similar = values.find((name) => !known.includes(name) && nearestName(name, known) === missing);
+  return similar === undefined ? '' : `; ${shortened(similar)} is unknown`;
 }
 
 function namesOf(route: PreparedRoute, place: Input['in']): string[] {
@@ -179,10 +179,10 @@ function namesOf(route: PreparedRoute, place: Input['in']): string[] {
 }
 
 /** Returns the variable's value, or undefined if it is omitted. Null counts as omitted. */
-function readInput(input: PreparedInput, raw: unknown, meant: () => string): unknown {
+function readInput(input: PreparedInput, raw: unknown, hint: () => string): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
-    if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required${meant()}`);
+    if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required${hint()}`);
     return undefined;
   }
   if (input.in === 'query' && Array.isArray(raw))

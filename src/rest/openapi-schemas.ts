@@ -39,22 +39,22 @@ export class Schemas {
   }
 
   /** Returns the schema of a route's response body. */
-  answer({ envelope, answerSchema, root }: PreparedRoute): Json {
+  response({ envelope, responseSchema, root }: PreparedRoute): Json {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
-      return this.put(answerSchema, { type: 'string', description: "Prometheus's text format." });
+      return this.put(responseSchema, { type: 'string', description: "Prometheus's text format." });
     const object = { type: 'string', const: envelope.object };
-    if (envelope.kind === 'page') return this.#page(answerSchema, object, root);
+    if (envelope.kind === 'page') return this.#page(responseSchema, object, root);
     const fields = this.#members(root.children);
     if (envelope.kind === 'item') {
-      return this.put(answerSchema, { description, ...objectSchema({ object, ...fields }) });
+      return this.put(responseSchema, { description, ...objectSchema({ object, ...fields }) });
     }
     const { itemObject, count } = envelope;
     const item = itemObject === undefined ? fields : { object: { type: 'string', const: itemObject }, ...fields };
     const items = this.put(getNamedType(root.type).name, { description, ...objectSchema(item) });
     const data = { type: 'array', items };
     return this.put(
-      answerSchema,
+      responseSchema,
       objectSchema(count ? { object, count: { type: 'integer' }, data } : { object, data }),
     );
   }

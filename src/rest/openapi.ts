@@ -9,7 +9,7 @@ export interface OpenApiFacts {
   contactUrl: string;
   /** HTTP status by error code. */
   refusals: Readonly<Record<string, number>>;
-  /** A machine that is free now, for examples that work when sent; null if there is none. */
+  /** A machine that is free now, for examples that work when sent; null if no machine is free. */
   offered: { machineId: string; gpu: string; region: string } | null;
 }
 
@@ -45,10 +45,10 @@ const HEADERS: Readonly<Record<string, Json>> = {
   'Retry-After': header('Seconds to wait before retrying the request.'),
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods that this path allows.', 'string'),
-  'Idempotent-Replayed': header('`true` if this is the stored answer of an earlier, identical request.', 'string'),
+  'Idempotent-Replayed': header('`true` if this is the stored response to an earlier, identical request.', 'string'),
   ETag: header('Identifies these bytes, for `If-None-Match`.', 'string'),
   'Cache-Control': header(
-    'A shared cache may keep the answer for a second. Other caches must revalidate it.',
+    'A shared cache may keep the response for a second. Other caches must revalidate it.',
     'string',
   ),
 };
@@ -67,8 +67,8 @@ const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
 const BEFORE_RATE_LIMIT = ['unauthorized', 'method_not_allowed'];
 
 const DESCRIPTION = `Rent GPU machines at hourly rates, billed per second. Prices and offers are public; everything else needs a key.
-Send your own \`Idempotency-Key\` with every deploy, action and destroy. If you lose an answer, repeat the request with the same
-key: you get the first result, and nothing is done twice.
+Send your own \`Idempotency-Key\` with every deploy, action and destroy. If you lose a response, repeat the request with the same
+key: you get the first response, and nothing is done twice.
 Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field can be null. An unknown query parameter
 or body member is refused with 422 \`invalid_request\`; the message suggests the most similar known name.`;
 
@@ -164,39 +164,39 @@ function success(route: PreparedRoute, schemas: Schemas): Json {
   const own = [...(isRepeatable(route) ? ['Idempotent-Replayed'] : []), ...(route.needsKey ? [] : CACHED)];
   return {
     description: route.status === 201 ? 'Created.' : 'Done.',
-    headers: headersNamed([...answerHeaders(route.needsKey), ...own]),
-    content: answerContent(route, schemas),
+    headers: headersNamed([...responseHeaders(route.needsKey), ...own]),
+    content: responseContent(route, schemas),
   };
 }
 
-function answerContent(route: PreparedRoute, schemas: Schemas): Json {
+function responseContent(route: PreparedRoute, schemas: Schemas): Json {
   const { envelope } = route;
   const [type] = envelope.kind === 'text' ? (envelope.type.split(';') as [string]) : ['application/json'];
-  return { [type]: { schema: schemas.answer(route) } };
+  return { [type]: { schema: schemas.response(route) } };
 }
 
 function notModified(): Json {
   return {
-    description: 'Not modified: `If-None-Match` matches the current answer.',
-    headers: headersNamed([...answerHeaders(false), ...CACHED]),
+    description: 'Not modified: `If-None-Match` matches the current response.',
+    headers: headersNamed([...responseHeaders(false), ...CACHED]),
   };
 }
 
 function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json {
   const hasBody = route.method === 'POST';
-  const given = [
+  const applicable = [
     ...(route.needsKey ? WITH_KEY : []),
     ...(hasBody ? WITH_BODY : []),
     ...(BY_OPERATION[route.operationId] ?? []),
     ...ALWAYS,
   ];
-  const codes = [...new Set(given)];
+  const codes = [...new Set(applicable)];
   const statuses = new Set(codes.map((code) => facts.refusals[code]!));
   return Object.fromEntries(
     [...statuses].map((status) => {
-      const meant = codes.filter((code) => facts.refusals[code] === status);
+      const matching = codes.filter((code) => facts.refusals[code] === status);
       const content = { 'application/json': { schema: error } };
-      return [status, { description: meant.join(', '), headers: refusalHeaders(route, meant), content }];
+      return [status, { description: matching.join(', '), headers: refusalHeaders(route, matching), content }];
     }),
   );
 }
@@ -204,7 +204,7 @@ function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json 
 function refusalHeaders(route: PreparedRoute, codes: readonly string[]): Json {
   const counted = route.needsKey && !codes.every((code) => BEFORE_RATE_LIMIT.includes(code));
   const own = codes.flatMap((code) => HEADERS_OF_REFUSALS[code] ?? []);
-  return headersNamed([...answerHeaders(counted), ...own]);
+  return headersNamed([...responseHeaders(counted), ...own]);
 }
 
 function isRepeatable(route: PreparedRoute): boolean {
@@ -215,7 +215,7 @@ function header(description: string, type = 'integer'): Json {
   return { description, schema: { type } };
 }
 
-function answerHeaders(counted: boolean): string[] {
+function responseHeaders(counted: boolean): string[] {
   return ['X-Request-Id', ...(counted ? COUNTED : [])];
 }
 

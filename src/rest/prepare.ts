@@ -34,11 +34,11 @@ export interface PreparedInput extends Input {
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
-  /** Selection that forms the answer: the root field, or the member of it that the route names. */
+  /** Selection that forms the response: the root field, or the member of it that the route names. */
   root: Selected;
   needsKey: boolean;
   /** Name of the object in a not-found message. */
-  sought: string;
+  objectName: string;
   /** Root field, as in `Query.balance`. */
   rootName: string;
   /** Builds the response body, JSON or text, from the root field's result. */
@@ -55,16 +55,16 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   if (fault !== undefined) throw new Error(`route ${route.operationId}: ${fault.message}`);
   const root = rootOf(schema, document);
   const { member } = route;
-  const answer = member === undefined ? root : root.children.find(({ key }) => key === member)!;
-  const taking = [...root.definition.args, ...answer.definition.args];
-  const spell = speller(answer);
+  const selected = member === undefined ? root : root.children.find(({ key }) => key === member)!;
+  const args = [...root.definition.args, ...selected.definition.args];
+  const spell = speller(selected);
   return {
     ...route,
     document,
-    root: answer,
-    inputs: route.inputs.map((input) => prepareInput(route, taking, input)),
+    root: selected,
+    inputs: route.inputs.map((input) => prepareInput(route, args, input)),
     needsKey: root.definition.extensions.needsKey === true,
-    sought: route.method === 'GET' ? root.definition.name : route.envelope.object,
+    objectName: route.method === 'GET' ? root.definition.name : route.envelope.object,
     rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
     respond: responder(route, (result) =>
       spell(member === undefined ? result : (result as Record<string, unknown>)[member]),
@@ -72,8 +72,8 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   };
 }
 
-function prepareInput(route: Route, taking: readonly GraphQLArgument[], input: Input): PreparedInput {
-  const argument = argumentOf(taking, input.variable);
+function prepareInput(route: Route, args: readonly GraphQLArgument[], input: Input): PreparedInput {
+  const argument = argumentOf(args, input.variable);
   const field = argument?.extensions.field as Definition | undefined;
   if (argument === undefined || field === undefined) {
     throw new Error(`route ${route.operationId}: no argument defines ${input.variable}`);
@@ -81,18 +81,18 @@ function prepareInput(route: Route, taking: readonly GraphQLArgument[], input: I
   return { ...input, field, required: isNonNullType(argument.type), type: getNamedType(argument.type).name };
 }
 
-type Taker = GraphQLArgument | GraphQLInputField;
+type ArgumentLike = GraphQLArgument | GraphQLInputField;
 
 /** Finds the argument, or the field of an input object, that has the variable's name. */
-function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
-  const inputs = takers.map(({ type }) => getNamedType(type)).filter(isInputObjectType);
+function argumentOf(candidates: readonly ArgumentLike[], name: string): ArgumentLike | undefined {
+  const inputs = candidates.map(({ type }) => getNamedType(type)).filter(isInputObjectType);
   return (
-    takers.find((taker) => taker.name === name) ??
+    candidates.find((candidate) => candidate.name === name) ??
     inputs.map((type) => argumentOf(Object.values(type.getFields()), name)).find((found) => found !== undefined)
   );
 }
 
-/** Returns a function that converts the enum values of an answer to their REST spelling. */
+/** Returns a function that converts the enum values of a response to their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
   const names = spellingOf(getNamedType(type));
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);

@@ -47,7 +47,7 @@ interface Gauge<Source> {
 const scaled = (value: Value, factor: number): Value => (value === null ? null : value * factor);
 
 /** Gauges of an instance, in base units as Prometheus requires. */
-const OF_INSTANCE: readonly Gauge<Load>[] = [
+const INSTANCE_GAUGES: readonly Gauge<Load>[] = [
   {
     name: 'sample_timestamp_seconds',
     help: 'Time of the newest sample.',
@@ -77,7 +77,7 @@ const OF_INSTANCE: readonly Gauge<Load>[] = [
   { name: 'processes', help: 'Processes and threads in its container.', read: ({ processes }) => processes },
 ];
 
-const OF_GPU: readonly Gauge<Gpu>[] = [
+const GPU_GAUGES: readonly Gauge<Gpu>[] = [
   {
     name: 'gpu_busy_ratio',
     help: 'Share of time in which a kernel was running, 0 to 1.',
@@ -114,8 +114,9 @@ export function prometheusText(result: unknown): string {
   const labels = { instance: id, name };
   const lines = family('running', '1 while the instance is running, else 0.', [[labels, status === 'RUNNING' ? 1 : 0]]);
   if (load !== null) {
-    for (const { name: gauge, help, read } of OF_INSTANCE) lines.push(...family(gauge, help, [[labels, read(load)]]));
-    for (const { name: gauge, help, read } of OF_GPU) {
+    for (const { name: gauge, help, read } of INSTANCE_GAUGES)
+      lines.push(...family(gauge, help, [[labels, read(load)]]));
+    for (const { name: gauge, help, read } of GPU_GAUGES) {
       const values = load.gpus.map((gpu) => [{ ...labels, gpu: String(gpu.place) }, read(gpu)] as const);
       lines.push(...family(gauge, help, values));
     }

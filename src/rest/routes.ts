@@ -1,7 +1,7 @@
 import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
-/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its answer. */
+/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its response. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
   /** Path below `/v1`; `{name}` is a path parameter. */
@@ -14,14 +14,14 @@ export interface Route {
   description: string;
   /** Document with one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
-  /** Member of the result that is the answer and takes the arguments. By default, the result itself. */
+  /** Member of the result that is the response and takes the arguments. By default, the result itself. */
   member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
   /** OpenAPI names of the request and response bodies. Nested schemas have their GraphQL names. */
   requestSchema?: string;
-  answerSchema: string;
+  responseSchema: string;
 }
 
 type Tag = keyof typeof TAGS;
@@ -54,7 +54,7 @@ export type JsonEnvelope =
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
-/** REST spelling of GraphQL enum values in answers. Other enums use lower case. */
+/** REST spelling of GraphQL enum values in responses. Other enums use lower case. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
@@ -128,7 +128,7 @@ export const routes: readonly Route[] = [
     inputs: [],
     status: 200,
     envelope: { kind: 'item', object: 'gpu_pricing' },
-    answerSchema: 'PriceSheet',
+    responseSchema: 'PriceSheet',
   },
   {
     method: 'GET',
@@ -153,7 +153,7 @@ export const routes: readonly Route[] = [
     ],
     status: 200,
     envelope: { kind: 'list', object: 'offers', count: true },
-    answerSchema: 'OfferList',
+    responseSchema: 'OfferList',
   },
   {
     method: 'GET',
@@ -166,7 +166,7 @@ export const routes: readonly Route[] = [
     inputs: [],
     status: 200,
     envelope: { kind: 'item', object: 'balance' },
-    answerSchema: 'Balance',
+    responseSchema: 'Balance',
   },
   {
     method: 'GET',
@@ -179,7 +179,7 @@ export const routes: readonly Route[] = [
     inputs: [],
     status: 200,
     envelope: { kind: 'list', object: 'instances', count: false, itemObject: 'instance' },
-    answerSchema: 'InstanceList',
+    responseSchema: 'InstanceList',
   },
   {
     method: 'POST',
@@ -217,7 +217,7 @@ export const routes: readonly Route[] = [
     status: 201,
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'DeployRequest',
-    answerSchema: 'Instance',
+    responseSchema: 'Instance',
   },
   {
     method: 'GET',
@@ -230,7 +230,7 @@ export const routes: readonly Route[] = [
     inputs: [INSTANCE_ID],
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
-    answerSchema: 'Instance',
+    responseSchema: 'Instance',
   },
   {
     method: 'DELETE',
@@ -245,7 +245,7 @@ export const routes: readonly Route[] = [
     inputs: [INSTANCE_ID, IDEMPOTENCY_KEY],
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
-    answerSchema: 'DestroyedInstance',
+    responseSchema: 'DestroyedInstance',
   },
   {
     method: 'POST',
@@ -265,7 +265,7 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'ActionRequest',
-    answerSchema: 'Instance',
+    responseSchema: 'Instance',
   },
   {
     method: 'GET',
@@ -282,23 +282,23 @@ export const routes: readonly Route[] = [
     inputs: [INSTANCE_ID],
     status: 200,
     envelope: { kind: 'item', object: 'instance_launch' },
-    answerSchema: 'InstanceLaunch',
+    responseSchema: 'InstanceLaunch',
   },
   {
     method: 'POST',
     path: '/instances/{id}/web-token',
     operationId: 'createWebToken',
     tag: 'Instances',
-    summary: 'A token that lets programs in to a private web port for a day.',
+    summary: 'Creates a token that grants programs access to a private web port for a day.',
     description:
-      'Send it in the header `X-Web-Token` to the address; the container does not receive it. It ends with the API key that requested it. Without a port it is for the first.',
+      'Send it to the URL in the header `X-Web-Token`; the container does not receive it. It becomes invalid with the API key that requested it. Without a port, it is for the first port.',
     document: `mutation createWebToken($id: ID!, $port: Int) {
       result: webToken(id: $id, port: $port) { token header url expires_at: expiresAt } }`,
     inputs: [INSTANCE_ID, { in: 'body', name: 'port', variable: 'port' }],
     status: 201,
     envelope: { kind: 'item', object: 'web_token' },
     requestSchema: 'WebTokenRequest',
-    answerSchema: 'WebToken',
+    responseSchema: 'WebToken',
   },
   {
     method: 'POST',
@@ -314,7 +314,7 @@ export const routes: readonly Route[] = [
     status: 201,
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'MoveRequest',
-    answerSchema: 'Instance',
+    responseSchema: 'Instance',
   },
   {
     method: 'GET',
@@ -330,7 +330,7 @@ export const routes: readonly Route[] = [
     inputs: [INSTANCE_ID],
     status: 200,
     envelope: { kind: 'text', object: 'instance', type: PROMETHEUS_TYPE, make: prometheusText },
-    answerSchema: 'PrometheusText',
+    responseSchema: 'PrometheusText',
   },
   {
     method: 'GET',
@@ -351,7 +351,7 @@ export const routes: readonly Route[] = [
     ],
     status: 200,
     envelope: { kind: 'item', object: 'instance_metrics' },
-    answerSchema: 'InstanceMetrics',
+    responseSchema: 'InstanceMetrics',
   },
   {
     method: 'GET',
@@ -375,7 +375,7 @@ export const routes: readonly Route[] = [
     ],
     status: 200,
     envelope: { kind: 'page', object: 'timeline' },
-    answerSchema: 'Timeline',
+    responseSchema: 'Timeline',
   },
   {
     method: 'GET',
@@ -388,7 +388,7 @@ export const routes: readonly Route[] = [
     inputs: [],
     status: 200,
     envelope: { kind: 'list', object: 'volumes', count: false, itemObject: 'volume' },
-    answerSchema: 'VolumeList',
+    responseSchema: 'VolumeList',
   },
   {
     method: 'POST',
@@ -404,7 +404,7 @@ export const routes: readonly Route[] = [
     status: 201,
     envelope: { kind: 'item', object: 'volume' },
     requestSchema: 'CreateVolumeRequest',
-    answerSchema: 'Volume',
+    responseSchema: 'Volume',
   },
   {
     method: 'GET',
@@ -418,7 +418,7 @@ export const routes: readonly Route[] = [
     inputs: [VOLUME_ID],
     status: 200,
     envelope: { kind: 'item', object: 'volume' },
-    answerSchema: 'VolumeWithSnapshots',
+    responseSchema: 'VolumeWithSnapshots',
   },
   {
     method: 'POST',
@@ -434,7 +434,7 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'volume' },
     requestSchema: 'GrowVolumeRequest',
-    answerSchema: 'Volume',
+    responseSchema: 'Volume',
   },
   {
     method: 'DELETE',
@@ -448,7 +448,7 @@ export const routes: readonly Route[] = [
     inputs: [VOLUME_ID, IDEMPOTENCY_KEY],
     status: 200,
     envelope: { kind: 'item', object: 'volume' },
-    answerSchema: 'Volume',
+    responseSchema: 'Volume',
   },
   {
     method: 'POST',
@@ -463,6 +463,6 @@ export const routes: readonly Route[] = [
     inputs: [VOLUME_ID],
     status: 200,
     envelope: { kind: 'item', object: 'volume_release' },
-    answerSchema: 'VolumeRelease',
+    responseSchema: 'VolumeRelease',
   },
 ];

@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { SPELLING } from './routes.js';
 
-/** One field of a prepared document: its key in the answer, its definition, and the fields selected below it. */
+/** One field of a prepared document: its key in the response, its definition, and the fields selected below it. */
 export interface Selected {
   key: string;
   definition: GraphQLField<unknown, unknown>;

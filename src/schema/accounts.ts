@@ -4,7 +4,7 @@ import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { pendingTopUps } from '../domain/top-ups/top-ups.js';
-import { type AccountChange, accountChanges, LOADS_AT_ONCE } from '../domain/updates/change-streams.js';
+import { type AccountChange, accountChanges, LOADS_PER_EVENT } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
@@ -118,8 +118,8 @@ const AccountChangeType = builder.objectRef<AccountChange>('AccountChange').impl
     }),
     loads: t.expose('loads', {
       type: [InstanceLoadType],
-      ...atMost(LOADS_AT_ONCE),
-      description: `New samples of running instances, collected every 5 s if you select this field; at most ${LOADS_AT_ONCE}. Any others follow immediately. The account is then the same as in the previous event.`,
+      ...atMost(LOADS_PER_EVENT),
+      description: `New samples of running instances, collected every 5 s if you select this field; at most ${LOADS_PER_EVENT}. Any others follow immediately. The account is then the same as in the previous event.`,
     }),
   }),
 });

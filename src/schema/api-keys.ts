@@ -95,7 +95,7 @@ const CreatedApiKey = builder.objectRef<{ apiKey: ApiKey; secret: string | null 
     secret: t.exposeString('secret', {
       nullable: true,
       description:
-        'The Bearer token. It is shown only once, because the service stores only its hash. Null when a request repeats an idempotency key. If you lost the first answer, revoke the key and create another.',
+        'The Bearer token. It is shown only once, because the service stores only its hash. Null when a request repeats an idempotency key. If you lost the first response, revoke the key and create another.',
     }),
   }),
 });

@@ -5,7 +5,7 @@ import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf } from './context.js';
-import { answer, InstanceType } from './instances.js';
+import { InstanceType, resultOf } from './instances.js';
 import { VolumeType } from './volumes.js';
 
 const AttachmentType = builder.objectRef<Attachment>('AttachedVolume').implement({
@@ -83,7 +83,7 @@ builder.mutationFields((t) => ({
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
     resolve: async (_root, args, context) =>
-      answer(context, await moveInstance(context.deps, accountOf(context), args, callerOf(context).keyId)),
+      resultOf(context, await moveInstance(context.deps, accountOf(context), args, callerOf(context).keyId)),
   }),
   releaseVolume: t.field({
     type: ReleaseType,

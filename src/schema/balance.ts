@@ -42,7 +42,7 @@ builder.prismaObjectField(InstanceType, 'balance', (t) =>
   t.field({
     type: BalanceType,
     description:
-      'Current balance and burn of the account that pays for the instance. In the answer of deploy and action, this includes their effect.',
+      'Current balance and burn of the account that pays for the instance. In the response to deploy and action, this includes their effect.',
     select: { accountId: true },
     resolve: (instance, _args, context) => {
       // An instance is only ever shown to its owner. This check keeps a bug from showing the owner's money to others.

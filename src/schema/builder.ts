@@ -13,7 +13,7 @@ export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   DefaultFieldNullability: false;
   Scalars: {
-    /** Micro-USD internally, a JSON number in answers. */
+    /** Micro-USD internally, a JSON number in responses. */
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };

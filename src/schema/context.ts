@@ -1,6 +1,6 @@
 import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
-import type { KeyFault } from '../domain/rules/key-power.js';
+import type { KeyFault } from '../domain/rules/key-restrictions.js';
 import type { Visitor } from '../domain/updates/subscriptions.js';
 
 /** Context of one request's resolvers. The HTTP layer creates it for both GraphQL and REST. */
@@ -12,9 +12,9 @@ export interface GatewayContext {
   keyFault: KeyFault | null;
   /** Returns the anonymous client, for requests without a key. */
   visitor(): Visitor;
-  /** Called if the answer repeats the stored one of an earlier request with the same idempotency key. */
+  /** Called if the response repeats the stored one of an earlier request with the same idempotency key. */
   onReplayed(): void;
-  /** Returns a signal that aborts when the client has disconnected or the answer is sent. */
+  /** Returns a signal that aborts when the client has disconnected or the response is sent. */
   untilGone(): AbortSignal;
 }
 

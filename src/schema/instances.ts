@@ -26,7 +26,7 @@ import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
-import { LaunchInput, LaunchType, renterOf, VolumeAtPathInput } from './launch.js';
+import { accountForRental, LaunchInput, LaunchType, VolumeAtPathInput } from './launch.js';
 import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -152,8 +152,8 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 });
 
 /**
- * Second of each instance row, set when its first figure is requested. Rows are read for one answer, so all figures of
- * a row refer to the same second.
+ * Second of each instance row, set when its first figure is requested. Rows are read for one response, so all figures
+ * of a row refer to the same second.
  */
 const seconds = new WeakMap<object, Instant>();
 
@@ -358,7 +358,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the answer. Null if no such request was carried out. Needs an API key.',
+      'Current state of the instance that an earlier request with this idempotency key rented, started, stopped or destroyed within the last 24 hours. Use it if you lost the response. Null if no such request was carried out. Needs an API key.',
     args: sentRequestArgs,
     resolve: (query, _root, { idempotencyKey }, context) =>
       instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
@@ -395,7 +395,7 @@ builder.queryFields((t) => ({
         const page = historyPages.resolve(instances, args, context, undefined);
         if (scannedTo === null) return page;
         const edge = formatPrismaCursor({ accountId, sequence: scannedTo }, ['accountId', 'sequence']);
-        return { ...page, pageInfo: cutShort(page.pageInfo, { edge, isBackwards: take! < 0 }) };
+        return { ...page, pageInfo: markMorePages(page.pageInfo, { edge, isBackwards: take! < 0 }) };
       },
     },
     { name: 'InstanceConnection', description: 'A page of instances.' },
@@ -411,7 +411,7 @@ builder.mutationFields((t) => ({
     description: 'Rents a machine at the price of its offer, which is locked for the life of the instance.',
     args: { input: t.arg({ type: DeployInput, required: true, description: 'The rental to create.' }) },
     resolve: async (_root, { input }, context) =>
-      answer(context, await deploy(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
+      resultOf(context, await deploy(context.deps, accountForRental(context, input), input, callerOf(context).keyId)),
   }),
   action: t.field({
     type: InstanceType,
@@ -424,7 +424,7 @@ builder.mutationFields((t) => ({
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
     resolve: async (_root, args, context) =>
-      answer(context, await act(context.deps, accountOf(context), args, callerOf(context).keyId)),
+      resultOf(context, await act(context.deps, accountOf(context), args, callerOf(context).keyId)),
   }),
   setDeadlines: t.field({
     type: InstanceType,
@@ -479,8 +479,8 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
-/** Marks that more pages follow. Continues from where the scan ended if the page has no entries. */
-function cutShort<Info extends { startCursor: string | null; endCursor: string | null }>(
+/** Marks that more pages follow. If the page has no entries, the next one continues where the scan ended. */
+function markMorePages<Info extends { startCursor: string | null; endCursor: string | null }>(
   info: Info,
   { edge, isBackwards }: { edge: string; isBackwards: boolean },
 ) {
@@ -489,7 +489,7 @@ function cutShort<Info extends { startCursor: string | null; endCursor: string |
     : { ...info, hasNextPage: true, endCursor: info.endCursor ?? edge };
 }
 
-export function answer(context: GatewayContext, { instance, replayed }: Outcome): Outcome['instance'] {
+export function resultOf(context: GatewayContext, { instance, replayed }: Outcome): Outcome['instance'] {
   if (replayed) context.onReplayed();
   return instance;
 }

@@ -129,7 +129,7 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
  * Returns the account for a rental. Throws forbidden if the launch names secrets and the key lacks the permission for
  * them.
  */
-export function renterOf(
+export function accountForRental(
   context: GatewayContext,
   { launch }: { launch?: typeof LaunchInput.$inferInput | null },
 ): string {

@@ -55,7 +55,7 @@ builder.queryFields((t) => ({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The mail address to which events of the account are sent; null if there is none. Needs an API key.',
+    description: 'The mail address to which events of the account are sent; null if none is set. Needs an API key.',
     resolve: (query, _root, _args, context) => findMailAddress(context.deps, accountOf(context), query),
   }),
 }));

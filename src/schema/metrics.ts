@@ -9,7 +9,7 @@ import { InstanceType } from './instances.js';
 
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
-/** Assumes as many GPUs as most instances have when computing complexity. The actual answer is measured. */
+/** Assumes as many GPUs as most instances have when computing complexity. The actual response is measured. */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 
 const GpuMetricsType = builder.objectRef<GpuMetrics>('GpuMetrics').implement({
@@ -77,7 +77,7 @@ function checkRanges(context: GatewayContext, range: readonly unknown[]): void {
     );
 }
 
-const KEPT = STEPS.map(({ seconds, keptSeconds }) => {
+const RETENTIONS = STEPS.map(({ seconds, keptSeconds }) => {
   const days = keptSeconds / SECONDS_PER_DAY;
   return `${seconds} s for ${days === 0n ? `${keptSeconds / SECONDS_PER_HOUR} h` : `${days} days`}`;
 });
@@ -85,7 +85,7 @@ const KEPT = STEPS.map(({ seconds, keptSeconds }) => {
 builder.prismaObjectField(InstanceType, 'metrics', (t) =>
   t.field({
     type: InstanceMetricsType,
-    description: `Metrics between \`from\` and \`to\`, in the finest steps that cover the whole period: ${KEPT.join(', ')}. For information only; billing doesn't depend on them.`,
+    description: `Metrics between \`from\` and \`to\`, in the finest steps that cover the whole period: ${RETENTIONS.join(', ')}. For information only; billing doesn't depend on them.`,
     ...lengthFrom({ argument: 'points', usual: DEFAULT_POINTS, most: MAX_POINTS }),
     args: {
       from: t.arg.string(fromField(fields.metricsFrom)),

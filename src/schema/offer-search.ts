@@ -13,8 +13,8 @@ import type { OfferPosition } from '../domain/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';
-import { answer, InstanceType } from './instances.js';
-import { LaunchInput, renterOf, VolumeAtPathInput } from './launch.js';
+import { InstanceType, resultOf } from './instances.js';
+import { accountForRental, LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferType } from './offers.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -104,8 +104,8 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: OfferFilterInput, description: 'Requirements for the machines.' }),
         sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'Sort order.' }),
       },
-      resolve: async (_root, { filter, sort: given, ...page }, context) => {
-        const sort = given ?? 'PRICE';
+      resolve: async (_root, { filter, sort: sortInput, ...page }, context) => {
+        const sort = sortInput ?? 'PRICE';
         pageLimit(() => cursorForm(sort))(page, context);
         const { offers, total, hasPrevious, hasNext } = await searchOffers(context.deps, {
           filter,
@@ -162,7 +162,10 @@ builder.mutationFields((t) => ({
       'Rents the cheapest matching machine, which is chosen and rented atomically: refused with deploy_failed only if no matching machine is free. The price is locked for the life of the instance.',
     args: { input: t.arg({ type: DeployBestInput, required: true, description: 'The rental to create.' }) },
     resolve: async (_root, { input }, context) =>
-      answer(context, await deployBest(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
+      resultOf(
+        context,
+        await deployBest(context.deps, accountForRental(context, input), input, callerOf(context).keyId),
+      ),
   }),
 }));
 

@@ -9,7 +9,7 @@ import {
 } from '../domain/templates/saved-templates.js';
 import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
-import { LaunchInput, LaunchType, renterOf } from './launch.js';
+import { accountForRental, LaunchInput, LaunchType } from './launch.js';
 
 const SavedTemplateType = builder.prismaObject('SavedTemplate', {
   description: 'A launch that an account saved under a name, with its template and disk size.',
@@ -61,7 +61,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: `Saves a launch under a name, replacing any previous one. At most ${MAX_SAVED_TEMPLATES}.`,
     args: { input: t.arg({ type: SavedTemplateInput, required: true, description: 'The template to save.' }) },
-    resolve: (_root, { input }, context) => saveTemplate(context.deps, renterOf(context, input), input),
+    resolve: (_root, { input }, context) => saveTemplate(context.deps, accountForRental(context, input), input),
   }),
   deleteTemplate: t.field({
     type: SavedTemplateType,

@@ -48,7 +48,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
   const checked: Resolve = (root, args, context, info) => {
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
-    // Checks before anything is done: withholding the answer afterwards would hide what was done.
+    // Checks before anything is done: withholding the response afterwards would hide what was done.
     if (isWrite) checkWriteResponse(scopes, selectedIn(info));
     return work(root, args, context, info);
   };

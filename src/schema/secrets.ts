@@ -61,7 +61,7 @@ builder.mutationFields((t) => ({
     type: SecretType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Deletes a secret. Running containers keep it; starts that need it fail from now on.',
+    description: 'Deletes a secret. Running containers keep it; later starts that need it fail.',
     args: { name: t.arg.string({ required: true, ...fromField(fields.secretName) }) },
     resolve: (_root, { name }, context) => deleteSecret(context.deps, accountOf(context), name),
   }),

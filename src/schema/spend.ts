@@ -1,5 +1,5 @@
 import {
-  DEFAULT_NAMED,
+  DEFAULT_LISTED,
   type InstanceSpend,
   MAX_SPEND_DAYS,
   type NameSpend,
@@ -107,7 +107,7 @@ builder.queryFields((t) => ({
       to: t.arg({ type: 'Date', description: 'Last day. By default, and if it is in the future, today.' }),
       limit: t.arg.int({
         ...fromField({ ...fields.limit, description: 'Maximum number of instances listed; the others are combined.' }),
-        defaultValue: DEFAULT_NAMED,
+        defaultValue: DEFAULT_LISTED,
       }),
     },
     resolve: (_root, args, context) => spendByDay(context.deps, accountOf(context), args),

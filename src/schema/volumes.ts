@@ -18,7 +18,7 @@ import { Node } from './node.js';
  * restic.
  */
 const MAX_SNAPSHOTS = 100;
-const KEPT = { where: { droppedAt: null }, orderBy: { at: 'desc' } } as const;
+const NOT_DROPPED = { where: { droppedAt: null }, orderBy: { at: 'desc' } } as const;
 
 builder.prismaObject('VolumeSnapshot', {
   description: 'Contents of a volume at one moment.',
@@ -70,14 +70,14 @@ export const VolumeType = builder.prismaObject('Volume', {
     lastSnapshotAt: t.field({
       type: 'DateTime',
       nullable: true,
-      select: { snapshots: { ...KEPT, take: 1, select: { at: true } } },
+      select: { snapshots: { ...NOT_DROPPED, take: 1, select: { at: true } } },
       description: 'Time at which its newest snapshot was stored; null before the first.',
       resolve: ({ snapshots }) => snapshots[0]?.at ?? null,
     }),
     snapshots: t.relation('snapshots', {
       ...atMost(MAX_SNAPSHOTS),
       description: `Its snapshots, newest first; at most ${MAX_SNAPSHOTS}.`,
-      query: { ...KEPT, take: MAX_SNAPSHOTS },
+      query: { ...NOT_DROPPED, take: MAX_SNAPSHOTS },
     }),
   }),
 });

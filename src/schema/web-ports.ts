@@ -3,10 +3,10 @@ import { type TcpPort, tcpPortsOf } from '../domain/instances/tcp-ports.js';
 import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
 import { MAX_TEMPLATE_VARIABLES } from '../domain/rules/template.js';
 import {
+  type GeneratedToken,
   type InstanceLink,
   type InstanceLinks,
   instanceLinks,
-  type MadeToken,
 } from '../domain/web-ports/instance-links.js';
 import { closePort, openPort } from '../domain/web-ports/open-ports.js';
 import { type InstancePort, PORTS_SELECT, portsOfInstance, webUrlOfInstance } from '../domain/web-ports/ports.js';
@@ -44,7 +44,7 @@ const InstanceLinkType = builder.objectRef<InstanceLink>('InstanceLink').impleme
   }),
 });
 
-const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
+const GeneratedTokenType = builder.objectRef<GeneratedToken>('MadeToken').implement({
   description: 'A password or token that the service generated when the instance was deployed.',
   fields: (t) => ({
     variable: t.exposeString('variable', { description: 'Variable through which the container receives it.' }),
@@ -63,7 +63,7 @@ const InstanceLinksType = builder.objectRef<InstanceLinks>('InstanceLinks').impl
       resolve: ({ links }) => links,
     }),
     tokens: t.field({
-      type: [MadeTokenType],
+      type: [GeneratedTokenType],
       ...atMost(MAX_TEMPLATE_VARIABLES),
       description: 'Generated passwords and tokens, by variable.',
       resolve: ({ tokens }) => tokens,
@@ -80,12 +80,12 @@ const WebLinkType = builder.objectRef<WebLink>('WebLink').implement({
 });
 
 const WebTokenType = builder.objectRef<WebToken>('WebToken').implement({
-  description: 'Lets programs in to a private port, such as curl or an SDK.',
+  description: 'A token that grants programs such as curl or an SDK access to a private port.',
   fields: (t) => ({
     token: t.exposeString('token', { description: 'Send it with each request. It is shown only once.' }),
     header: t.exposeString('header', { description: 'The header that carries it; the container does not receive it.' }),
-    url: t.exposeString('url', { description: 'Address of the port.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'End of its validity, after a day.' }),
+    url: t.exposeString('url', { description: 'URL of the port.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Expiry time, one day after creation.' }),
   }),
 });
 
@@ -176,7 +176,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'A token that lets programs in to a private port for a day, in a header. It ends with the API key that requested it, like the cookie of a webLink.',
+      'Returns a token that grants programs access to a private port for a day, in a header. It becomes invalid with the API key that requested it, like the cookie of a webLink.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),

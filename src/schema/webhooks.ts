@@ -8,9 +8,9 @@ import {
   deleteWebhook,
   listWebhooks,
   redeliver,
+  rotateSecret,
   setBalanceNotice,
   testWebhook,
-  turnSecret,
   type Webhook,
 } from '../domain/webhooks/webhooks.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
@@ -97,7 +97,7 @@ builder.prismaObject('WebhookDelivery', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Earliest time of the next attempt. Null if there is none, or if it is sent immediately after the previous event of its subject.',
+        'Earliest time of the next attempt. Null if no attempt is planned, or if it is sent immediately after the previous event of its subject.',
       resolve: ({ isPending, attempts, nextAt }) => (isPending && attempts > 0 ? nextAt : null),
     }),
     deliveredAt: t.expose('deliveredAt', {
@@ -149,10 +149,10 @@ const WebhookWithSecret = builder.objectRef<{ webhook: Webhook; secret: string }
 const ID = { required: true, description: 'Webhook id.' } as const;
 
 function resolveRotation(_root: object, { id }: { id: string }, context: GatewayContext) {
-  return turnSecret(context.deps, accountOf(context), id);
+  return rotateSecret(context.deps, accountOf(context), id);
 }
 
-const types = (given: readonly string[] | null | undefined) => given as EventType[] | null | undefined;
+const types = (input: readonly string[] | null | undefined) => input as EventType[] | null | undefined;
 
 builder.queryFields((t) => ({
   webhooks: t.prismaField({

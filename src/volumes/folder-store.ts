@@ -102,7 +102,7 @@ export class FolderStore implements VolumeStore {
     return added;
   }
 
-  async forgetArriving(volume: string, beforeMs: number): Promise<void> {
+  async removeAbandonedUploads(volume: string, beforeMs: number): Promise<void> {
     const folder = join(this.#root, volume, ARRIVING);
     for (const name of await readdir(folder).catch(emptyIfMissing<string>)) {
       const found = await stat(join(folder, name)).catch(nullIfMissing);

@@ -124,7 +124,7 @@ export class S3Store implements VolumeStore {
   }
 
   async erase(volume: string): Promise<void> {
-    await this.forgetArriving(volume, Number.POSITIVE_INFINITY);
+    await this.removeAbandonedUploads(volume, Number.POSITIVE_INFINITY);
     for (;;) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${volume}/` });
       const { Contents = [] } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
@@ -154,7 +154,7 @@ export class S3Store implements VolumeStore {
     return added;
   }
 
-  async forgetArriving(volume: string, beforeMs: number): Promise<void> {
+  async removeAbandonedUploads(volume: string, beforeMs: number): Promise<void> {
     const Prefix = `${this.#prefix}${volume}/`;
     const list = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix });
     // Not every server supports this listing: such a server drops uploads automatically, or by a rule of the bucket.
@@ -251,7 +251,7 @@ class Upload {
     this.#uploadId = null;
   }
 
-  /** If the abort fails, `forgetArriving` removes the upload later. */
+  /** If the abort fails, `removeAbandonedUploads` removes the upload later. */
   async abort(): Promise<void> {
     this.#first = null;
     if (this.#uploadId === null) return;

@@ -6,21 +6,21 @@ import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
 import { createNameLookup, type LookupAll } from '../name-lookup.js';
 
-/** For the whole exchange, with name and connection. */
-const WITHIN_MS = 5_000;
+/** Time limit of the whole exchange, including name lookup and connection. */
+const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
 export interface SenderOptions {
-  /** Networks that are reached although they are not public. */
+  /** Networks to which connections are allowed although they are not public. */
   allowed: readonly string[];
   /** Defaults to the hosts file and DNS, never the system's resolver, whose threads renters' names could occupy. */
   lookup?: LookupAll;
 }
 
 /**
- * Sends one event. The address is judged when the connection is made, by the very answer of the name that it is made to, so a name that
- * changes its address helps nobody. Redirects are not followed: they are answers like any other.
+ * Returns a function that sends one event. The address is checked in the lookup that the connection uses, so a name
+ * whose address changes can't bypass the check. Redirects are not followed; they count as a response like any other.
  */
 export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {
@@ -29,7 +29,7 @@ export function createSender({ allowed, lookup = createNameLookup() }: SenderOpt
       const addresses = found.filter(({ address }) => mayConnect(address, allowed));
       const [first] = addresses;
       if (first === undefined) return done(notPublic(host), '', 4);
-      // Node asks for all of them where it tries both families.
+      // Node requests all addresses if it tries both families.
       if (options.all === true) (done as (error: null, all: LookupAddress[]) => void)(null, addresses);
       else done(null, first.address, first.family);
     });
@@ -53,7 +53,7 @@ function exchange(
   allowed: readonly string[],
 ): Promise<Attempt> {
   const { protocol, hostname } = new URL(url);
-  // A host that is an address is connected to without being looked up.
+  // Node connects to an address without a lookup.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !mayConnect(host, allowed)) return Promise.reject(notPublic(host));
   const send = protocol === 'https:' ? requestHttps : requestHttp;
@@ -65,7 +65,10 @@ function exchange(
       lookup,
       headers: { ...headers, 'content-type': 'application/json', 'content-length': length, 'user-agent': 'gpu-rental' },
     });
-    const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${WITHIN_MS / 1_000} s`)), WITHIN_MS);
+    const late = setTimeout(
+      () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS / 1_000} s`)),
+      TIMEOUT_MS,
+    );
     outgoing.once('close', () => {
       clearTimeout(late);
       reject(new Error('the connection was closed'));
@@ -81,7 +84,7 @@ function exchange(
   });
 }
 
-/** Reads what may be read, and cuts off the rest: its status counts whatever follows. */
+/** Reads the body up to the limit and discards the rest: only the status counts. */
 async function readAnswer(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const part of answer) {

@@ -42,8 +42,8 @@ const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): Machin
     liveInstances: [],
   },
   hasOldAgent: false,
-  watchesLoad: false,
-  takesVolumes: true,
+  reportsLoad: false,
+  supportsVolumes: true,
   ...changes,
 });
 const yielding: On = {

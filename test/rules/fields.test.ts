@@ -7,13 +7,13 @@ const AT = (path: unknown) => [{ id: VOLUME, path }];
 it.each<[string, Field<unknown>, unknown, string]>([
   ['volumes', fields.volumes, AT('data'), 'volumes[0].path must begin with a slash, such as /data'],
   ['volumes', fields.volumes, AT('/data/'), 'volumes[0].path must not end with a slash'],
-  ['volumes', fields.volumes, AT('/a/../b'), 'volumes[0].path must have no empty part, . or .. in it'],
-  ['volumes', fields.volumes, AT('/a//b'), 'volumes[0].path must have no empty part, . or .. in it'],
+  ['volumes', fields.volumes, AT('/a/../b'), 'volumes[0].path must not have an empty part, . or ..'],
+  ['volumes', fields.volumes, AT('/a//b'), 'volumes[0].path must not have an empty part, . or ..'],
   ['volumes', fields.volumes, AT('/etc'), 'volumes[0].path must not be /etc: the container needs it'],
   ['volumes', fields.volumes, AT('/proc/self'), 'volumes[0].path must not be below /proc: the container needs it'],
   ['volumes', fields.volumes, AT('/'), 'volumes[0].path must have 2 to 200 characters'],
   ['volumes', fields.volumes, AT(`/${'a'.repeat(200)}`), 'volumes[0].path must have 2 to 200 characters'],
-  ['volumes', fields.volumes, AT('/a\u0000'), 'volumes[0].path must have no control characters'],
+  ['volumes', fields.volumes, AT('/a\u0000'), 'volumes[0].path must not have control characters'],
   ['volumes', fields.volumes, AT(7), 'volumes[0].path must be a path such as /data'],
   [
     'volumes',

@@ -37,7 +37,7 @@ describe('nextStep', () => {
     expect(step(wait)).toEqual({ kind: 'wait', until: now + 1n });
     expect(step(begun('2026-11-23'))).toEqual({ kind: 'attempt', day: '2026-11-23', attempt: 2 });
     expect(step(begun('2026-11-23', { attempts: 3 }))).toEqual({ kind: 'attempt', day: '2026-11-23', attempt: 4 });
-    expect(step(begun('2026-11-23', { attempts: 4 }))).toEqual({ kind: 'used up', day: '2026-11-23' });
+    expect(step(begun('2026-11-23', { attempts: 4 }))).toEqual({ kind: 'exhausted', day: '2026-11-23' });
   });
 
   it('keeps a sheet published since the last time', () => {

@@ -19,7 +19,7 @@ import {
 import { minimumUntilOf } from '../../src/domain/rules/preemption.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/rules/settle.js';
-import { checkInstanceRoom, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
+import { checkInstanceSpendLimit, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
 import { addMonths, latest, monthStartOf } from '../../src/domain/rules/time.js';
 import { randomHistories } from '../support/long.js';
 
@@ -99,7 +99,7 @@ class World {
     if (what === 'deploy' && maySpend && this.instances.length < 5) {
       const rates = { gpuRate: RATES[mode], diskRate: 7n, onDemandRate: RATES.ON_DEMAND };
       const minimumUntil = minimumUntilOf(now, preempted.length > 0);
-      checkInstanceRoom(newLimited({ ...rates, spendLimit: limit, minimumUntil }, now), now, 'deploy_failed');
+      checkInstanceSpendLimit(newLimited({ ...rates, spendLimit: limit, minimumUntil }, now), now, 'deploy_failed');
       checkLimits(account, now, { keyId, ...rates, addedRate: rates.gpuRate + 7n, preempted }, 'deploy_failed');
       const id = `i-0000000${this.instances.length + 1}`;
       const machine = { id: 'm-1', hostId: 'm-1', firstGpu: 0, gpu: 'a', numGpus: 1, region: 'x' };
@@ -120,7 +120,7 @@ class World {
     } else if (what === 'start' && maySpend && instance.status === 'STOPPED') {
       const at = latest(now, instance.stoppedAt!);
       const minimumUntil = minimumUntilOf(at, preempted.length > 0);
-      checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
+      checkInstanceSpendLimit({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
       checkLimits(
         account,
         now,

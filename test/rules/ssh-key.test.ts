@@ -130,7 +130,7 @@ describe('a public SSH key', () => {
     ['with an extra number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
     ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
   ])('a key %s is refused', (_why, text) => {
-    expect(() => parseSshKey(text)).toThrow('publicKey is not a whole public key');
+    expect(() => parseSshKey(text)).toThrow('publicKey is not a complete public key');
   });
 
   it('is refused with a message that lists what is accepted', () => {

@@ -7,7 +7,7 @@ import {
   leadAt,
   mayConnect,
   nextAttemptAt,
-  restOf,
+  pauseOf,
   retryAfterOf,
   signedHeaders,
 } from '../../src/domain/rules/webhook.js';
@@ -114,7 +114,7 @@ describe('an undelivered event', () => {
   });
 
   it('pauses a receiver that accepts nothing, for at most five minutes', () => {
-    expect([0, 1, 2, 20].map(restOf)).toEqual([0n, 2n, 4n, 300n]);
+    expect([0, 1, 2, 20].map(pauseOf)).toEqual([0n, 2n, 4n, 300n]);
   });
 });
 

@@ -222,7 +222,7 @@ class BalanceResource(_Resource):
 class Instances(_Resource):
     """Deploys, actions and destroys carry an ``Idempotency-Key``: `idempotency_key`, or a random one for each call. So
     a retry never does them twice. Give your own (1 to 255 visible ASCII characters) to make a call repeatable across
-    restarts of your program, within 24 hours: with the same input it returns the first answer again.
+    restarts of your program, within 24 hours: with the same input it returns the first response again.
     """
 
     def list(self) -> InstanceList:

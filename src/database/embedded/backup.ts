@@ -16,7 +16,7 @@ const TAR_END_BYTES = 1_024;
 /** Fast; the output is 1.3 times the size of the best level's. */
 const GZIP_LEVEL = 3;
 /** Message kinds of PostgreSQL: start of an archive, start of the manifest, and bytes of either. */
-const [ARCHIVE, THE_MANIFEST, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
+const [ARCHIVE, MANIFEST_START, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
 
 /** Opens a connection as pg_basebackup does: with the replication protocol, which makes backups. */
 const REPLICATION = { replication: 'true' } as ClientConfig;
@@ -137,7 +137,7 @@ class BaseBackup extends Readable implements Submittable {
     if (kind === ARCHIVE) {
       this.#archives += 1;
       if (this.#archives > 1) this.destroy(new Error("can't back up a database that has tablespaces"));
-    } else if (kind === THE_MANIFEST) this.#isManifest = true;
+    } else if (kind === MANIFEST_START) this.#isManifest = true;
     else if (kind === BYTES) {
       // Copied, because node-postgres reuses the memory.
       const bytes = Buffer.from(chunk.subarray(1));

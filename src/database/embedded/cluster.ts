@@ -90,7 +90,7 @@ export async function syncDirectory(path: string): Promise<void> {
 export async function refuseForeignCluster(directory: string): Promise<void> {
   const owner = (await stat(directory)).uid;
   const user = process.geteuid?.() ?? owner;
-  // A cluster created by root belongs to root, or to the user nobody if the server had to run as that user.
+  // A cluster created by root belongs to root, or to user 65534 if the server had to run as an unprivileged user.
   if (owner === user || (user === 0 && owner === 65534)) return;
   const reason = `${directory} belongs to user id ${owner}, but this is user id ${user}; start as its owner`;
   throw new EmbeddedPostgresUnavailable(reason);
@@ -139,10 +139,10 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
 }
 
 /**
- * Returns the holder of the pid: this cluster's server, no process ('nobody'), or a zombie or unrelated process
+ * Returns the holder of the pid: this cluster's server, no process ('none'), or a zombie or unrelated process
  * ('other').
  */
-function holderOf(pid: number, directory: string): 'server' | 'nobody' | 'other' {
+function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
   if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'nobody';
   try {
     const state = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
@@ -151,7 +151,7 @@ function holderOf(pid: number, directory: string): 'server' | 'nobody' | 'other'
     return basename(argv[0] ?? '') === 'postgres' && worksIn(pid, argv, directory) ? 'server' : 'other';
   } catch {
     // Gone, or (without /proc) unknown: PostgreSQL decides when it starts.
-    return 'nobody';
+    return 'none';
   }
 }
 

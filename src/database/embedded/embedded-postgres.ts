@@ -50,11 +50,11 @@ const OPEN_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 600_000;
 const QUERY_LIMIT_MS = 30_000;
 /** How long a restarted server waits for its former port. */
-const PORT_PATIENCE_MS = 5_000;
+const PORT_WAIT_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
 /** Pause between attempts to reach a lost server that does not start. */
-const REENTER_MS = 1_000;
+const REENTER_PAUSE_MS = 1_000;
 /**
  * Advisory lock that every process using a server holds in shared mode; a process that gets it exclusively may stop it.
  */
@@ -129,7 +129,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
         obstacle = await started.temporaryFailure();
         pauseMs = RETRY_MS;
       }
-      const port = (await freePort(preferredPort)) ?? (elapsedMs < PORT_PATIENCE_MS ? undefined : await freePort(0));
+      const port = (await freePort(preferredPort)) ?? (elapsedMs < PORT_WAIT_MS ? undefined : await freePort(0));
       if (port !== undefined) started = await startServer(site, port);
       else obstacle = `port ${preferredPort} is in use`;
     }
@@ -141,7 +141,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
   }
 }
 
-/** Resolves to the session, or to one line that says why there is none yet. */
+/** Resolves to the session, or to one line that says why the lock could not be taken. */
 async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
   const client = new Client({
     host: '127.0.0.1',
@@ -218,7 +218,7 @@ function use(site: Site, first: Session): EmbeddedPostgres {
         const { message } = error as Error;
         if (message !== lastNote) site.note(message);
         lastNote = message;
-        await sleep(REENTER_MS);
+        await sleep(REENTER_PAUSE_MS);
       }
     }
   };

@@ -28,7 +28,7 @@ export interface Launcher {
 }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
-/** The user nobody: initdb looks its user up by id, and this one exists in nearly every image. */
+/** The unprivileged user of nearly every image; initdb must find its user by id. */
 const NOBODY = 65534;
 /** Takes 20 ms on an idle machine. */
 const PROBE_LIMIT_MS = 60_000;

@@ -25,7 +25,7 @@ const SERVER_LOG = 'postgres.log';
 /** Folder missing from the manifest, because PostgreSQL checks its WAL when it reads it. */
 const LOG_FOLDER = 'pg_wal/';
 /** System errors caused by the file, or a name in it. */
-const OF_THE_FILE: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
+const FILE_ERRORS: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 interface Found {
@@ -43,7 +43,7 @@ export async function restore(file: string, dataDirectory: string): Promise<void
   const dataDir = await realpath(dataDirectory);
   await removeAbandonedAttempts(dataDir);
   const cluster = join(dataDir, 'postgres');
-  await refuseUsed(dataDir);
+  await refuseNonEmpty(dataDir);
   const attempt = await mkdtemp(join(dataDir, `${RESTORE_PREFIX}${process.pid}-`));
   try {
     const unpacked = join(attempt, 'cluster');
@@ -60,7 +60,7 @@ export async function restore(file: string, dataDirectory: string): Promise<void
   }
 }
 
-async function refuseUsed(dataDir: string): Promise<void> {
+async function refuseNonEmpty(dataDir: string): Promise<void> {
   const names = (await readdir(dataDir)).filter((name) => name !== SERVER_LOG && !name.startsWith(ATTEMPT_PREFIX));
   if (names.length > 0) throw new RestoreRefused(`DATA_DIR must be empty, but ${dataDir} contains ${names[0]}`);
 }
@@ -90,7 +90,7 @@ async function unpack(file: string, directory: string): Promise<void> {
     if (error instanceof RestoreRefused) throw error;
     const { code = '', syscall, message } = error as NodeJS.ErrnoException;
     // A full disk, for example, says nothing about the file.
-    if (syscall !== undefined && !OF_THE_FILE.has(code)) throw error;
+    if (syscall !== undefined && !FILE_ERRORS.has(code)) throw error;
     throw new RestoreRefused(`${file} is not a complete backup: ${message}`, { cause: error });
   }
   const fault = manifest === null ? 'it has no manifest' : differenceFrom(manifest, found);

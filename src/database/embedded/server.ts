@@ -71,7 +71,7 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
       // It exited cleanly or by a signal: it was stopped.
       if (spawnError === undefined && (child.exitCode === 0 || child.exitCode === null))
         return 'its server was stopped';
-      const reason = spawnError?.message ?? complaint(await readFile(logFile, 'utf8'), child.pid!);
+      const reason = spawnError?.message ?? lastErrors(await readFile(logFile, 'utf8'), child.pid!);
       // Empty: another start truncated the log. The next attempt will show.
       if (reason === '' || TEMPORARY.test(reason)) return reason;
       throw new EmbeddedPostgresUnavailable(`its server did not start: ${reason}`);
@@ -80,7 +80,7 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
 }
 
 /** Returns the last errors of process `pid`, or of its launcher, from a log that another start may share. */
-function complaint(log: string, pid: number): string {
+function lastErrors(log: string, pid: number): string {
   const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
   const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
   return relevant.map((line) => line.replace(/^.*? (FATAL|DETAIL|LOG): +/, '')).join(' ');

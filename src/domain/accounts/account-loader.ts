@@ -46,7 +46,7 @@ export class AccountLoader {
     }, BATCHING);
   }
 
-  /** Returns the account as stored, unsettled; null if there is none. */
+  /** Returns the account as stored, unsettled; null if it doesn't exist. */
   account(id: string): Promise<Readonly<Account> | null> {
     return this.#accounts.load(id);
   }

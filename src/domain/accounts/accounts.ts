@@ -177,9 +177,9 @@ function book(
  */
 async function isBooked(
   { transaction }: Write,
-  wanted: { accountId: string; kind: LedgerKind; units: bigint; reference: string | null },
+  movement: { accountId: string; kind: LedgerKind; units: bigint; reference: string | null },
 ): Promise<boolean> {
-  const { accountId, kind, units, reference } = wanted;
+  const { accountId, kind, units, reference } = movement;
   if (reference === null) return false;
   await transaction.query('select pg_advisory_xact_lock($1, hashtext($2))', [REFERENCE_LOCK, reference]);
   const { rows } = await transaction.query<{ accountId: string; kind: LedgerKind; units: bigint }>(

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
 import type { SpendLine } from '../rules/accrual.js';
-import type { KeyPower } from '../rules/key-power.js';
+import type { KeyRestrictions } from '../rules/key-restrictions.js';
 import type { Account } from '../rules/lifecycle.js';
 
 /** Account of an unrevoked key, with the data that its rate limit depends on. */
-export interface KeyOwner extends SpendLine, KeyPower {
+export interface KeyOwner extends SpendLine, KeyRestrictions {
   accountId: string;
   keyId: string;
 }
@@ -43,7 +43,7 @@ export class ApiKeyCache {
     });
   }
 
-  /** Returns the cached owner, or else the one that `read` finds in the database; null if there is none. */
+  /** Returns the cached owner, or else the one that `read` finds in the database; null for an unknown key. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
@@ -11,7 +11,13 @@ import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
 import { instantAfter } from '../rules/deadline.js';
 import { DomainError } from '../rules/errors.js';
-import { FULL_POWER, type KeyFault, type KeyPower, keyFaultOf, powerOfNewKey } from '../rules/key-power.js';
+import {
+  type KeyFault,
+  type KeyRestrictions,
+  keyFaultOf,
+  restrictionsOfNewKey,
+  UNRESTRICTED,
+} from '../rules/key-restrictions.js';
 import { holds, networkList } from '../rules/networks.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { formatInstant, type Instant } from '../rules/time.js';
@@ -28,7 +34,7 @@ export type { ApiKey };
  * The account and key for which a request acts, with the key's restrictions. A console session ends no later than its
  * key.
  */
-export interface Caller extends KeyPower {
+export interface Caller extends KeyRestrictions {
   accountId: string;
   keyId: string;
   /** Client address of the request, as determined by the gateway. */
@@ -145,7 +151,7 @@ export async function createApiKey(
   accountId: string,
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
-  const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...FULL_POWER }, { name: name ?? null });
+  const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...UNRESTRICTED }, { name: name ?? null });
   return { apiKey, secret: secret! };
 }
 
@@ -155,18 +161,18 @@ export async function createApiKey(
  */
 export async function createApiKeyOnce(
   deps: Deps,
-  creator: { accountId: string; keyId?: string } & KeyPower,
+  creator: { accountId: string; keyId?: string } & KeyRestrictions,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
   const { accountId } = creator;
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
-  const wanted = readPower(input);
+  const wanted = readRestrictions(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // The fingerprint of requests without these inputs must not change, because their answers are stored.
+  // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
-  const asked = { ...wanted, ...(limit !== null && { monthlyLimit }) };
-  const others = Object.values(asked).some((each) => each !== undefined) ? [asked] : [];
+  const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
+  const others = Object.values(optional).some((each) => each !== undefined) ? [optional] : [];
   const request = idempotentRequest(accountId, key, 'createApiKey', [name, ...others]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const id = randomId('key', KEY_ID_BYTES);
@@ -176,11 +182,11 @@ export async function createApiKeyOnce(
   };
   const make = async (transaction: Transaction, now: Instant): Promise<string> => {
     const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
-    const power = powerOfNewKey(creator, { ...wanted, expiresAt });
+    const restrictions = restrictionsOfNewKey(creator, { ...wanted, expiresAt });
     if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
     await lockForGrant(transaction, creator);
-    await insertKey(transaction, { id, accountId, secret, name, now, ...power });
-    if (request !== null) remember(transaction, request, { id }, now);
+    await insertKey(transaction, { id, accountId, secret, name, now, ...restrictions });
+    if (request !== null) storeResponse(transaction, request, { id }, now);
     return id;
   };
   const unlimited = () =>
@@ -202,7 +208,7 @@ export async function createApiKeyOnce(
     };
     return write(deps, { accountIds: [accountId] }, decide, recalled);
   };
-  const createdId = await onceFree(limit === null ? unlimited : limited);
+  const createdId = await retryWhileInUse(limit === null ? unlimited : limited);
   if (createdId === id) deps.activity?.committed();
   const apiKey = await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id: createdId } });
   return { apiKey, secret: createdId === id ? secret : null };
@@ -221,7 +227,7 @@ export function limitedKey(what: string): DomainError {
   return new DomainError('forbidden', `an API key with a monthly limit can't ${what}`);
 }
 
-function readPower({ scopes, expiresAt, networks }: NewApiKey) {
+function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
   return {
     scopes: checkOptional('scopes', fields.keyScopes, scopes),
     expiresAt: checkOptional('expiresAt', fields.keyExpiresAt, expiresAt),
@@ -230,8 +236,8 @@ function readPower({ scopes, expiresAt, networks }: NewApiKey) {
 }
 
 /**
- * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation waits
- * until the grant is visible. Refuses a key that has been revoked since its request was admitted.
+ * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation
+ * waits until the grant is visible. Refuses a key that has been revoked since its request was admitted.
  */
 export async function lockForGrant(
   transaction: Transaction,
@@ -246,7 +252,7 @@ export async function lockForGrant(
   if (rows[0]?.isRevoked) throw unauthorized(null);
 }
 
-interface KeyRow extends KeyPower {
+interface KeyRow extends KeyRestrictions {
   id: string;
   accountId: string;
   secret: string;

@@ -17,7 +17,7 @@ interface Reference {
   refers: string;
 }
 
-const ROWS_AT_ONCE = 1_000;
+const FETCH_SIZE = 1_000;
 const LIMIT_MS = 600_000;
 
 /** References between tables, from the database's own constraints. */
@@ -98,9 +98,9 @@ async function writeRows(
     [accountId, secret],
   );
   for (let separator = '\n'; ; separator = ',\n') {
-    const { rows } = await transaction.query<{ json: string }>(`fetch ${ROWS_AT_ONCE} from source`);
+    const { rows } = await transaction.query<{ json: string }>(`fetch ${FETCH_SIZE} from source`);
     if (rows.length > 0) await write(separator + rows.map(({ json }) => json).join(',\n'));
-    if (rows.length < ROWS_AT_ONCE) break;
+    if (rows.length < FETCH_SIZE) break;
   }
   await transaction.query('close source');
 }

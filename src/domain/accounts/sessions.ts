@@ -64,7 +64,7 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
 export async function endSession(deps: Deps, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice of the deleted row could arrive after this answer.
+  // The notice of the deleted row could arrive after this response.
   deps.apiKeyCache.forget(hashToken(token));
 }
 
@@ -105,18 +105,18 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
 
 /** Deletes ended sessions and publishes expired keys. Both end their streams at every gateway. */
 export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  let lookedUntil = deps.clock.now();
+  let sweptUntil = deps.clock.now();
   const sweep = async () => {
     const until = deps.clock.now() + 1n;
-    const endsAt = await nextEnd(deps, lookedUntil);
+    const endsAt = await nextEnd(deps, sweptUntil);
     if (endsAt !== null && endsAt < until) {
       await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [
         formatInstant(until),
       ]);
-      const ids = await keysExpired(deps, lookedUntil, until);
+      const ids = await keysExpired(deps, sweptUntil, until);
       deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
     }
-    lookedUntil = until;
+    sweptUntil = until;
     return endsAt;
   };
   return whenDue(deps, SWEEP_EVERY_MS, sweep, onFault);

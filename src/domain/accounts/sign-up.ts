@@ -7,8 +7,8 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Maximum accounts that people can create for themselves in 24 hours. */
-const MAX_SIGN_UPS_A_DAY = 200;
+/** Maximum accounts created by sign-up in 24 hours. */
+const MAX_SIGN_UPS_PER_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
 /** Name of all such accounts, because signing up requests no data. */
 const NAME = 'Signed up';
@@ -21,23 +21,23 @@ export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: st
     deps,
     { accountIds: [id], newAccount },
     () => {},
-    (transaction) => checkRoom(transaction, deps.clock.now()),
+    (transaction) => checkDailyLimit(transaction, deps.clock.now()),
   );
   const { apiKey, secret } = await createApiKey(deps, id);
   return { accountId: id, keyId: apiKey.id, key: secret };
 }
 
-async function checkRoom(transaction: Transaction, now: Instant): Promise<undefined> {
+async function checkDailyLimit(transaction: Transaction, now: Instant): Promise<undefined> {
   // Serializes counting and creation across all gateways.
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('sign-up', 0))`);
   const { rows } = await transaction.query<{ count: bigint }>(
     'select count(*) as count from account where signed_up_at > $1::timestamptz',
     [formatInstant(now - SECONDS_PER_DAY)],
   );
-  if (Number(rows[0]!.count) < MAX_SIGN_UPS_A_DAY) return;
+  if (Number(rows[0]!.count) < MAX_SIGN_UPS_PER_DAY) return;
   throw new DomainError(
     'rate_limited',
-    `at most ${MAX_SIGN_UPS_A_DAY} accounts can be created in 24 hours; try again later`,
+    `at most ${MAX_SIGN_UPS_PER_DAY} accounts can be created in 24 hours; try again later`,
     {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     },

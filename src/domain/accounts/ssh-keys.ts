@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
-import { type KeyPower, keyFaultOf } from '../rules/key-power.js';
+import { type KeyRestrictions, keyFaultOf } from '../rules/key-restrictions.js';
 import { INSTANCE_ID } from '../rules/lifecycle.js';
 import { holds, networkList } from '../rules/networks.js';
 import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
@@ -32,7 +32,7 @@ export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): P
  */
 export async function addSshKey(
   deps: Deps,
-  adder: { accountId: string; keyId: string } & KeyPower,
+  adder: { accountId: string; keyId: string } & KeyRestrictions,
   publicKey: string,
   instanceId: string | null = null,
 ): Promise<SshKey> {
@@ -115,7 +115,7 @@ export async function findSshAccess(
   address: string,
 ): Promise<SshAccess | null> {
   if (!INSTANCE_ID.test(instanceId)) return null;
-  const { rows } = await deps.db.pool.query<SshAccess & KeyPower>({
+  const { rows } = await deps.db.pool.query<SshAccess & KeyRestrictions>({
     name: 'ssh-access',
     text: `select account.id as "accountId", ssh_key.id as "sshKeyId", api_key.id as "apiKeyId",
              api_key.expires_at as "expiresAt", api_key.networks

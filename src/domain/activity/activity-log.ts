@@ -75,7 +75,7 @@ function slotOf(at: Instant): bigint {
 const WRITE = `
   insert into activity (account_id, key_id, is_session, address, operation, targets, at, code, times, slot)
   select account_id, key_id, is_session, address, operation, targets, at, code, times, slot
-  from jsonb_to_recordset($1::jsonb) as given (account_id text, key_id text, is_session boolean, address text,
+  from jsonb_to_recordset($1::jsonb) as waiting (account_id text, key_id text, is_session boolean, address text,
     operation text, targets text[], at timestamptz, code text, times int, slot bigint)
   order by account_id, key_id, operation, code, slot
   on conflict (key_id, operation, code, slot) where code is not null do update set

@@ -5,7 +5,7 @@ import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/t
 
 /** Days for which a row is kept. */
 export const ACTIVITY_DAYS = 90n;
-const DROPPED_AT_ONCE = 1_000;
+const DELETE_BATCH = 1_000;
 const FLUSH_EVERY_MS = 1_000;
 const DROP_EVERY_MS = 600_000;
 
@@ -55,10 +55,10 @@ export async function dropOldActivity(deps: Deps): Promise<number> {
     const { rowCount } = await deps.db.pool.query(
       `delete from activity where id in (
          select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
-      [before, DROPPED_AT_ONCE],
+      [before, DELETE_BATCH],
     );
     dropped += rowCount ?? 0;
-    if ((rowCount ?? 0) < DROPPED_AT_ONCE) return dropped;
+    if ((rowCount ?? 0) < DELETE_BATCH) return dropped;
   }
 }
 

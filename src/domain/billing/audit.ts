@@ -132,8 +132,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
        or (is_first and started_at < created_at)
      union all
-     -- Later than its creation only where the second it was made in was sold to the machine's last renter. Apart from the others:
-     -- inside of an "or" each row would look through all that its host ever rented.
+     -- Later than its creation only if that second was already sold to the machine's previous renter. A separate select,
+     -- because within an "or" each row would scan everything that its host ever rented out.
      select account_id, instance_id || '/gpu/' || ordinal, 'begins after its creation'
      from numbered
      where is_first and started_at > created_at and not exists (
@@ -193,7 +193,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        from (
          select id, account_id, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus from instance
        ) placed left join (select distinct host_id from machine where id <> host_id) sliced on sliced.host_id = placed.host_id
-         -- Of a host that is rented whole, one GPU stands for all.
+         -- On a host that is rented as a whole, one GPU represents all.
          cross join generate_series(first_gpu, case when sliced.host_id is null then first_gpu else first_gpu + num_gpus - 1 end) as gpu
          join usage_interval on instance_id = placed.id
        where resource = 'GPU' and ended_at is distinct from started_at
@@ -309,7 +309,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      group by account_id, used.instance_id, used.ordinal, used.ended_at, s.running_at
      having sum(gap.ended_at - gap.started_at) > least(interval '600 seconds', coalesce(used.ended_at - s.running_at, interval '600 seconds'))
      union all
-     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(noted, 0)
+     select account_id, day::text, 'credits ' || seconds || ' s of templates, recorded ' || coalesce(recorded, 0)
      from (
        select account_id, ((used.ended_at - interval '1 second') at time zone 'UTC')::date as day,
          sum(extract(epoch from gap.ended_at - gap.started_at)) as seconds
@@ -318,9 +318,9 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
            and used.started_at <= gap.started_at and used.ended_at >= gap.ended_at
        where gap.reason = 'TEMPLATE_START'
        group by 1, 2
-     ) given left join (select account_id as noted_of, day as noted_day, seconds as noted from template_start_credit) noted
-       on noted_of = account_id and noted_day = day
-     where seconds > coalesce(noted, 0)`,
+     ) credited left join (select account_id as recorded_of, day as recorded_day, seconds as recorded from template_start_credit) recorded
+       on recorded_of = account_id and recorded_day = day
+     where seconds > coalesce(recorded, 0)`,
   ],
   [
     'nothing is running after credit ran out',

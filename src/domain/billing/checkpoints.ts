@@ -8,7 +8,7 @@ import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 /** Instances between two checkpoints. */
 const STEP = 25;
 /** Maximum checkpoints created for one statement. The next statement creates more. */
-const MAX_AT_ONCE = 400;
+const MAX_PER_CALL = 400;
 /**
  * Seconds after which a settled time is final: nothing is booked longer than this before the account's last settlement.
  */
@@ -96,7 +96,7 @@ export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>)
   });
   if (account.deployedInstances - rows[0]!.sequence < 2 * STEP) return;
   const until = formatInstant(account.settledAt - SETTLED_FOR_SECONDS);
-  for (let made = 0; made < MAX_AT_ONCE; made += 1) {
+  for (let made = 0; made < MAX_PER_CALL; made += 1) {
     const { rowCount } = await pool.query({ name: 'make-checkpoint', text: MAKE_SQL, values: [account.id, until] });
     if (rowCount === 0) return;
   }

@@ -6,14 +6,14 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** Seconds for which the answer to a key is stored. */
+/** Seconds for which the response to a key is stored. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
 /** Maximum wait of a request for an earlier one with its key, and the polling interval. */
 const WAIT_MS = 5_000;
 const POLL_EVERY_MS = 50;
 
-/** A request that its sender can repeat: the same key, operation and input get the same answer. */
+/** A request that its sender can repeat: the same key, operation and input get the same response. */
 export interface IdempotentRequest {
   accountId: string;
   key: string;
@@ -40,7 +40,7 @@ class KeyInUse extends Error {}
  * Retries `work` while its key is in use, for 5 s, holding nothing in between. Then refuses with
  * idempotency_in_progress.
  */
-export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
+export async function retryWhileInUse<T>(work: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; ) {
     try {
       return await work();
@@ -56,55 +56,61 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Marks the key as in use and returns the stored answer, if there is one. The mark is a lock of the transaction, so it
- * is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which `onceFree` waits.
+ * Marks the key as in use and returns the stored response, if there is one. The mark is a lock of the transaction, so
+ * it is released if the process crashes. Refuses with idempotency_mismatch. Throws KeyInUse, for which
+ * `retryWhileInUse` waits.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;
-  const [marks, answers] = await transaction.run(
+  const [marks, responses] = await transaction.run(
     {
       name: 'mark-key-in-use',
       text: 'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       values: [`${accountId} ${key}`],
     },
     {
-      name: 'recall-answer',
+      name: 'recall-response',
       text: 'select fingerprint, response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
       values: [accountId, key, formatInstant(now - IDEMPOTENCY_SECONDS)],
     },
   );
   const [mark] = marks as { free: boolean }[];
   if (!mark!.free) throw new KeyInUse();
-  const [kept] = answers as { fingerprint: string; response: unknown }[];
-  if (kept === undefined) return undefined;
-  if (kept.fingerprint === fingerprint) return kept.response;
+  const [stored] = responses as { fingerprint: string; response: unknown }[];
+  if (stored === undefined) return undefined;
+  if (stored.fingerprint === fingerprint) return stored.response;
   throw new DomainError('idempotency_mismatch', 'this idempotency key was used with another operation or input');
 }
 
 /**
- * Returns the answer to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
+ * Returns the response to a request with the key; undefined if none was carried out. Waits up to 5 s for a request in
  * progress. Refuses with idempotency_in_progress.
  */
-export function storedAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
-  return onceFree(async () => {
+export function storedResponse(deps: Deps, accountId: string, key: string): Promise<unknown> {
+  return retryWhileInUse(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       [`${accountId} ${key}`],
     );
     if (!marks.rows[0]!.free) throw new KeyInUse();
     // Read after the mark: a request that was in progress has committed by then.
-    const answers = await deps.db.pool.query<{ response: unknown }>(
+    const responses = await deps.db.pool.query<{ response: unknown }>(
       'select response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
       [accountId, key, formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS)],
     );
-    return answers.rows[0]?.response;
+    return responses.rows[0]?.response;
   });
 }
 
-/** Stores the answer in the transaction of its effect. An answer older than a day is replaced. */
-export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
+/** Stores the response in the transaction of its effect. A response older than a day is replaced. */
+export function storeResponse(
+  transaction: Transaction,
+  request: IdempotentRequest,
+  response: unknown,
+  at: Instant,
+): void {
   transaction.later({
-    name: 'remember-answer',
+    name: 'store-response',
     text: `insert into idempotency_key (account_id, key, fingerprint, response, created_at) values ($1, $2, $3, $4, $5)
            on conflict (account_id, key) do update set
              fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at`,
@@ -112,7 +118,7 @@ export function remember(transaction: Transaction, request: IdempotentRequest, r
   });
 }
 
-/** Deletes expired answers. Returns their number. */
+/** Deletes expired responses. Returns their number. */
 export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),

@@ -141,16 +141,16 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hasHost: boolean;
   /** The undestroyed instances on its host, of any account. */
   liveInstances: Instance[];
-  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if there is none. */
+  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if none was sold. */
   soldUntil: Instant | null;
 }
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
-const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "isTold"`;
+const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "hasActiveWebhook"`;
 export interface LockedAccount extends Account {
-  isTold: boolean;
+  hasActiveWebhook: boolean;
 }
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
@@ -186,7 +186,7 @@ export const LOCK_MACHINE: NamedStatement = {
   text: `select from machine host join machine on machine.host_id = host.id
          where machine.id = $1 for no key update of host`,
 };
-/** Instances need no lock of their own: only a holder of their account's lock changes them. */
+/** Instances don't need separate locks: only the holder of their account's lock changes them. */
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
@@ -205,7 +205,7 @@ export const LIVE_VOLUMES_OF_ACCOUNT: NamedStatement = {
   name: 'live-volumes-of-account',
   text: `${VOLUMES} and deleted_at is null order by created_at, id for no key update of volume`,
 };
-/** Keys of an account whose limits count something now or may do so later. */
+/** Keys of an account whose limits count spend now, or may do so later. */
 export const READ_LIMITED_KEYS: NamedStatement = {
   name: 'read-limited-keys',
   text: `select ${columns(KEY_FIELDS)} from key_limit
@@ -374,11 +374,11 @@ const writeStatements = new Map<string, NamedStatement>();
 
 /** Combines a few rows into one statement, which saves the cost of starting one for each. */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
-  const given = rows.filter(({ count }) => count > 0);
-  const total = given.reduce((sum, { count }) => sum + count, 0);
+  const nonEmpty = rows.filter(({ count }) => count > 0);
+  const total = nonEmpty.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return [];
-  if (total <= MAX_ROWS_TOGETHER) return [statementOf(given)];
-  return given.flatMap(({ write, width, count, values }) =>
+  if (total <= MAX_ROWS_TOGETHER) return [statementOf(nonEmpty)];
+  return nonEmpty.flatMap(({ write, width, count, values }) =>
     Array.from({ length: count }, (_, index) => {
       return statementOf([{ write, width, count: 1, values: values.slice(index * width, (index + 1) * width) }]);
     }),

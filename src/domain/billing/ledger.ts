@@ -54,7 +54,7 @@ interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Whether its user created it, not the operator. */
+  /** Whether it was created by sign-up and not by the operator. */
   signedUp?: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface Write extends Second {
 
 /**
  * Runs `decide` on the locked and settled rows of the scope and commits its changes. A DomainError that it throws
- * undoes only its own changes; settled rows stay written. `recall` may return the stored answer of the same request.
+ * undoes only its own changes; settled rows stay written. `recall` may return the stored response to the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -154,7 +154,7 @@ export async function write<T>(
   return outcome.value;
 }
 
-/** Publishes changes before the answer is sent: the caches of this process must not be older than its answers. */
+/** Publishes changes before the response is sent: the caches of this process must not be older than its responses. */
 function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
@@ -377,9 +377,9 @@ class WriteRows implements Write {
   }
 
   #eventsOfChanges(): NewEvent[] {
-    if (!this.accounts().some(({ isTold }) => isTold)) return [];
+    if (!this.accounts().some(({ hasActiveWebhook }) => hasActiveWebhook)) return [];
     const events = [...eventsOf(this.changes, this.machine?.hasHost !== true), ...this.#events.splice(0)];
-    return events.filter(({ accountId }) => this.#accounts.get(accountId)?.isTold === true);
+    return events.filter(({ accountId }) => this.#accounts.get(accountId)?.hasActiveWebhook === true);
   }
 
   flush(): void {
@@ -396,9 +396,9 @@ class WriteRows implements Write {
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
     // Emptied in place: earlier steps continue to record their changes here.
-    for (const noted of Object.values(this.changes) as (Set<unknown> | unknown[])[])
-      if (Array.isArray(noted)) noted.length = 0;
-      else noted.clear();
+    for (const collection of Object.values(this.changes) as (Set<unknown> | unknown[])[])
+      if (Array.isArray(collection)) collection.length = 0;
+      else collection.clear();
   }
 
   #known(rows: readonly Instance[]): Instance[] {

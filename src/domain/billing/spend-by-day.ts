@@ -20,7 +20,7 @@ import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
 /** Default number of instances listed. */
-export const DEFAULT_NAMED = 10;
+export const DEFAULT_LISTED = 10;
 /** Maximum charges read, one per instance and day. */
 const MAX_CHARGES = 50_000;
 
@@ -87,7 +87,7 @@ export async function spendByDay(
   accountId: string,
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {
-  const limit = check('limit', fields.limit, period.limit ?? DEFAULT_NAMED);
+  const limit = check('limit', fields.limit, period.limit ?? DEFAULT_LISTED);
   const account = await settledAccount(deps, accountId);
   const asOf = latest(deps.clock.now(), account.settledAt);
   const today = formatDay(dateOf(asOf));

@@ -13,13 +13,13 @@ import { withValues } from '../rules/template.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
 /** Maximum documents cached in memory; others are read again. */
-const KEPT_DOCUMENTS = 20_000;
-/** Maximum machines whose documents one statement reads. */
-const MACHINES_AT_ONCE = 200;
+const MAX_CACHED = 20_000;
+/** Maximum machines whose documents are read by one statement. */
+const MAX_BATCH = 200;
 /** Maximum attempts to write one machine's document against concurrent writers. */
 const MAX_ATTEMPTS = 10;
 /** Maximum containers read per machine: more than a document holds, so that no running one is missed. */
-const READ_CONTAINERS = 5_000;
+const MAX_CONTAINERS_READ = 5_000;
 const MB_PER_GB = 1_024;
 
 interface HostRow {
@@ -34,7 +34,7 @@ interface HostRow {
   /** Whether its agent supports launches. */
   launches: boolean;
   /** Whether its agent mounts volumes. */
-  takesVolumes: boolean;
+  supportsVolumes: boolean;
   containers: ContainerRow[];
 }
 
@@ -67,7 +67,7 @@ interface ContainerRow extends KnownContainer {
 export class DesiredStates {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #kept = new LRUCache<string, DesiredState>({ max: KEPT_DOCUMENTS });
+  readonly #kept = new LRUCache<string, DesiredState>({ max: MAX_CACHED });
   readonly #waiters = new Map<string, Waiter>();
   readonly #loader: DataLoader<string, DesiredState | null>;
   /** Machines being read; if one changes in the meantime, what was read is not cached. */
@@ -79,7 +79,7 @@ export class DesiredStates {
     this.#clock = clock;
     this.#loader = new DataLoader((ids) => this.#load(ids), {
       cache: false,
-      maxBatchSize: MACHINES_AT_ONCE,
+      maxBatchSize: MAX_BATCH,
       batchScheduleFn: (send) => setImmediate(send),
     });
     db.notices.subscribe({ onNotice: (notice) => this.#onNotice(notice), onLost: () => this.#forgetAll() });
@@ -102,7 +102,7 @@ export class DesiredStates {
    * Returns the document as soon as its number is not `after`, or `isWanted` reports something else to send. Null if
    * neither happens within `waitMs`, or if a newer request of the same machine, `signal` or `close` ends the wait.
    */
-  async news(
+  async next(
     machineId: string,
     after: number,
     waitMs: number,
@@ -228,11 +228,11 @@ export class DesiredStates {
   }
 }
 
-/** One waiting request: each `heard` resolves once after a `wake` since the last `listen`, or to false at its end. */
+/** A waiting request. `woken` resolves to true after a `wake` since the last `listen`, and to false after `end`. */
 class Waiter {
   #isWoken = false;
   #isEnded = false;
-  #resolve: ((isNews: boolean) => void) | null = null;
+  #resolve: ((isWoken: boolean) => void) | null = null;
   readonly #timer: NodeJS.Timeout;
 
   constructor(waitMs: number, signal: AbortSignal) {
@@ -263,20 +263,20 @@ class Waiter {
     this.#settle(false);
   }
 
-  #settle(isNews: boolean): void {
-    this.#resolve?.(isNews);
+  #settle(isWoken: boolean): void {
+    this.#resolve?.(isWoken);
     this.#resolve = null;
   }
 }
 
 function documentOf(host: HostRow): DesiredInstance[] {
-  const { containers, launches, takesVolumes } = host;
+  const { containers, launches, supportsVolumes } = host;
   const document: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
     if (document.length === MAX_INSTANCES) break;
     const isLacking =
       (!launches && wouldLackLaunch(container)) ||
-      (!takesVolumes && wouldLackVolumes(container)) ||
+      (!supportsVolumes && wouldLackVolumes(container)) ||
       wouldGetOtherGpus(host, container);
     const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
     if (phase === 'stopped' && container.sentStart === 0) continue;
@@ -358,8 +358,8 @@ function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow)
 }
 
 /**
- * Returns the parts of a launch that an agent receives in addition to the container's row. Of secrets only that there
- * are some.
+ * Returns the parts of a launch that an agent receives in addition to the container's row. They only say whether there
+ * are secrets, not which.
  */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, restart } = launch;
@@ -379,7 +379,7 @@ const VOLUMES = `
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
-    machine.num_gpus as "numGpus", launches, volumes as "takesVolumes", coalesce((
+    machine.num_gpus as "numGpus", launches, volumes as "supportsVolumes", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
         'phase', phase, 'start', start, 'sentStart', told_start, 'image', image, 'fromTemplate', from_template,
@@ -392,16 +392,16 @@ const HOSTS_SQL = `
         select container.*, status, gpu_intervals, instance.disk_gb, instance.volume_gb, stop_when_idle, launch, instance.first_gpu,
           instance.num_gpus, block.vcpus, block.ram_gb,
           exists (select from template where template.image = container.image) as from_template, (
-          select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
-          from container_start told join usage_interval used
-            on used.instance_id = told.instance_id and used.resource = 'GPU' and used.ordinal = told.ordinal
-          where told.instance_id = container.instance_id and told.ordinal = told_start and told.running_at is not null
+          select extract(epoch from used.ended_at - greatest(sent.running_at, used.started_at))::int
+          from container_start sent join usage_interval used
+            on used.instance_id = sent.instance_id and used.resource = 'GPU' and used.ordinal = sent.ordinal
+          where sent.instance_id = container.instance_id and sent.ordinal = told_start and sent.running_at is not null
         ) as ran_seconds
         from container join instance on instance.id = container.instance_id
           join machine block on block.id = instance.machine_id
           left join instance_launch on instance_launch.instance_id = instance.id
         where container.machine_id = host.machine_id and erased_at is null
-        order by status, container.instance_id limit ${READ_CONTAINERS}
+        order by status, container.instance_id limit ${MAX_CONTAINERS_READ}
       ) container
     ), '[]') as containers
   from machine_host host join machine on machine.id = host.machine_id where host.machine_id = any($1)`;
@@ -410,11 +410,11 @@ const WRITE_SQL = `
   with written as (
     update machine_host set generation = generation + 1, document = $3::jsonb
     where machine_id = $1 and generation = $2::bigint returning generation
-  ), told as (
+  ), sent as (
     update container set told_start = greatest(told_start, running.start)
     from written, unnest($4::text[], $5::int[]) as running (id, start)
     where instance_id = running.id and told_start < running.start
-  ), asked as (
+  ), waited as (
     update container_start set waited_until = $7::timestamptz
     from written, unnest($4::text[], $5::int[]) as running (id, start)
     where instance_id = running.id and ordinal = running.start and waits_for_own and waited_until is null and not settled

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { destroy, stop } from '../rules/lifecycle.js';
 
 /** Maximum instances ended in one pass; the next pass finds the others. */
-const ENDED_AT_ONCE = 100;
+const MAX_ENDED_PER_PASS = 100;
 
 /** A start whose command has ended, and its launch's exit action. */
 interface EndedCommand {
@@ -18,7 +18,7 @@ export async function endInstances(deps: Deps): Promise<void> {
   const { rows } = await deps.db.pool.query<EndedCommand>({
     name: 'ended-commands',
     text: ENDED_COMMANDS,
-    values: [ENDED_AT_ONCE],
+    values: [MAX_ENDED_PER_PASS],
   });
   for (const ended of rows) await end(deps, ended);
 }

@@ -184,7 +184,7 @@ export async function join(
     ];
     await transaction.query(WRITE_HOST, [...values, JSON.stringify(layout.gpus), layout.missing]);
     await writeBlocks(transaction, { ...layout, id, sizes: enrolment.slices, protocol });
-    // Reports of the new agent contain no more than what is known by then.
+    // Reports of the new agent record losses only when its missing GPUs change.
     await recordLosses(transaction, { id, protocol, missing: layout.missing }, now);
     await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
@@ -312,7 +312,7 @@ async function writeMachine(
 
 /**
  * Revokes the agent's token immediately. The machine counts as unreachable since its last heartbeat: nothing running
- * there is charged from that second on. Its containers run until the agent finds itself disconnected.
+ * there is charged afterwards. Its containers run until the agent notices that it is disconnected.
  */
 export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
   // Heartbeats received by this process are written first; those held by others are no longer written.

@@ -2,15 +2,15 @@ import type { Database } from '../../database/database.js';
 import type { Clock, Instant } from '../rules/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
-import { ReceivedReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
+import { ReceivedReports } from './received-reports.js';
 import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
 /** Maximum reports written concurrently: most connections are left for renters. */
-const WRITTEN_AT_ONCE = 4;
-const MAX_UNWRITTEN = 10_000;
+const MAX_CONCURRENT_WRITES = 4;
+const MAX_WAITING_WRITES = 10_000;
 
 /** State of the host agents that are connected to this process. */
 export class Fleet {
@@ -23,7 +23,7 @@ export class Fleet {
   readonly connections: Connections;
   /** When this process began to listen. */
   readonly since: Instant;
-  readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
+  readonly writing = new Slots({ maxConcurrent: MAX_CONCURRENT_WRITES, maxWaiting: MAX_WAITING_WRITES });
   /** `onFault` receives faults of background work. */
   constructor(
     db: Database,

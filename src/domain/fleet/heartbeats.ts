@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Heartbeats within this time are written together. */
+/** Interval at which heartbeats are written together. */
 const WRITE_EVERY_MS = 1_000;
 /** Maximum machines per change notice. */
 const IDS_PER_NOTICE = 50;
@@ -40,13 +40,13 @@ export class Heartbeats {
 
   async #write(): Promise<void> {
     if (this.#unwritten.size === 0) return;
-    const heard = this.#unwritten;
+    const received = this.#unwritten;
     this.#unwritten = new Map();
     try {
-      const values = [[...heard.keys()], Array.from(heard.values(), formatInstant)];
+      const values = [[...received.keys()], Array.from(received.values(), formatInstant)];
       await this.#db.pool.query({ name: 'heartbeats', text: HEARTBEATS_SQL, values });
     } catch (error) {
-      for (const [id, at] of heard) this.record(id, at);
+      for (const [id, at] of received) this.record(id, at);
       throw error;
     }
   }
@@ -58,7 +58,7 @@ export class Heartbeats {
  */
 export async function markUnreachableIfDue(db: Database, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ seenAt: Instant | null }>({
-    name: 'heard-longest-ago',
+    name: 'received-longest-ago',
     text: 'select min(seen_at) as "seenAt" from machine_heartbeat where reachable',
   });
   const { seenAt } = rows[0]!;
@@ -86,25 +86,25 @@ export async function markUnreachable(db: Database, now: Instant): Promise<strin
  * containers.
  */
 const NOTIFY = `
-  told as (
+  notified as (
     select pg_notify('gateway', json_build_object('table', 'machine', 'ids', json_agg(id))::text)
     from (select id, (row_number() over (order by id) - 1) / ${IDS_PER_NOTICE} as part from changed) parts group by part
-  ), told_of as (
+  ), notified_containers as (
     select pg_notify('gateway', json_build_object('table', 'container', 'id', instance_id, 'machine', container.machine_id,
       'account', account_id)::text)
     from changed join container on container.machine_id = changed.id and erased_at is null
       join instance on instance.id = instance_id
   )
-  select id from changed, (select count(*) from told) as all_told, (select count(*) from told_of) as all_told_of`;
+  select id from changed, (select count(*) from notified) as all_notified, (select count(*) from notified_containers) as all_notified_containers`;
 
 /** Rows are locked in order of id, as every gateway does. */
 const HEARTBEATS_SQL = `
   with before as (
-    select machine_id, seen_at, reachable, heard.at::timestamptz(0) as at
-    from machine_heartbeat join unnest($1::text[], $2::text[]) as heard (id, at) on id = machine_id
+    select machine_id, seen_at, reachable, received.at::timestamptz(0) as at
+    from machine_heartbeat join unnest($1::text[], $2::text[]) as received (id, at) on id = machine_id
       join machine_host using (machine_id)
-    -- A late one does not bring a machine back, and nothing does whose agent is refused.
-    where revoked_at is null and (reachable or seen_at is null or heard.at::timestamptz(0) > seen_at)
+    -- A late heartbeat doesn't make a machine reachable again, and neither does one of a revoked agent.
+    where revoked_at is null and (reachable or seen_at is null or received.at::timestamptz(0) > seen_at)
     order by machine_id for no key update of machine_heartbeat
   ), ended as (
     insert into machine_outage (machine_id, started_at, ended_at)

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 import { hashHostToken } from '../rules/host-token.js';
 
 /** Maximum tokens that one statement looks up: all agents connect together when a gateway starts. */
-const TOKENS_AT_ONCE = 200;
+const MAX_BATCH = 200;
 /** Maximum cached tokens. */
 const MAX_CACHED = 20_000;
 
@@ -23,7 +23,7 @@ export class HostTokens {
     this.#db = db;
     this.#loader = new DataLoader((hashes) => readMachines(db, hashes), {
       cache: false,
-      maxBatchSize: TOKENS_AT_ONCE,
+      maxBatchSize: MAX_BATCH,
       batchScheduleFn: (send) => setImmediate(send),
     });
     db.notices.subscribe({

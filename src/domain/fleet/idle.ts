@@ -24,11 +24,11 @@ export async function stopIdle(deps: Deps): Promise<void> {
   });
   const now = deps.clock.now();
   for (const { id, accountId, ...watch } of rows) {
-    if (isToAct(decideIdle(watch, now))) await actOn(deps, id, accountId);
+    if (requiresAction(decideIdle(watch, now))) await actOn(deps, id, accountId);
   }
 }
 
-function isToAct(decision: IdleDecision | null): decision is IdleDecision {
+function requiresAction(decision: IdleDecision | null): decision is IdleDecision {
   return decision !== null && decision.does !== 'wait';
 }
 
@@ -38,7 +38,7 @@ async function actOn(deps: Deps, id: string, accountId: string): Promise<void> {
     if (instance?.status !== 'RUNNING') return;
     const { rows } = await current.transaction.query<WatchedRow>(WATCH_SQL, [id]);
     const decision = rows[0] === undefined ? null : decideIdle(rows[0], current.at);
-    if (!isToAct(decision)) return;
+    if (!requiresAction(decision)) return;
     if (decision.does === 'warn') warn(current, instance, decision);
     else stop(current.step(current.account(accountId)!), instance, 'IDLE');
   });

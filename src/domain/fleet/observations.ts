@@ -16,7 +16,7 @@ import { changesOf, type ReportChanges, type SeenContainer } from './report-chan
 import { settleStarts } from './start-credits.js';
 
 /** Past runs of an agent whose reports are recognized as late. */
-const PAST_SESSIONS = 8;
+const MAX_PAST_SESSIONS = 8;
 
 interface HostRow {
   session: string | null;
@@ -65,7 +65,7 @@ export async function recordReport(deps: Deps, machineId: string, report: Report
 }
 
 interface Seen {
-  /** Containers with news. */
+  /** Containers with changes. */
   containers: SeenContainer[];
   /** Accounts with a start that has just failed. */
   toSettle: Set<string>;
@@ -149,7 +149,7 @@ function idsOf({ instances, unknown }: Report): string[] {
 
 function pastSessionsOf({ session }: Report, host: HostRow): string[] {
   if (host.session === null || host.session === session) return host.pastSessions;
-  return [host.session, ...host.pastSessions].slice(0, PAST_SESSIONS);
+  return [host.session, ...host.pastSessions].slice(0, MAX_PAST_SESSIONS);
 }
 
 const LOCK_HOST = `
@@ -196,7 +196,7 @@ const RECORD_STARTS = `
   where instance_id = id and ordinal = start::int and failed_at is null and (not settled or exists (
     select from instance where instance.id = instance_id and status = 'RUNNING' and gpu_intervals = ordinal))`;
 
-/** The host still has a container believed erased, which must be erased again. */
+/** The host still has a container that was recorded as erased; it must be erased again. */
 const REOPEN = `
   update container set phase = 'STOPPED', start = greatest(told_start, 1), told_start = greatest(told_start, 1), erased_at = null
   where instance_id = any($1::text[]) and erased_at is not null`;

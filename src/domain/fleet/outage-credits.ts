@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { within } from '../rules/fleet.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { type Resource, ServiceGaps } from './given-back.js';
+import { type Resource, ServiceGaps } from './service-gaps.js';
 
 /** Maximum outages settled in one pass; the rest follows in the next. */
 const BATCH = 200;
@@ -57,8 +57,8 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
 }
 
 /**
- * Credits what an outage did not deliver to one instance: its GPU seconds within, and its disk for the same time. While
- * the machine is unreachable only ended intervals count.
+ * Credits one instance for an outage: its GPU seconds within it, and its disk for the same time. While the machine is
+ * unreachable, only ended intervals count.
  */
 function settleOutageOf(
   deps: Deps,
@@ -101,7 +101,7 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
     select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
-/** An ongoing outage is read while the disk of an interval that ended in it was not credited: that is done last. */
+/** Includes an ongoing outage until the disk of an interval that ended in it is credited, which happens last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (

@@ -4,7 +4,7 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/** Who opens a connection into an instance: its account with one of its keys, or without one (a public port). */
+/** The opener of a connection into an instance: its account with one of its keys, or without one (a public port). */
 export interface Opener {
   accountId: string;
   apiKeyId: string | null;

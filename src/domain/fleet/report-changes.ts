@@ -59,7 +59,7 @@ export interface ReportChanges {
   /** Containers seen running, and failed, for the first time in this start. */
   running: Reported[];
   failed: Reported[];
-  /** Containers believed erased that the host still has. */
+  /** Containers recorded as erased that the host still has. */
   reopened: SeenContainer[];
 }
 
@@ -171,9 +171,9 @@ function stepOfMissing(
   at: Instant,
 ): Step | null {
   const { instanceId, sentStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
-  const wanted = desired.get(instanceId)?.phase;
-  if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
-  const isErased = wanted === 'absent';
+  const desiredPhase = desired.get(instanceId)?.phase;
+  if (!isNewest || erasedAt !== null || desiredPhase === undefined || desiredPhase === 'running') return null;
+  const isErased = desiredPhase === 'absent';
   return {
     instance_id: instanceId,
     phase: isErased ? 'ERASED' : 'STOPPED',
@@ -189,7 +189,7 @@ function stepOfMissing(
 }
 
 /**
- * Keeps the cause of a failed start readable: that no container runs afterwards is no news. The next start or a destroy
+ * Keeps the cause of a failed start visible: the end of its container doesn't replace it. The next start or a destroy
  * clears it.
  */
 function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {

@@ -3,8 +3,8 @@ import { DomainError } from '../rules/errors.js';
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Runs at most `atOnce` jobs concurrently and queues up to `maxWaiting`, of one account `maxOfAccount` at most in total; refuses
- * more with unavailable.
+ * Runs at most `maxConcurrent` jobs concurrently and queues up to `maxWaiting` more. One account can have at most
+ * `maxOfAccount` running and waiting jobs. Refuses more with unavailable.
  */
 export class Slots {
   #free: number;
@@ -14,20 +14,20 @@ export class Slots {
   readonly #ofAccount = new Map<string, number>();
 
   constructor({
-    atOnce,
+    maxConcurrent,
     maxWaiting,
     maxOfAccount = Number.POSITIVE_INFINITY,
   }: {
-    atOnce: number;
+    maxConcurrent: number;
     maxWaiting: number;
     maxOfAccount?: number;
   }) {
-    this.#free = atOnce;
+    this.#free = maxConcurrent;
     this.#maxWaiting = maxWaiting;
     this.#maxOfAccount = maxOfAccount;
   }
 
-  /** As `run`, within the account's own bound. */
+  /** Like `run`, within the account's limit. */
   async runFor<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const count = this.#ofAccount.get(accountId) ?? 0;
     if (count >= this.#maxOfAccount) throw tooMany();

@@ -11,7 +11,7 @@ import {
   TEMPLATE_START_SECONDS,
 } from '../rules/start-credit.js';
 import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
-import { ServiceGaps } from './given-back.js';
+import { ServiceGaps } from './service-gaps.js';
 
 /** Maximum accounts settled in one pass; the rest follows in the next. */
 const BATCH = 200;
@@ -29,7 +29,7 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
 }
 
 /**
- * Credits what the account's starts did not deliver, as far as it is known, and stops instances whose start failed
+ * Credits undelivered seconds of the account's starts, as far as they are known, and stops instances whose start failed
  * permanently. Starts are processed in the order in which they ended, so that the day's seconds for templates always go
  * to the same ones. Idempotent.
  */

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Launch } from '../rules/launch.js';
-import { tokensOf } from '../secrets/made-tokens.js';
+import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
 /**
@@ -24,6 +24,6 @@ export async function secretsForAgent(
   });
   const [found] = rows;
   if (found === undefined) throw new DomainError('not_found', 'no such start');
-  const given = await secretsOfStart(deps, found.accountId, found.launch ?? {}, found.image);
-  return { ...given, variables: { ...given.variables, ...(await tokensOf(deps, found.accountId, instanceId)) } };
+  const secrets = await secretsOfStart(deps, found.accountId, found.launch ?? {}, found.image);
+  return { ...secrets, variables: { ...secrets.variables, ...(await tokensOf(deps, found.accountId, instanceId)) } };
 }

@@ -5,7 +5,7 @@ import type { Notices } from '../../database/notices.js';
 /** Maximum machines whose requested tunnels are kept. */
 const MAX_MACHINES = 20_000;
 /** Longer than the wait of the gateway that requests a tunnel. */
-const KEPT_MS = 11_000;
+const LIFETIME_MS = 11_000;
 
 interface TunnelRequest extends WantedTunnel {
   untilMs: number;
@@ -57,7 +57,7 @@ export class TunnelRequests {
 
   #add(machineId: string, added: readonly WantedTunnel[]): void {
     const requests = this.#requests.get(machineId) ?? [];
-    const untilMs = performance.now() + KEPT_MS;
+    const untilMs = performance.now() + LIFETIME_MS;
     this.#requests.delete(machineId);
     this.#requests.set(
       machineId,

@@ -6,27 +6,26 @@ import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
 /** Maximum delay until an unreachable machine is no longer offered. */
-const LOOK_EVERY_MS = 500;
-/** Interval of bookings that neither a report nor a crashed process has made. */
+const CHECK_EVERY_MS = 500;
+/** Interval at which credits are booked that no report has booked, for example because a process crashed. */
 const SETTLE_EVERY_MS = 5_000;
 
 /**
- * Marks unreachable machines, and books service credits. Every gateway does it; work done by one is found done by the
- * others.
+ * Marks unreachable machines, and books service credits. Every gateway does it, but none repeats the work of another.
  */
 export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const settling = guarded(() => settleService(deps), onFault);
   const ending = guarded(() => endInstances(deps), onFault);
   const stopping = guarded(() => stopIdle(deps), onFault);
-  const look = async () => {
+  const runOpenWork = async () => {
     const open = await openWork(deps);
     if (open.toSettle) settling.run();
     if (open.haveExited) ending.run();
     if (open.areWatched) stopping.run();
   };
   const watches = [
-    whenDue(deps, LOOK_EVERY_MS, () => markUnreachableIfDue(deps.db, deps.clock.now()), onFault),
-    every(SETTLE_EVERY_MS, look, onFault),
+    whenDue(deps, CHECK_EVERY_MS, () => markUnreachableIfDue(deps.db, deps.clock.now()), onFault),
+    every(SETTLE_EVERY_MS, runOpenWork, onFault),
   ];
   return {
     stop: async () => {
@@ -36,7 +35,7 @@ export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): 
   };
 }
 
-/** Which work there may be: one statement instead of those that do it, which find nothing on most gateways. */
+/** Pending work, found by one statement: the statements that do the work would find nothing on most gateways. */
 interface OpenWork {
   toSettle: boolean;
   haveExited: boolean;

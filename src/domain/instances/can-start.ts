@@ -8,7 +8,7 @@ import type { Instance } from '../rules/lifecycle.js';
 import { type Micro, shownCost } from '../rules/money.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { type Instant, latest } from '../rules/time.js';
-import { checkTakesVolumes } from '../rules/volume-attachment.js';
+import { checkSupportsVolumes } from '../rules/volume-attachment.js';
 import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
@@ -45,7 +45,7 @@ export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | n
   const refusal = refusedBy(() => {
     preempted = claim(machine, instance.mode, 'action_failed');
     if (lacking !== null) throw lacking;
-    if (volumes.length > 0) checkTakesVolumes(machine, 'action_failed');
+    if (volumes.length > 0) checkSupportsVolumes(machine, 'action_failed');
     checkGrownVolumes(machine, instance, volumeGb);
     checkCover(account, asOf, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
     checkStartLimits(account, instance, asOf, { keyId, preempted });

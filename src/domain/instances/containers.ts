@@ -41,7 +41,7 @@ export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, 
 }
 
 /** Whether a container of any of the account's instances is not known to have ended on the instance's GPUs. */
-const OWN_IS_THERE = `exists (
+const OWN_CONTAINER_EXISTS = `exists (
   select from container other join instance mine on mine.id = other.instance_id
   where other.machine_id = coalesce(instance.host_id, instance.machine_id) and ${overlapping('mine', 'instance')}
     and mine.account_id = instance.account_id and other.erased_at is null
@@ -49,7 +49,7 @@ const OWN_IS_THERE = `exists (
     and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED', 'EXITED')))`;
 
 /** Whether no input of the renter can prevent the start. */
-const IS_AS_TEMPLATE_SAYS = `not exists (
+const IS_UNMODIFIED_TEMPLATE = `not exists (
   select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin}')`;
 
 /**
@@ -74,12 +74,12 @@ const BEGIN_CONTAINER = `
     from (select $3::text as template) wanted left join template on slug = wanted.template
   )
   insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
-  select id, 1, exists (select from template where slug = instance.template) and ${IS_AS_TEMPLATE_SAYS}, ${OWN_IS_THERE}
+  select id, 1, exists (select from template where slug = instance.template) and ${IS_UNMODIFIED_TEMPLATE}, ${OWN_CONTAINER_EXISTS}
   from instance where id = $1`;
 const BEGIN_START = `
   insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
   select id, $2::int, exists (select from template where slug = instance.template and template.image = container.image)
-    and ${IS_AS_TEMPLATE_SAYS}, ${OWN_IS_THERE}
+    and ${IS_UNMODIFIED_TEMPLATE}, ${OWN_CONTAINER_EXISTS}
   from instance join container on instance_id = id where id = $1`;
 
 const WATCH_SQL = `

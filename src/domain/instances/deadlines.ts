@@ -4,7 +4,7 @@ import type { DeadlineTexts } from '../rules/deadline.js';
 /** Deadlines as given by the caller; each can be omitted or null. */
 export type DeadlinesInput = Partial<DeadlineTexts>;
 
-/** Reads deadlines; undefined if there are none. Refuses with invalid_request. */
+/** Reads deadlines; undefined if none is set. Refuses with invalid_request. */
 export function readDeadlines({ stopAt, destroyAt }: DeadlinesInput): DeadlineTexts | undefined {
   const checked = {
     stopAt: checkOptional('stopAt', fields.stopAt, stopAt) ?? null,

@@ -66,12 +66,12 @@ export async function instanceHistory(
 
 /** Checks a filter; null if it has no condition. */
 function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
-  const some = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
+  const orNull = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
   const checked = {
-    statuses: some(checkOptional('statuses', fields.statuses, statuses)),
-    stopReasons: some(checkOptional('stopReasons', fields.stopReasons, stopReasons)),
-    gpus: some(checkOptional('gpus', fields.gpus, gpus)),
-    modes: some(checkOptional('modes', fields.modes, modes)),
+    statuses: orNull(checkOptional('statuses', fields.statuses, statuses)),
+    stopReasons: orNull(checkOptional('stopReasons', fields.stopReasons, stopReasons)),
+    gpus: orNull(checkOptional('gpus', fields.gpus, gpus)),
+    modes: orNull(checkOptional('modes', fields.modes, modes)),
     createdFrom: createdFrom ?? null,
     createdTo: createdTo ?? null,
   };

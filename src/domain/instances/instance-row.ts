@@ -73,7 +73,7 @@ export function fromJson(json: unknown): Instance {
   ) as unknown as Instance;
 }
 
-/** Fields missing from answers stored by an earlier version. */
+/** Fields missing from responses stored by an earlier version. */
 const NEW_FIELDS = {
   firstGpu: 0,
   minimumUntil: null,

@@ -1,17 +1,17 @@
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
+import { activeAccount } from '../billing/active-account.js';
 import {
   type IdempotentRequest,
   idempotentRequest,
-  onceFree,
   recall,
-  remember,
-  storedAnswer,
+  retryWhileInUse,
+  storedResponse,
+  storeResponse,
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import { renter } from '../billing/renter.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
@@ -54,10 +54,10 @@ import {
 import type { Micro, Rate } from '../rules/money.js';
 import { minimumUntilOf } from '../rules/preemption.js';
 import type { PricingMode } from '../rules/price-rule.js';
-import { checkInstanceRoom, newLimited } from '../rules/spend-limit.js';
+import { checkInstanceSpendLimit, newLimited } from '../rules/spend-limit.js';
 import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
-import { checkTakesVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
+import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { attachedTo, readVolumes } from '../volumes/attachments.js';
 import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
@@ -73,7 +73,7 @@ export type { InstanceRow, Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID_BYTES = 4;
-const LISTED_INSTANCES = 10_000;
+const MAX_LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
 
 /** Terms of a rental, as given by the caller. */
@@ -108,7 +108,7 @@ export interface RentalTerms {
   spendLimit?: Micro | undefined;
   /** If omitted, it never stops for idleness. */
   stopWhenIdle?: number | undefined;
-  /** If omitted, there are none. */
+  /** If omitted, it has no volumes. */
   volumes?: readonly VolumeAtPath[] | undefined;
   /** API key used for the request; null for the operator. */
   keyId: string | null;
@@ -127,7 +127,7 @@ export interface ActionInput {
   idempotencyKey?: string | null;
 }
 
-/** The instance after the change. `replayed` if it is the stored answer of an earlier, identical request. */
+/** The instance after the change. `replayed` if it is the stored response to an earlier, identical request. */
 export interface Outcome {
   instance: InstanceRow;
   replayed: boolean;
@@ -159,7 +159,7 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
   return deps.db.prisma.instance.findMany({
     where: { status: { not: 'DESTROYED' }, ...(accountId !== null && { accountId }) },
     orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
-    take: LISTED_INSTANCES,
+    take: MAX_LISTED_INSTANCES,
   });
 }
 
@@ -183,8 +183,8 @@ export async function findInstance(
 
 /**
  * Returns the current state of the instance that a request with this idempotency key rented or acted on within the last
- * 24 hours; null if no such request was carried out. Lets a client recover a lost answer. Refuses with invalid_request
- * and idempotency_in_progress.
+ * 24 hours; null if no such request was carried out. Lets a client recover a lost response. Refuses with
+ * invalid_request and idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
   deps: Deps,
@@ -193,9 +193,9 @@ export async function instanceByIdempotencyKey(
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
-  const answer = (await storedAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
+  const response = (await storedResponse(deps, accountId, key)) as { id?: unknown } | undefined;
   // Answers of other operations are also stored, but their ids are not those of instances.
-  return findInstance(deps, accountId, String(answer?.id), query);
+  return findInstance(deps, accountId, String(response?.id), query);
 }
 
 /**
@@ -220,7 +220,7 @@ async function deployMachine(
   const wanted = { ...checkDeploy(input), keyId };
   const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // The fingerprint of requests without these inputs must not change, because their answers are stored.
+  // The fingerprint of requests without these inputs must not change, because their responses are stored.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
   const attached = volumes === undefined ? undefined : { volumes };
   const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
@@ -228,7 +228,7 @@ async function deployMachine(
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     checkEnds(wanted, current.at);
     if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, { ...wanted, inUse });
@@ -240,7 +240,7 @@ export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | '
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
 
-/** Rents the machine, however it was found. */
+/** Rents the machine, regardless of how it was chosen. */
 export async function rent(
   deps: Deps,
   current: Write,
@@ -256,9 +256,9 @@ export async function rent(
   checkTemplate(inUse, launch);
   checkAgent(machine, launch ?? {}, 'deploy_failed');
   checkIdleWatch(machine, stopWhenIdle);
-  if (atPaths.length > 0) checkTakesVolumes(machine, 'deploy_failed');
-  const asked = { accountId: account.id, volumes: atPaths, stopping };
-  const volumes = await lockVolumes(current, deps, asked, 'deploy_failed');
+  if (atPaths.length > 0) checkSupportsVolumes(machine, 'deploy_failed');
+  const requested = { accountId: account.id, volumes: atPaths, stopping };
+  const volumes = await lockVolumes(current, deps, requested, 'deploy_failed');
   const volumeGb = totalGb(volumes);
   const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
   // A new price was published after the machine was picked.
@@ -290,7 +290,7 @@ export function checkSpendLimits(
   terms: Pick<Claim<InstanceOnMachine>, 'gpuRate' | 'diskRate' | 'preempted'> & Pick<Instance, 'keyId' | 'spendLimit'>,
 ): void {
   const minimumUntil = minimumUntilOf(at, terms.preempted.length > 0);
-  checkInstanceRoom(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
+  checkInstanceSpendLimit(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
   checkLimits(account, at, { ...terms, addedRate: terms.gpuRate + terms.diskRate }, 'deploy_failed');
 }
 
@@ -307,7 +307,7 @@ export async function act(
   const scope: Scope = { accountIds: [accountId], instanceId: input.id };
   if (input.action === 'START') scope.machineId = await machineOf(deps, accountId, input.id);
   return writeOnce(deps, scope, request, async (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const { transaction, machine } = current;
     const instance = current.instance(input.id);
     const isStart = input.action === 'START' && machine !== undefined && instance?.accountId === accountId;
@@ -331,7 +331,7 @@ export async function changeDeadlines(
   const texts = readDeadlines(input) ?? NO_DEADLINES;
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const instance = current.instance(id);
     const { stopAt, destroyAt } = deadlinesOf(texts, instance?.mode ?? 'ON_DEMAND', current.at);
     if (instance === undefined) throw notFound();
@@ -415,7 +415,7 @@ async function volumesOfStart(
   instance: Instance,
 ): Promise<LockedVolume[]> {
   const volumes = await attachedTo(current.transaction, instance);
-  if (volumes.length > 0) checkTakesVolumes(machine, 'action_failed');
+  if (volumes.length > 0) checkSupportsVolumes(machine, 'action_failed');
   return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 
@@ -428,7 +428,7 @@ export function checkStartLimits(
 ): void {
   const at = latest(now, instance.stoppedAt ?? now);
   const minimumUntil = minimumUntilOf(at, preempted.length > 0);
-  checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
+  checkInstanceSpendLimit({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
   const { gpuRate } = instance;
   checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
 }
@@ -494,14 +494,14 @@ export async function writeOnce(
   }
   const decideAndKeep = async (current: Write): Promise<Outcome> => {
     const instance = await decide(current);
-    remember(current.transaction, request, toJson(instance), current.at);
+    storeResponse(current.transaction, request, toJson(instance), current.at);
     return outcomeOf(current, instance);
   };
   const repeat = async (transaction: Transaction): Promise<Outcome | undefined> => {
     const kept = await recall(transaction, request, deps.clock.now());
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
-  return onceFree(() => write(deps, scope, decideAndKeep, repeat));
+  return retryWhileInUse(() => write(deps, scope, decideAndKeep, repeat));
 }
 
 function outcomeOf(current: Write, instance: Instance): Outcome {

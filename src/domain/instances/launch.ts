@@ -71,11 +71,11 @@ export async function checkLaunchOfStart(
 
 /** Omits empty members, so that equal launches have equal JSON. */
 function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
-  const said = Object.entries(members).filter(
+  const nonEmpty = Object.entries(members).filter(
     ([, value]) =>
       value !== null && value !== undefined && (typeof value !== 'object' || Object.keys(value).length > 0),
   );
-  return Object.fromEntries(said) as { [Member in keyof T]: NonNullable<T[Member]> };
+  return Object.fromEntries(nonEmpty) as { [Member in keyof T]: NonNullable<T[Member]> };
 }
 
 /** Returns the stored launch. */

@@ -1,5 +1,5 @@
+import { activeAccount } from '../billing/active-account.js';
 import { write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
@@ -25,7 +25,7 @@ export async function changeSpendLimit(
   const limit = limitOf(checkOptional('spendLimit', fields.spendLimit, usd));
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const instance = current.instance(id);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')

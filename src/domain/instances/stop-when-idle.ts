@@ -1,5 +1,5 @@
+import { activeAccount } from '../billing/active-account.js';
 import { type Write, write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
@@ -23,7 +23,7 @@ export async function changeStopWhenIdle(
   const minutes = checkOptional('stopWhenIdle', fields.stopWhenIdle, wanted) ?? null;
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, async (current) => {
-    const account = renter(current, accountId);
+    const account = activeAccount(current, accountId);
     const instance = current.instance(id);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')
@@ -40,7 +40,7 @@ export async function changeStopWhenIdle(
  */
 async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
   const { rows } = await transaction.query(WATCHED_SQL, [id]);
-  checkIdleWatch({ id: machineId, watchesLoad: rows.length > 0 }, minutes);
+  checkIdleWatch({ id: machineId, reportsLoad: rows.length > 0 }, minutes);
 }
 
 /** Selects the instance if it has a container and an agent that reports its load. */

@@ -60,7 +60,7 @@ export function storeTcpPorts(
 ): void {
   if (taken.length === 0) return;
   const values = [id, taken.map(String), (launch.tcpPorts ?? []).map(String)];
-  transaction.later({ name: 'note-tcp-ports', text: NOTE_PORTS, values });
+  transaction.later({ name: 'note-tcp-ports', text: INSERT_PORTS, values });
 }
 
 /** Returns the ports of an undestroyed instance, in the order of the container's ports. */
@@ -116,9 +116,9 @@ const FREE_PORTS = `
       select number from generate_series($1::int, $2::int) as number left join taken on public_port = number
       where is_held is not true order by destroyed_at nulls first, random() limit $5::int
     ) as free`;
-const NOTE_PORTS = `
+const INSERT_PORTS = `
   insert into tcp_port (public_port, instance_id, port)
-  select taken::int, $1, port::int from unnest($2::text[], $3::text[]) as asked (taken, port)
+  select taken::int, $1, port::int from unnest($2::text[], $3::text[]) as reserved (taken, port)
   on conflict (public_port) do update set instance_id = excluded.instance_id, port = excluded.port`;
 const READ_PORTS = `
   select public_port as "publicPort", instance_id as "instanceId", account_id as "accountId", port

@@ -5,7 +5,7 @@ import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { SealingKey } from '../rules/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
-import { generateTokens, tokenKeyOf } from '../secrets/made-tokens.js';
+import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
 
 /** Data of a template for a rental, read before its transaction. */
 export interface TemplateInUse {

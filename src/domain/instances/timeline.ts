@@ -82,7 +82,7 @@ const NOWHERE = [null, null, null] as const;
 
 const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
 
-/** Operations whose effect is an entry of its own. They are shown as the cause of that entry. */
+/** Operations whose effect has its own entry, which shows them as its cause. */
 const OPERATIONS: Partial<Record<TimelineKind, string>> = {
   RENTED: "'deploy', 'deployBest', 'moveInstance'",
   STARTED: "'start'",
@@ -94,10 +94,10 @@ const EFFECTS = "'deploy', 'deployBest', 'start', 'stop', 'destroy'";
 /** Returns the SELECT of one source: its kind, time, subject, and the columns of this kind. */
 function source(
   kind: TimelineKind,
-  given: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
+  columns: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
 ): string {
-  const members = MEMBERS.map((name) => `${given[name] ?? `null${NULLS[name]}`} as ${name}`).join(', ');
-  return `select ${rank(kind)} as rank, ${given.at} as at, ${given.about} as about, ${members} from ${given.from}`;
+  const members = MEMBERS.map((name) => `${columns[name] ?? `null${NULLS[name]}`} as ${name}`).join(', ');
+  return `select ${rank(kind)} as rank, ${columns.at} as at, ${columns.about} as about, ${members} from ${columns.from}`;
 }
 
 const MEMBERS = ['rate', 'seconds', 'reason', 'host_fault', 'volume_id', 'size_bytes', 'entry', 'note'] as const;
@@ -229,13 +229,13 @@ function statement(direction: 'asc' | 'desc'): string {
     with one as (
       select instance.*, coalesce(host_id, machine_id) as host, status = 'DESTROYED' and stopped_at = destroyed_at as ends_running
       from instance where account_id = $1 and id = $2
-    ), noted as not materialized (
+    ), mentioned as not materialized (
       select * from activity where account_id = $1 and at >= (select created_at from one)
         and at <= coalesce((select destroyed_at from one), 'infinity')
         and (targets @> array[$2] or operation in ('addSshKey', 'removeSshKey') and not exists (
           select from unnest(targets) about where about ~ '^i-[0-9a-f]{8}$'))
     ), changed as (
-      select * from noted where not (code is null and operation in (${EFFECTS}))
+      select * from mentioned where not (code is null and operation in (${EFFECTS}))
         and not (code is null and operation = 'moveInstance' and targets[1] <> $2)
         and at <= coalesce(to_timestamp($5::bigint), 'infinity') and at >= coalesce(to_timestamp($8::bigint), '-infinity')
         and ${beyond(5, '<', changed)} and ${beyond(8, '>', changed)}
@@ -257,7 +257,7 @@ function statement(direction: 'asc' | 'desc'): string {
       left join lateral (
         select * from activity where account_id = $1 and id = page.note
         union all (
-          select * from noted where page.note is null and code is null and (${kinds.join(' or ')})
+          select * from mentioned where page.note is null and code is null and (${kinds.join(' or ')})
             and at between page.at - interval '2 seconds' and page.at + interval '1 second'
           order by id desc limit 1)
       ) asked on true

@@ -12,7 +12,7 @@ export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Maximum rows of a file. All are read before the first is written. */
 const MAX_ROWS = 100_000;
 /** Statements per message. */
-const SENT_AT_ONCE = 1_000;
+const STATEMENTS_PER_MESSAGE = 1_000;
 
 const modelRow = z.object({
   slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
@@ -99,8 +99,8 @@ export async function importRows<T>(
       known.add(id);
       return [putRow(table, key, data, ['position']), ...afterwards(row)];
     });
-    for (let sent = 0; sent < statements.length; sent += SENT_AT_ONCE)
-      await transaction.run(...statements.slice(sent, sent + SENT_AT_ONCE));
+    for (let sent = 0; sent < statements.length; sent += STATEMENTS_PER_MESSAGE)
+      await transaction.run(...statements.slice(sent, sent + STATEMENTS_PER_MESSAGE));
     if (dryRun) throw new DryRun(report);
     return report;
   };

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../database/transaction.js';
 import { nearestName } from '../../nearest-name.js';
+import { activeAccount } from '../billing/active-account.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
@@ -17,7 +17,7 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, TAKES_VOLUMES, WATCHES_LOAD } from '../machine-condition.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_VOLUMES } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
@@ -31,11 +31,11 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
-/** Maximum times a request waits for machines locked by others, losing one to another request each time. */
+/** Maximum times that a request waits for a machine locked by others and loses it to another request. */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /** Machines checked by one statement. The first is nearly always free, unless other requests want the same ones. */
-const CANDIDATES_AT_ONCE = 50;
+const CANDIDATE_BATCH = 50;
 /** Maximum list entries named in a refusal. */
 const NAMED_ENTRIES = 5;
 
@@ -87,7 +87,7 @@ async function deployBestMachine(
     needsAgent: needsAgent(wanted.launch ?? {}),
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
-    notOn: null,
+    excludedHost: null,
   };
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   return rentBest(deps, { accountIds: [accountId] }, request, {
@@ -134,7 +134,7 @@ export async function rentBest(
     const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
     try {
       return await writeOnce(deps, picking, request, async (current) => {
-        const account = renter(current, scope.accountIds[0]);
+        const account = activeAccount(current, scope.accountIds[0]);
         const terms = await prepare(current, account);
         if (current.machine !== undefined)
           return rent(deps, current, account, current.machine, { ...terms, isPicked: true });
@@ -180,7 +180,7 @@ export interface Search extends BestOffer {
   /** Whether its host must be able to mount volumes. */
   needsVolumes: boolean;
   /** A host to exclude; null for none. */
-  notOn: string | null;
+  excludedHost: string | null;
 }
 
 /** Creates a picker for the best machine. Offers in memory suggest candidates; locked rows decide. */
@@ -212,7 +212,7 @@ async function firstCandidate<T>(
   const excluded = new Set<string>();
   for (;;) {
     // Read for each batch, because the offers may have changed in the meantime.
-    const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, excluded);
+    const offers = inventory.latest.offers.best(criteria, order, CANDIDATE_BATCH, excluded);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
     const found = await find(machineIds);
@@ -227,7 +227,7 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad, needsVolumes, notOn }: Search,
+  { criteria, order, needsAgent, needsLoad, needsVolumes, excludedHost }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -236,8 +236,8 @@ async function fittingOf(
     values: [machineIds],
   });
   return rows
-    .filter(({ hasOldAgent, watchesLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !watchesLoad))
-    .filter(({ takesVolumes, hostId }) => (takesVolumes || !needsVolumes) && hostId !== notOn)
+    .filter(({ hasOldAgent, reportsLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !reportsLoad))
+    .filter(({ supportsVolumes, hostId }) => (supportsVolumes || !needsVolumes) && hostId !== excludedHost)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
@@ -300,10 +300,10 @@ export function nothingFits({
   'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'volumes' | 'idempotencyKey'
 >): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
-  const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
+  const requirements = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
     .map(([name, value]) => `, ${name} ${typeof value === 'bigint' ? formatUsd(value) : brief(value)}`);
-  return `no matching machine is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${asked.join('')}`;
+  return `no matching machine is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${requirements.join('')}`;
 }
 
 function brief(value: unknown): string {
@@ -315,8 +315,8 @@ function brief(value: unknown): string {
 interface CandidateRow extends HostRow, PricedModel {
   machineId: string;
   hasOldAgent: boolean;
-  watchesLoad: boolean;
-  takesVolumes: boolean;
+  reportsLoad: boolean;
+  supportsVolumes: boolean;
 }
 
 /** The machines according to the tables, each with its host and the price of its model. */
@@ -324,8 +324,8 @@ const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
     join lateral (
-      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad",
-        ${TAKES_VOLUMES} as "takesVolumes"
+      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${REPORTS_LOAD} as "reportsLoad",
+        ${SUPPORTS_VOLUMES} as "supportsVolumes"
       from (${HOSTS}) machine where id = candidate.host_id
     ) machine on true
   where candidate.id = any($1)`;

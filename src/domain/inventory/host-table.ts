@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { LaidBlock } from '../rules/layout.js';
+import type { LayoutBlock } from '../rules/layout.js';
 import { type GroupTraits, type Offer, type OfferedHost, offerOf } from '../rules/offer.js';
 
 /** A block of a stored host as one number: 100,000 hosts with eight GPUs have 1.5 million blocks. */
@@ -57,7 +57,7 @@ export class HostTable {
     return this.#hosts[entry >>> BLOCKS_BITS]!;
   }
 
-  blockAt(entry: Entry): LaidBlock {
+  blockAt(entry: Entry): LayoutBlock {
     return this.hostAt(entry).layout.blocks[entry & BLOCK]!;
   }
 

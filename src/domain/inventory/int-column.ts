@@ -1,10 +1,10 @@
-const FIRST_ROOM = 8;
+const INITIAL_CAPACITY = 8;
 const GROWTH = 1.5;
 
 /** A growable list of integers, 4 bytes each. */
 export class IntColumn {
   /** Can be longer than the column. */
-  values = new Int32Array(FIRST_ROOM);
+  values = new Int32Array(INITIAL_CAPACITY);
   length = 0;
 
   insert(place: number, value: number): void {

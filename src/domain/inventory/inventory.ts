@@ -71,16 +71,16 @@ export interface PublicData {
 }
 
 /** Hosts per query: few enough for requests to be answered in between. */
-const HOSTS_AT_ONCE = 1_000;
+const HOSTS_PER_PAGE = 1_000;
 /** Running instances per query. */
-const RUNNING_AT_ONCE = 5_000;
+const RUNNING_PER_PAGE = 5_000;
 /** Minimum time between the starts of two reloads, so that changes are read together. Requests don't wait for it. */
 const RELOAD_PAUSE_MS = 100;
 
 /**
  * Caches the public data: catalogue, prices and hosts. A change notice, or a write of this process, marks the named
- * rows as stale, and they are read again before the next answer. If any host may have changed, all are read again in
- * the background, and answers use the previous data in the meantime. Running instances are checked first, so that a
+ * rows as stale, and they are read again before the next response. If any host may have changed, all are read again in
+ * the background, and responses use the previous data in the meantime. Running instances are checked first, so that a
  * taken machine leaves the offers immediately. While notices are not received, and until everything has been read again
  * afterwards, no cached data is used.
  */
@@ -122,7 +122,7 @@ export class Inventory {
     return this.#version;
   }
 
-  /** Whether no change has to be read before the next answer. */
+  /** Whether no change has to be read before the next response. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
@@ -182,7 +182,7 @@ export class Inventory {
       this.#version += 1;
       this.#reloadSoon();
     }
-    // Nothing to read again, but answers show it.
+    // Nothing to read again, but responses include it.
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
@@ -245,7 +245,7 @@ export class Inventory {
       if (this.#data === null) this.#data = await readData(this.#db);
       else {
         if (isCatalogue || isAll) await this.#readCatalogue();
-        const doubtful = isAll ? await this.#readAllAtOnce() : [];
+        const doubtful = isAll ? await this.#readAllNow() : [];
         await this.#readHosts([...stale, ...doubtful]);
       }
     } catch (error) {
@@ -267,8 +267,8 @@ export class Inventory {
 
   async #readHosts(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#readByName.add(id);
-    for (let at = 0; at < ids.length; at += HOSTS_AT_ONCE) {
-      const some = ids.slice(at, at + HOSTS_AT_ONCE);
+    for (let at = 0; at < ids.length; at += HOSTS_PER_PAGE) {
+      const some = ids.slice(at, at + HOSTS_PER_PAGE);
       const query = { name: 'offered-some', text: SOME_SQL, values: [some] };
       const { rows } = await this.#db.pool.query<HostRow>(query);
       const hosts = new Map(rows.map((row) => [row.hostId, offeredHost(row)]));
@@ -294,7 +294,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // If the background can't read them, they are read before the next answer, which then reports the fault.
+    // If the background can't read them, they are read before the next response, which then reports the fault.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {
@@ -311,7 +311,7 @@ export class Inventory {
     }
   }
 
-  async #readAllAtOnce(): Promise<string[]> {
+  async #readAllNow(): Promise<string[]> {
     this.#isUrgent = true;
     try {
       // It stops after the current page, which must not be applied after a newer one.
@@ -334,7 +334,7 @@ export class Inventory {
         return !(yields && host.yielding.includes(bits));
       };
       this.#markStale(rows.filter(isNews).map(({ hostId }) => hostId));
-      if (rows.length < RUNNING_AT_ONCE) return;
+      if (rows.length < RUNNING_PER_PAGE) return;
       last = rows.at(-1)!.machineId;
     }
   }
@@ -361,7 +361,7 @@ export class Inventory {
           if (this.#readByName.has(row.hostId)) doubtful.push(row.hostId);
           else this.#place(row.hostId, host);
         }
-        if (rows.length < HOSTS_AT_ONCE) break;
+        if (rows.length < HOSTS_PER_PAGE) break;
         last = rows.at(-1)!.hostId;
       }
     } finally {
@@ -391,7 +391,7 @@ export const HOST_COLUMNS = `
   has_agent as "hasAgent", used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
-const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_AT_ONCE}`;
+const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
 
 /** A running instance. */
 interface RunningRow {
@@ -404,7 +404,7 @@ interface RunningRow {
 /** At most one instance is running on each machine. */
 const RUNNING_SQL = `
   select machine_id as "machineId", coalesce(host_id, machine_id) as "hostId", ${GPU_BITS} as bits, mode = 'INTERRUPTIBLE' as yields
-  from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
+  from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_PER_PAGE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
@@ -453,7 +453,7 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
       const host = offeredHost(row, once);
       if (host !== null) hosts.push(host);
     }
-    if (rows.length < HOSTS_AT_ONCE) return hosts;
+    if (rows.length < HOSTS_PER_PAGE) return hosts;
     last = rows.at(-1)!.hostId;
   }
 }
@@ -468,7 +468,7 @@ function deduplicator(): (text: string) => string {
   };
 }
 
-/** Whether two hosts are equal. Null means that nothing of the host is offered. */
+/** Whether two hosts are equal. Null means that no machine of the host is offered. */
 function isSameHost(one: OfferedHost | null, other: OfferedHost | null): boolean {
   if (one === null || other === null) return one === other;
   const fields = Object.keys(one) as (keyof OfferedHost)[];
@@ -496,8 +496,8 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 }
 
 /**
- * Returns the host as offered; null if nothing of it is offered. Built field by field: 100,000 objects of one shape
- * take a third of the memory of the same number built by spreading.
+ * Returns the host as offered; null if none of its machines is offered. Built field by field: 100,000 objects of one
+ * shape take a third of the memory of the same number built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
   if (row.state !== 'LISTED') return null;

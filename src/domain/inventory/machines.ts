@@ -33,7 +33,7 @@ export interface MachineView extends Machine {
 
 /** Maximum characters of a value that a message repeats. */
 const MAX_SHOWN = 100;
-const LISTED_MACHINES = 10_000;
+const MAX_LISTED_MACHINES = 10_000;
 /** Timeout of each statement that applies an import. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
@@ -99,7 +99,7 @@ export async function importMachines(
     await client.query(`begin; set local statement_timeout = ${SWITCH_TIMEOUT_MS}`);
     await checkHosts(client, lines, faults);
     faults.throwIfAny();
-    const created = await takeOver(client);
+    const created = await applyImport(client);
     await checkDisks(client, lines, faults);
     faults.throwIfAny();
     await client.query(dryRun ? 'rollback' : 'commit');
@@ -169,8 +169,8 @@ async function checkHosts(
     );
   const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
     `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
-     from machine join machine_import given using (id) join machine_host on machine_id = machine.id
-     where (machine.gpu, machine.num_gpus) <> (given.gpu, given.num_gpus) order by machine.id for no key update of machine`,
+     from machine join machine_import imported using (id) join machine_host on machine_id = machine.id
+     where (machine.gpu, machine.num_gpus) <> (imported.gpu, imported.num_gpus) order by machine.id for no key update of machine`,
   );
   for (const { id, gpu, numGpus } of rows) {
     const reason = `the agent of ${id} found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
@@ -182,21 +182,21 @@ async function checkHosts(
  * Applies the import. Returns the number of new machines. They are inserted first, because that takes the longest and
  * locks nothing that is rented. Machines are locked in order of id, like by all writers, and only those that differ.
  */
-async function takeOver(client: pg.PoolClient): Promise<number> {
+async function applyImport(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
-    `insert into machine (${COLUMNS}, created_at) select ${COLUMNS}, created_at from machine_import given
-     where not exists (select from machine where id = given.id) order by id on conflict (id) do nothing`,
+    `insert into machine (${COLUMNS}, created_at) select ${COLUMNS}, created_at from machine_import imported
+     where not exists (select from machine where id = imported.id) order by id on conflict (id) do nothing`,
   );
   const names = MACHINE_COLUMNS.filter((name) => name !== 'id');
   const of = (table: string) => names.map((name) => `${table}.${name}`).join(', ');
-  const differs = `machine.demo or (${of('machine')}) is distinct from (${of('given')})`;
+  const differs = `machine.demo or (${of('machine')}) is distinct from (${of('imported')})`;
   const { rows } = await client.query<{ id: string; isSliced: boolean }>(
     `with changing as (
-       select machine.id from machine join machine_import given using (id) where ${differs}
+       select machine.id from machine join machine_import imported using (id) where ${differs}
        order by machine.id for no key update of machine
      )
-     update machine set ${names.map((name) => `${name} = given.${name}`).join(', ')}, demo = false
-     from machine_import given join changing using (id) where machine.id = given.id
+     update machine set ${names.map((name) => `${name} = imported.${name}`).join(', ')}, demo = false
+     from machine_import imported join changing using (id) where machine.id = imported.id
      returning machine.id, exists (select from machine part where part.host_id = machine.id and part.id <> machine.id) as "isSliced"`,
   );
   for (const { id } of rows.filter(({ isSliced }) => isSliced))
@@ -227,9 +227,9 @@ async function checkDisks(
   faults: FileFaults,
 ): Promise<void> {
   const { rows } = await client.query<{ id: string; used: bigint; disk_gb: number }>(
-    `select given.id, given.disk_gb, sum(${USED_GB}) as used
-     from machine_import given join machine on machine.host_id = given.id join instance on machine_id = machine.id
-     where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(${USED_GB}) > given.disk_gb`,
+    `select imported.id, imported.disk_gb, sum(${USED_GB}) as used
+     from machine_import imported join machine on machine.host_id = imported.id join instance on machine_id = machine.id
+     where status <> 'DESTROYED' group by imported.id, imported.disk_gb having sum(${USED_GB}) > imported.disk_gb`,
   );
   for (const { id, used, disk_gb } of rows) {
     const reason = `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`;
@@ -246,7 +246,7 @@ export async function listMachines(deps: Deps, filter: { state?: MachineState; g
       OR: [{ sold: true }, { instances: { some: LIVE.where } }],
     },
     orderBy: { id: 'asc' },
-    take: LISTED_MACHINES,
+    take: MAX_LISTED_MACHINES,
   });
 }
 

@@ -37,9 +37,9 @@ interface Moved {
 
 /**
  * Relaunches an instance's workload, with its volumes, on the best machine of another host at the current price. The
- * instance must be stopped, destroyed within a week, or on a host that has been unreachable for so long that it lost
- * its leases; in that case it is stopped. Refuses with invalid_request and not_found, with action_failed if it can't be
- * moved or is still being saved, and like deployBest.
+ * instance must be stopped, destroyed within a week, or on a host whose leases ended because it was unreachable; in
+ * that case it is stopped. Refuses with invalid_request and not_found, with action_failed if it can't be moved or is
+ * still being saved, and like deployBest.
  */
 export function moveInstance(
   deps: Deps,
@@ -67,7 +67,7 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
     needsAgent: needsAgent(launch ?? {}),
     needsLoad: instance.stopWhenIdle !== null,
     needsVolumes: true,
-    notOn: hostId,
+    excludedHost: hostId,
   };
   const inUse = await templateInUse(deps, template, launch ?? undefined);
   const fixed = { template, diskGb, mode, launch: launch ?? undefined, volumes, keyId, maxRate, inUse };

@@ -1,4 +1,4 @@
-import { type LaidBlock, type Nested, nestedFrom } from '../rules/layout.js';
+import { type LayoutBlock, type Nested, nestedFrom } from '../rules/layout.js';
 import {
   blockIdOf,
   type GroupKey,
@@ -222,7 +222,7 @@ function countShapes(shapes: readonly Shape[], min: MachineSize): number {
  * Returns the GPUs of an offered block that are in no smaller one. Every offered GPU is counted with exactly one of its
  * blocks.
  */
-export function ownGpusOf(host: OfferedHost, { nested }: LaidBlock): number {
+export function ownGpusOf(host: OfferedHost, { nested }: LayoutBlock): number {
   return gpusOutside({ host, nested: offeredNested(host, nested) }, { min: null, isWanted: () => true });
 }
 

@@ -123,23 +123,23 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
 
 /** Checks the bounds. Equivalent filters give equal values, however they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
-  const given = filter ?? {};
-  const cudaMin = checkOptional('cudaMin', fields.cudaMin, given.cudaMin);
+  const input = filter ?? {};
+  const cudaMin = checkOptional('cudaMin', fields.cudaMin, input.cudaMin);
   return {
-    gpus: checkSet('gpus', fields.gpus, given.gpus),
-    regions: checkSet('regions', fields.regions, given.regions),
-    tiers: checkSet('tiers', fields.tiers, given.tiers),
-    vramGbMin: checkOptional('vramGbMin', fields.vramGbMin, given.vramGbMin) ?? null,
-    nvlink: given.nvlink ?? null,
-    reliabilityMin: checkOptional('reliabilityMin', fields.reliabilityMin, given.reliabilityMin) ?? null,
-    vcpusMin: checkOptional('vcpusMin', fields.vcpusMin, given.vcpusMin) ?? null,
-    ramGbMin: checkOptional('ramGbMin', fields.ramGbMin, given.ramGbMin) ?? null,
-    diskGbMin: checkOptional('diskGbMin', fields.diskGbMin, given.diskGbMin) ?? null,
-    numMin: checkOptional('numMin', fields.numMin, given.numMin)!,
-    numMax: checkOptional('numMax', fields.numMax, given.numMax) ?? null,
-    pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, given.pricePerGpuMax)),
-    includePreemptible: given.includePreemptible ?? false,
-    ...(given.hasAgent != null && { hasAgent: given.hasAgent }),
+    gpus: checkSet('gpus', fields.gpus, input.gpus),
+    regions: checkSet('regions', fields.regions, input.regions),
+    tiers: checkSet('tiers', fields.tiers, input.tiers),
+    vramGbMin: checkOptional('vramGbMin', fields.vramGbMin, input.vramGbMin) ?? null,
+    nvlink: input.nvlink ?? null,
+    reliabilityMin: checkOptional('reliabilityMin', fields.reliabilityMin, input.reliabilityMin) ?? null,
+    vcpusMin: checkOptional('vcpusMin', fields.vcpusMin, input.vcpusMin) ?? null,
+    ramGbMin: checkOptional('ramGbMin', fields.ramGbMin, input.ramGbMin) ?? null,
+    diskGbMin: checkOptional('diskGbMin', fields.diskGbMin, input.diskGbMin) ?? null,
+    numMin: checkOptional('numMin', fields.numMin, input.numMin)!,
+    numMax: checkOptional('numMax', fields.numMax, input.numMax) ?? null,
+    pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, input.pricePerGpuMax)),
+    includePreemptible: input.includePreemptible ?? false,
+    ...(input.hasAgent != null && { hasAgent: input.hasAgent }),
     ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
   };
 }

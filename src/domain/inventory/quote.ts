@@ -24,7 +24,7 @@ import type { PricingMode } from '../rules/price-rule.js';
 import { termEndFrom } from '../rules/reserved.js';
 import { checkVariables } from '../rules/template.js';
 import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
-import { checkTakesVolumes } from '../rules/volume-attachment.js';
+import { checkSupportsVolumes } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
@@ -126,8 +126,8 @@ async function quoteOfMachine(
     if (machine === null) continue;
     const quoted = quoteOf(deps, account, machine, wanted);
     const suits =
-      (machine.watchesLoad || wanted.stopWhenIdle === undefined) &&
-      (machine.takesVolumes || wanted.volumes === undefined);
+      (machine.reportsLoad || wanted.stopWhenIdle === undefined) &&
+      (machine.supportsVolumes || wanted.volumes === undefined);
     if (quoted.isFree && suits) return quoted;
   }
   throw new DomainError('deploy_failed', nothingFits(wanted));
@@ -157,7 +157,7 @@ function quoteOf(
   const refusal = refusedBy(() => {
     checkAgent(machine, launch, 'deploy_failed');
     checkIdleWatch(machine, stopWhenIdle);
-    if (volumes !== undefined) checkTakesVolumes(machine, 'deploy_failed');
+    if (volumes !== undefined) checkSupportsVolumes(machine, 'deploy_failed');
     claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
     checkMaxRate(machine.id, claimed.gpuRate, maxRate);
     if (account === null) return;

@@ -137,10 +137,10 @@ export function templateData({ vram_gb, ports, env, command, variables, ...rest 
 
 /** Returns the ports as text, from a CSV cell or from a list of numbers and objects with a port and a name. */
 function portTexts(value: unknown): unknown {
-  const given = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
-  if (typeof given === 'string') return given.split(/[\s,]+/).filter((text) => text !== '');
-  if (!Array.isArray(given)) return given ?? [];
-  return given.map((each: unknown) => {
+  const parsed = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
+  if (typeof parsed === 'string') return parsed.split(/[\s,]+/).filter((text) => text !== '');
+  if (!Array.isArray(parsed)) return parsed ?? [];
+  return parsed.map((each: unknown) => {
     if (typeof each === 'number') return String(each);
     const { port, name } = (each ?? {}) as { port?: unknown; name?: unknown };
     return port === undefined ? each : `${port}${name == null ? '' : `:${name}`}`;

@@ -87,8 +87,8 @@ export async function readListings(
     const ofModel = prices.get(slugOf(row.gpuSlug));
     const listing = readListing(row);
     if (typeof listing === 'string') reject(reading, row.line, listing);
-    else if (ofModel === undefined) noteUnknown(reading, row);
-    else if (!seen.add(row.listingId)) noteRepeat(reading, row);
+    else if (ofModel === undefined) countUnknown(reading, row);
+    else if (!seen.add(row.listingId)) countRepeat(reading, row);
     else {
       ofModel.add(listing);
       reading.listings += 1;
@@ -135,13 +135,13 @@ function reject(reading: MarketReading, line: number, reason: string): void {
   if (reading.rejected.length < MAX_LISTED) reading.rejected.push({ line, reason });
 }
 
-function noteRepeat(reading: MarketReading, { line, listingId }: ListingRow): void {
+function countRepeat(reading: MarketReading, { line, listingId }: ListingRow): void {
   reading.repeatedCount += 1;
   if (reading.repeated.length < MAX_LISTED)
     reading.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_SHOWN) });
 }
 
-function noteUnknown(reading: MarketReading, { gpuSlug }: ListingRow): void {
+function countUnknown(reading: MarketReading, { gpuSlug }: ListingRow): void {
   reading.unknownCount += 1;
   const slug = gpuSlug.slice(0, MAX_ID_SHOWN);
   const rows = reading.unknownSlugs.get(slug);

@@ -61,7 +61,7 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
     await response.body?.cancel();
     const next = response.headers.get('location');
     if (!REDIRECTS.includes(response.status) || next === null)
-      throw new SourceFault(`the source answered ${response.status}`);
+      throw new SourceFault(`the source responded with status ${response.status}`);
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
       throw new SourceFault("the source redirects to an address that isn't http or https");

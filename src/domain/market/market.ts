@@ -116,7 +116,7 @@ function tomorrowOf(clock: Clock): string {
   return formatDay(dateOf(clock.now() + SECONDS_PER_DAY));
 }
 
-/** Returns the date of the newest snapshot; null if there is none. */
+/** Returns the date of the newest snapshot; null before the first. */
 async function currentDay(db: Reader): Promise<string | null> {
   const { rows } = await db.query<{ day: string | null }>('select max(date)::text as day from market_snapshot');
   return rows[0]!.day;

@@ -43,7 +43,7 @@ export interface RecheckOptions {
 
 /** Lock held by the process that makes an attempt. */
 const RECHECK_LOCK = 4_207_003;
-/** Interval at which every process checks during a re-check, because the process making the attempt may crash. */
+/** Interval of each process's checks during a re-check, because the process making the attempt may crash. */
 const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 
@@ -144,7 +144,7 @@ async function takeStep(
     case 'current':
       await endAsCurrent(deps, step.day, options);
       return null;
-    case 'used up':
+    case 'exhausted':
       return fail(
         deps,
         { day: step.day, attempt: RECHECK_ATTEMPTS },
@@ -305,7 +305,7 @@ export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
 export interface RecheckStatus extends RecheckTimes {
   /** Without credentials; null if there is no source. */
   source: string | null;
-  /** Day of the current sheet; null if there is none. */
+  /** Day of the current sheet; null without one. */
   sheet: string | null;
   lastError: string | null;
 }

@@ -33,14 +33,14 @@ export async function readSourceInWorker(what: SourceToRead, signal: AbortSignal
   const end = () => void worker.terminate();
   signal.addEventListener('abort', end);
   try {
-    const said = await new Promise<SourceRead>((resolve, reject) => {
+    const read = await new Promise<SourceRead>((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', () => reject(new SourceFault('reading the source was aborted')));
     });
-    if ('reading' in said) return said.reading;
-    if (said.fault === 'bug') throw new Error(said.message);
-    throw said.fault === 'source' ? new SourceFault(said.message) : new DomainError('invalid_request', said.message);
+    if ('reading' in read) return read.reading;
+    if (read.fault === 'bug') throw new Error(read.message);
+    throw read.fault === 'source' ? new SourceFault(read.message) : new DomainError('invalid_request', read.message);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
     throw new SourceFault("the source can't be read: its rows take too much memory");

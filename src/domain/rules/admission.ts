@@ -7,10 +7,10 @@ import { type Account, type Instance, runsOf } from './lifecycle.js';
 import { formatUsd, type Rate } from './money.js';
 import { minimumUntilOf } from './preemption.js';
 import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
-import { checkMonthlyRoom } from './spend-limit.js';
+import { checkMonthlyLimit } from './spend-limit.js';
 import type { Instant } from './time.js';
 
-/** Fields of an instance on a machine that the rules read. */
+/** Fields of an instance that the rules read. */
 export type InstanceOnMachine = Pick<
   Instance,
   'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
@@ -30,9 +30,9 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   /** Whether its host agent predates launches. */
   hasOldAgent: boolean;
   /** Whether its host agent reports how busy instances are. */
-  watchesLoad: boolean;
+  reportsLoad: boolean;
   /** Whether its host agent mounts volumes; true without an agent, where volumes are only records. */
-  takesVolumes: boolean;
+  supportsVolumes: boolean;
 }
 
 /** The rates that a rental would lock, and the instances that would have to stop for it. */
@@ -41,7 +41,7 @@ export interface Claim<T extends InstanceOnMachine> extends LockedRates {
 }
 
 /**
- * Returns what a rental of the machine locks. Refuses with deploy_failed if the machine can't be rented on these terms
+ * Returns the rates that a rental of the machine locks. Refuses with deploy_failed if it can't be rented on these terms
  * now.
  */
 export function admitMachine<T extends InstanceOnMachine>(
@@ -75,7 +75,7 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** What a deploy or start adds to the spend counted by limits. */
+/** Addition of a deploy or start to the spend that limits count. */
 export interface AddedSpend {
   /** API key of the request. */
   keyId: string | null;
@@ -99,10 +99,10 @@ export function checkLimits(account: Account, at: Instant, added: AddedSpend, co
   for (const key of keys.filter(({ id }) => id === keyId)) {
     const yieldedRate = sumOfRates(own.filter(({ runKeyId }) => runKeyId === key.id));
     const run = { gpuRate, minimumUntil, addedRate: addedToKey, yieldedRate };
-    checkMonthlyRoom("the API key's", key, runsOf(key, live), at, run, code);
+    checkMonthlyLimit("the API key's", key, runsOf(key, live), at, run, code);
   }
   const run = { gpuRate, minimumUntil, addedRate, yieldedRate: sumOfRates(own) };
-  checkMonthlyRoom("the account's", account, runsOf(account, live), at, run, code);
+  checkMonthlyLimit("the account's", account, runsOf(account, live), at, run, code);
 }
 
 function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {

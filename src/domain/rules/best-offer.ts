@@ -25,10 +25,10 @@ export interface BestOffer {
 }
 
 /**
- * Returns the criteria and the order of a request: most preferred model first, then most preferred region, then machines
- * that run containers before those that are only records, then cheapest in the mode (equivalent to cheapest on demand),
- * free machines before those held by an interruptible instance, the one that breaks the smallest free block, then the
- * order of the offers.
+ * Returns the criteria and the order of a request: most preferred model first, then most preferred region, then
+ * machines that run containers before those that are only records, then cheapest in the mode (equivalent to cheapest on
+ * demand), free machines before those held by an interruptible instance, the one that breaks the smallest free block,
+ * then the order of the offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');

@@ -14,7 +14,7 @@ export function isDeadlineText(text: string): boolean {
   return instantOfText(text, 0n) !== null;
 }
 
-/** Deadlines as the caller gives them, each checked by `isDeadlineText`; null for none. */
+/** Deadlines as the caller gave them, each checked by `isDeadlineText`; null for none. */
 export interface DeadlineTexts {
   stopAt: string | null;
   destroyAt: string | null;
@@ -25,7 +25,7 @@ export interface DeadlineTexts {
  * of a second are dropped.
  */
 export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
-  // At that moment nobody can decide whether to pay for leaving the term early.
+  // The renter couldn't decide at that moment whether to pay for leaving the term early.
   if (destroyAt !== null && mode === 'RESERVED')
     throw refusal('destroyAt', 'must not be set for a reserved instance, because destroying it may cost its discount');
   return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };

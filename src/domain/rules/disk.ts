@@ -39,8 +39,8 @@ export function freeDiskGb({ diskGb, hostDiskGb, liveInstances }: Omit<MachineDi
 export function checkDisk(machine: MachineDisk, diskGb: number, volumeGb = 0) {
   const left = freeDiskGb(machine);
   if (diskGb + volumeGb <= left) return;
-  const asked = volumeGb === 0 ? `${diskGb} requested` : `${diskGb + volumeGb} of disk and volumes`;
-  throw new DomainError('deploy_failed', `machine ${machine.id} has ${left} GB of free disk, less than the ${asked}`, {
+  const needed = volumeGb === 0 ? `${diskGb} requested` : `${diskGb + volumeGb} of disk and volumes`;
+  throw new DomainError('deploy_failed', `machine ${machine.id} has ${left} GB of free disk, less than the ${needed}`, {
     reason: 'disk',
   });
 }

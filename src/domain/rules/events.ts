@@ -45,14 +45,15 @@ export interface NewEvent {
   once?: string;
 }
 
-export const OF_ACCOUNT = 'account';
+export const ACCOUNT_SUBJECT = 'account';
 
 const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
 
 /**
- * Returns the events of rows about to be written. `runsAtOnce`: the instance runs without an agent having to start it.
+ * Returns the events of rows about to be written. `runsImmediately`: the instance runs without an agent having to start
+ * it.
  */
-export function eventsOf(changes: RowChanges, runsAtOnce: boolean): NewEvent[] {
+export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEvent[] {
   const instances = new Map([...changes.created, ...changes.updated].map((instance) => [instance.id, instance]));
   const events: NewEvent[] = [];
   const add = (type: EventType, instanceId: string, at: Instant, data: object = {}) => {
@@ -74,18 +75,18 @@ export function eventsOf(changes: RowChanges, runsAtOnce: boolean): NewEvent[] {
       add(STOPS[instance.stopReason!] ?? 'instance.stopped', instanceId, endedAt, { reason });
   }
   for (const { resource, instanceId, startedAt } of changes.opened)
-    if (resource === 'GPU' && runsAtOnce) add('instance.running', instanceId, startedAt);
+    if (resource === 'GPU' && runsImmediately) add('instance.running', instanceId, startedAt);
   for (const { id, accountId, kind, units, at } of changes.entries) {
     if (kind !== 'CREDIT') continue;
     const data = { entry: id, usd: usdOf(shownSpend(units)) };
-    events.push({ accountId, type: 'balance.credited', subject: OF_ACCOUNT, at, data });
+    events.push({ accountId, type: 'balance.credited', subject: ACCOUNT_SUBJECT, at, data });
   }
   for (const { id, exhaustedAt, diskDeleteAt } of changes.accounts) {
     if (exhaustedAt === null) continue;
     // Found with each change while it lasts, but sent once.
     const once = `exhausted/${exhaustedAt}`;
     const data = { disks_destroyed_at: diskDeleteAt === null ? null : formatInstant(diskDeleteAt) };
-    events.push({ accountId: id, type: 'balance.exhausted', subject: OF_ACCOUNT, at: exhaustedAt, data, once });
+    events.push({ accountId: id, type: 'balance.exhausted', subject: ACCOUNT_SUBJECT, at: exhaustedAt, data, once });
   }
   return events;
 }

@@ -28,7 +28,7 @@ export interface KnownContainer {
   phase: ContainerPhase;
   /** The start that `phase` belongs to. */
   start: number;
-  /** The newest start that the agent may have received; 0: none, so nothing of it is on the machine. */
+  /** The newest start that the agent may have received; 0: none, so nothing of the container is on the machine. */
   sentStart: number;
   /** The GPUs assigned to it. */
   firstGpu: number;
@@ -83,18 +83,18 @@ export interface Stretch {
   to: Instant;
 }
 
-/** Returns the part of `stretch` within `bounds`; null if there is none. */
+/** Returns the part of `stretch` within `bounds`; null if it is empty. */
 export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
   const from = latest(stretch.from, bounds.from);
   const to = stretch.to < bounds.to ? stretch.to : bounds.to;
   return from < to ? { from, to } : null;
 }
 
-/** Returns what remains of a stretch without those already credited, in order of time. */
-export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] {
+/** Returns the parts of a stretch that are not credited yet, in chronological order. */
+export function without(stretch: Stretch, credited: readonly Stretch[]): Stretch[] {
   const left: Stretch[] = [];
   let { from } = stretch;
-  for (const gap of [...given].sort((one, other) => (one.from < other.from ? -1 : 1))) {
+  for (const gap of [...credited].sort((one, other) => (one.from < other.from ? -1 : 1))) {
     if (gap.to <= from || gap.from >= stretch.to) continue;
     if (gap.from > from) left.push({ from, to: gap.from });
     from = latest(from, gap.to);

@@ -57,11 +57,11 @@ const VARIANT = /^(sxm|pcie|nvl|workstation|server|\d+gb)$/;
 export function modelsNamed<M extends NamedModel>(models: readonly M[], name: string): M[] {
   const own = models.find(({ slug }) => slug === name);
   if (own !== undefined) return [own];
-  const given = namePartsOf(name);
-  if (given.base === '') return [];
+  const wanted = namePartsOf(name);
+  if (wanted.base === '') return [];
   return models.filter((model) => {
     const { base, variants } = namePartsOf(`${model.name} ${model.vramGb}GB`);
-    return base === given.base && given.variants.every((variant) => variants.includes(variant));
+    return base === wanted.base && wanted.variants.every((variant) => variants.includes(variant));
   });
 }
 

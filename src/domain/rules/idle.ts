@@ -65,10 +65,10 @@ export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null 
  * older one.
  */
 export function checkIdleWatch(
-  { id, watchesLoad }: { id: string; watchesLoad: boolean },
+  { id, reportsLoad }: { id: string; reportsLoad: boolean },
   minutes: number | null | undefined,
 ): void {
-  if (minutes === null || minutes === undefined || watchesLoad) return;
+  if (minutes === null || minutes === undefined || reportsLoad) return;
   const message = `stopWhenIdle is not available on machine ${id}: it has no host agent that reports GPU load`;
   throw new DomainError('invalid_request', message, { field: 'stopWhenIdle' });
 }

@@ -1,10 +1,10 @@
-/** Maximum characters of a caller's own name that a message quotes. */
+/** Maximum characters of a name from the caller that a message quotes. */
 const MAX_QUOTED = 40;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-/** Beginning of the fields' own messages; others are those of the library. */
+/** Matches the fields' own messages; all others are the library's. */
 const OWN_MESSAGE = /^(must|has) /;
 
-/** What a schema found wrong with a value, and its path. */
+/** A fault that a schema found, and the path of the value. */
 export interface InputIssue {
   path: readonly PropertyKey[];
   message: string;

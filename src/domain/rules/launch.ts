@@ -5,7 +5,7 @@ import type { PricingMode } from './price-rule.js';
 export const RESTART_POLICIES = ['ALWAYS', 'ON_FAILURE', 'NEVER'] as const;
 export type RestartPolicy = (typeof RESTART_POLICIES)[number];
 
-/** What to do with the instance once its command has ended and is not restarted. */
+/** Action on the instance once its command has ended and is not restarted. */
 export const EXIT_ACTIONS = ['KEEP', 'STOP', 'DESTROY'] as const;
 export type ExitAction = (typeof EXIT_ACTIONS)[number];
 
@@ -48,7 +48,7 @@ export function checkLaunch(
   { env = {}, secrets = [], ports = [], tcpPorts = [], restart = 'ALWAYS', onExit = 'KEEP' }: Launch,
   mode: PricingMode,
 ): void {
-  // At that moment nobody can decide whether to pay for leaving the term early.
+  // The renter couldn't decide at that moment whether to pay for leaving the term early.
   if (onExit === 'DESTROY' && mode === 'RESERVED')
     throw refusal(
       'onExit',
@@ -71,8 +71,8 @@ export function checkLaunch(
 }
 
 /**
- * Refuses a launch that the machine's host agent is too old for: it would start the container without the parts it does
- * not understand. Every agent understands name, variables, command and ports.
+ * Refuses a launch for which the machine's host agent is too old: it would start the container without the unsupported
+ * parts. Every agent supports name, variables, command and ports.
  */
 export function checkAgent(
   { id, hasOldAgent }: { id: string; hasOldAgent: boolean },
@@ -89,7 +89,7 @@ export function needsAgent({ entrypoint, secrets, registryLogin, restart }: Laun
   return [entrypoint, secrets, registryLogin, restart].some((member) => member !== undefined);
 }
 
-/** Returns the registry that an image is pulled from, as container engines read its name. */
+/** Returns the registry that an image is pulled from, as container engines interpret its name. */
 export function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const namesRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || /[A-Z]/.test(first));

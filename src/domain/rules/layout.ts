@@ -1,10 +1,10 @@
 import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from './slices.js';
 
-/** GPUs of a host as bits: bit `p` stands for the one at place `p`. */
+/** GPUs of a host as bits: bit `p` represents the one at place `p`. */
 export type GpuBits = number;
 
 /** A block for sale, as on every host of its layout. */
-export interface LaidBlock extends Block {
+export interface LayoutBlock extends Block {
   gpu: string;
   /** Suffix of the machine's id after the host's id; empty for the whole host. */
   suffix: string;
@@ -20,10 +20,10 @@ export interface LaidBlock extends Block {
  */
 export type Nested = readonly { within: number; gpus: number }[];
 
-/** The blocks of a host, by what they depend on; hosts that are alike share one object. */
+/** The blocks of a host. Hosts with the same models, sizes and missing GPUs share one object. */
 export interface Layout {
   numGpus: number;
-  blocks: readonly LaidBlock[];
+  blocks: readonly LayoutBlock[];
 }
 
 /** Returns the GPUs [first, first + count) as bits. */
@@ -40,10 +40,10 @@ export function wholeLayout(gpu: string, numGpus: number): Layout {
 /** Returns the layout of a host with these members of a SlicedHost. */
 export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
   const gone = missing.map((first) => ({ first, count: 1 }));
-  const isThere = (block: Block) => !gone.some((each) => overlaps(each, block));
+  const isComplete = (block: Block) => !gone.some((each) => overlaps(each, block));
   const sold = blocksOf({ id: '', models, sizes, missing });
-  const blocks = sold.map(({ machineId: suffix, ...block }): LaidBlock => {
-    const around = blocksAround(models, block).filter(isThere);
+  const blocks = sold.map(({ machineId: suffix, ...block }): LayoutBlock => {
+    const around = blocksAround(models, block).filter(isComplete);
     return {
       ...block,
       suffix,
@@ -93,7 +93,7 @@ export interface RunningBits {
  * Returns the decisive mode for whether a block is free: one instance on it that does not yield is enough. Null: none
  * is running there.
  */
-export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: RunningBits) {
+export function modeOn({ bits }: Pick<LayoutBlock, 'bits'>, { taken, yielding }: RunningBits) {
   if ((taken & bits) !== 0) return 'ON_DEMAND';
   return yielding.some((each) => (each & bits) !== 0) ? 'INTERRUPTIBLE' : null;
 }
@@ -103,7 +103,7 @@ export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: R
  * aligned block, or the whole run of its model, that contains this one and has no other running instance. Small blocks
  * are broken first, so that large ones stay whole.
  */
-export function breaksOf({ bits, around }: LaidBlock, { taken, yielding }: RunningBits): number {
+export function breaksOf({ bits, around }: LayoutBlock, { taken, yielding }: RunningBits): number {
   let others = taken;
   for (const each of yielding) if ((each & bits) === 0) others |= each;
   for (const each of around) if ((each.bits & others) === 0) return each.count;

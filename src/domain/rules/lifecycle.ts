@@ -8,9 +8,9 @@ import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } f
 import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
- * The life of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other rules,
- * these steps change the rows they are given and record every change in `RowChanges`. They read nothing else and return
- * only their result.
+ * The life cycle of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other
+ * rules, these steps change the rows passed to them and record every change in `RowChanges`. They read nothing else and
+ * return only their result.
  */
 
 /** Eight hexadecimal digits. */
@@ -56,7 +56,7 @@ export interface Account extends Accrual, MonthlyLimit {
   deadlineAt: Instant | null;
   /** Number of its keys with a monthly limit. */
   limitedKeys: number;
-  /** What determining the limits' times needs, for an account with a monthly limit or a key with one. */
+  /** Data for computing when limits are reached; set if the account or one of its keys has a monthly limit. */
   limited?: Limited;
 }
 
@@ -236,7 +236,7 @@ export interface Step extends Second {
   changes: RowChanges;
 }
 
-/** What a start takes over from its machine. */
+/** State of the machine that a start takes over. */
 export interface Takeover {
   /** The end of the machine's last sold second; null if none was sold. */
   soldUntil: Instant | null;
@@ -276,7 +276,7 @@ export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt'
 
 /**
  * Returns when its instances are destroyed and its volumes deleted: the end of the current or the next grace period;
- * null if there are none.
+ * null if it has neither.
  */
 export function diskDeleteAtOf(
   account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances' | 'liveVolumes'>,
@@ -389,7 +389,7 @@ export function start(
   keyId: string | null,
   volumeGb = instance.volumeGb,
 ): void {
-  // A deadline in the second it starts in was for the time before.
+  // A deadline in the second in which it starts belonged to the previous run.
   if (instance.stopAt !== null && instance.stopAt <= step.at) instance.stopAt = null;
   instance.status = 'RUNNING';
   instance.stopReason = null;
@@ -563,9 +563,9 @@ function endOfInstance(
 }
 
 /**
- * Returns where a step ends what began at `from`: with its second, but not later than what is due in that second.
- * Nothing is charged after credit ran out, a limit of the account or of one of the keys was reached, or `deadline` has
- * passed.
+ * Returns the end, in this step, of an interval that began at `from`: the end of the step's second, or an earlier event
+ * that is due in that second. Nothing is charged after credit ran out, a limit of the account or of one of the keys was
+ * reached, or `deadline` has passed.
  */
 export function endOf(
   { account, end }: Pick<Step, 'account' | 'end'>,

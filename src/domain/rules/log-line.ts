@@ -15,15 +15,15 @@ export interface LogLine {
 const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * Reads a line as agents send it: `o` or `e` for the stream, in upper case if the line has no end yet, its time, a space, and the
- * container's output. Null for any other line.
+ * Parses a line as agents send it: `o` or `e` for the stream (in upper case if the line has no end yet), its time, a
+ * space, and the container's output. Null for any other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);
   if (match === null) return null;
   const [head, seconds, decimals = '', zone] = match;
   const text = line.slice(head.length).replace(/\r$/, '').slice(0, MAX_LOG_LINE);
-  // An agent may write any digits.
+  // An agent may send any digits.
   const at = parseInstant(`${seconds}${zone}`);
   if (at === null) return null;
   const utc = formatInstant(at).slice(0, seconds!.length);

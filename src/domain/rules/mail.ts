@@ -52,9 +52,9 @@ export function linkToken(secret: string, purpose: LinkPurpose, id: string): str
   return createHmac('sha256', secret).update(`${purpose} ${id}`).digest('base64url');
 }
 
-export function isLinkToken(given: string, secret: string, purpose: LinkPurpose, id: string): boolean {
+export function isLinkToken(token: string, secret: string, purpose: LinkPurpose, id: string): boolean {
   const right = Buffer.from(linkToken(secret, purpose, id));
-  const bytes = Buffer.from(given);
+  const bytes = Buffer.from(token);
   return bytes.length === right.length && timingSafeEqual(bytes, right);
 }
 
@@ -102,8 +102,8 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
 }
 
 /**
- * Returns the mail that asks the owner of the address for confirmation. It contains no text from whoever entered the
- * address.
+ * Returns the mail that asks the owner of the address for confirmation. It contains no text from the client that
+ * entered the address.
  */
 export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
   return {
@@ -129,8 +129,8 @@ const MAX_VALUES = 20;
 
 /** Formats values as plain text. Some come from outside: from payment processors, hosts, clients. */
 function plainValues(data: Readonly<Record<string, unknown>>): Record<string, string> {
-  const given = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(given.slice(0, MAX_VALUES).map(([name, value]) => [plain(name), plain(value)]));
+  const entries = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(entries.slice(0, MAX_VALUES).map(([name, value]) => [plain(name), plain(value)]));
 }
 
 /**

@@ -6,9 +6,9 @@ export interface Listing {
   numGpus: bigint;
 }
 
-/** Prices above what a number represents exactly would be confused. */
+/** Larger prices could not be distinguished, because a number doesn't represent them exactly. */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** Above the GPUs of any listing, so that a price and a number of GPUs fit into one number. */
+/** More than the GPUs of any listing, so that a price and a number of GPUs fit into one number. */
 const GPUS_BELOW = 2_048;
 /** Listings are stored in chunks, so that they are never copied as a whole. */
 const PIECE = 512;

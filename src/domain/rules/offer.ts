@@ -1,7 +1,7 @@
 import { cudaNumber } from './cuda.js';
 import { type Availability, availabilityOf } from './free-machine.js';
 import type { GpuTier } from './gpu-tier.js';
-import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
+import { breaksOf, type Layout, type LayoutBlock, modeOn, type RunningBits } from './layout.js';
 import type { Rate } from './money.js';
 import { type ModeRates, modeRates } from './price-rule.js';
 import { type Block, isLinked, shareOf } from './slices.js';
@@ -80,7 +80,7 @@ export interface GroupKey
   breaks: number;
 }
 
-/** What all offers of a group have in common: everything that a price, or most of a filter, depends on. */
+/** Properties shared by all offers of a group: everything on which a price, or most of a filter, depends. */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
   /** GB of one GPU. */
@@ -121,7 +121,7 @@ export function hasOfferedDisk(host: OfferedHost, block: Pick<Block, 'count'>): 
 }
 
 /** Returns the key of a block's group; null if the block is not offered. */
-export function groupKeyOf(host: OfferedHost, block: LaidBlock): GroupKey | null {
+export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | null {
   const availability = availabilityOf('LISTED', modeOn(block, host));
   if (!isOffered(availability, diskGbOf(host, block))) return null;
   return {
@@ -144,7 +144,7 @@ export function smallerOf(traits: GroupTraits, numGpus: number): GroupTraits {
   return { ...traits, numGpus, nvlink: traits.nvlink && numGpus > 1 };
 }
 
-export function blockIdOf(host: OfferedHost, { suffix }: LaidBlock): string {
+export function blockIdOf(host: OfferedHost, { suffix }: LayoutBlock): string {
   return suffix === '' ? host.hostId : host.hostId + suffix;
 }
 
@@ -152,7 +152,7 @@ export function blockIdOf(host: OfferedHost, { suffix }: LaidBlock): string {
  * Returns the offer of a block. It is built field by field: objects made by spreading may each have their own shape,
  * which is slow to read and three times as large.
  */
-export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
+export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
   const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
   const { numGpus } = layout;
   return {

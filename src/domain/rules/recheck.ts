@@ -8,10 +8,10 @@ export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
 
 /** The progress of a re-check of the market. Days are UTC, YYYY-MM-DD. */
 export interface Recheck {
-  /** The day it began. */
+  /** Day on which it started. */
   day: string;
   finished: boolean;
-  /** Attempts begun so far. */
+  /** Number of attempts started so far. */
   attempts: number;
   nextAttemptAt: Instant | null;
 }
@@ -23,22 +23,22 @@ export type RecheckStep =
   /** An operator imported a sheet that is as new as a re-check would make it. */
   | { kind: 'current'; day: string }
   /** All attempts were begun, and the last never ended: its process crashed. */
-  | { kind: 'used up'; day: string }
+  | { kind: 'exhausted'; day: string }
   | { kind: 'attempt'; day: string; attempt: number };
 
 /**
  * Returns the next step. A re-check is due from the schedule's last time until one begun on that day or later has
- * finished, so a missed one is made up for. It is tried at most RECHECK_ATTEMPTS times, and there is at most one per
+ * finished, so a missed one is caught up on. It has at most RECHECK_ATTEMPTS attempts, and there is at most one per
  * day.
  */
 export function nextStep(state: {
   now: Instant;
   today: string;
-  /** The day the schedule was last due; null: never. */
+  /** Day on which the schedule was last due; null for never. */
   dueDay: string | null;
-  /** The day of the current sheet; null: there is none. */
+  /** Day of the current sheet; null without one. */
   sheetDay: string | null;
-  /** The newest re-check; null: there was never one. */
+  /** The newest re-check; null before the first. */
   last: Recheck | null;
 }): RecheckStep {
   const { now, today, dueDay, sheetDay, last } = state;
@@ -49,7 +49,7 @@ export function nextStep(state: {
   if (sheetDay !== null && sheetDay >= dueDay) return { kind: 'current', day };
   if (begun === null) return { kind: 'attempt', day, attempt: 1 };
   if (begun.nextAttemptAt !== null && begun.nextAttemptAt > now) return { kind: 'wait', until: begun.nextAttemptAt };
-  if (begun.attempts >= RECHECK_ATTEMPTS) return { kind: 'used up', day };
+  if (begun.attempts >= RECHECK_ATTEMPTS) return { kind: 'exhausted', day };
   return { kind: 'attempt', day, attempt: begun.attempts + 1 };
 }
 

@@ -42,9 +42,9 @@ const MAX_EARLIER_SECONDS = 2n * BigInt(SAMPLE_SECONDS);
 export function slotOf({ slot, age }: { slot?: number | undefined; age: number }, at: Instant): Instant {
   const byAge = stepOf(at - BigInt(age), SAMPLE_SECONDS);
   if (slot === undefined) return byAge;
-  const given = BigInt(slot) * BigInt(SAMPLE_SECONDS);
-  const isNear = given <= byAge + MAX_LATER_SECONDS && given >= byAge - MAX_EARLIER_SECONDS;
-  return isNear && given <= at ? given : byAge;
+  const slotStart = BigInt(slot) * BigInt(SAMPLE_SECONDS);
+  const isNear = slotStart <= byAge + MAX_LATER_SECONDS && slotStart >= byAge - MAX_EARLIER_SECONDS;
+  return isNear && slotStart <= at ? slotStart : byAge;
 }
 
 /** The steps that a response consists of. */

@@ -1,6 +1,6 @@
 import { DomainError } from './errors.js';
 
-/** What a key may do; a key without a list may do all of it. */
+/** Permissions of a key; a key without a list has all of them. */
 export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -98,7 +98,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
   'terminal in a browser': 'access',
-  // A key that decides what runs can read what it is given.
+  // A key that chooses the workload can read the workload's secrets.
   'launch with secrets': 'access',
 
   'Mutation.createTopUp': 'money',
@@ -122,8 +122,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 };
 
 /**
- * Fields in the response to a write that say more than what it did, by type: a key without `read` may not select them.
- * A new instance's own fields, such as its price and ports, are what it did.
+ * Fields in the response to a write that reveal more than its effect, by type: a key without `read` may not select
+ * them. A new instance's own fields, such as its price and ports, are the effect.
  */
 export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [
@@ -154,7 +154,7 @@ export function scopeOf(operation: string): Scope | typeof PUBLIC {
   return scope;
 }
 
-/** What a key may do; null: everything. */
+/** Permissions of a key; null for all. */
 export type Scopes = readonly Scope[] | null;
 
 export function mayDo(scopes: Scopes, operation: string): boolean {

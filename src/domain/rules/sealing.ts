@@ -21,8 +21,8 @@ export function sealingKey(hex: string): SealingKey {
 }
 
 /**
- * Returns nonce, ciphertext and tag. `context` says what it is the secret of: sealed bytes can't be opened in another
- * context.
+ * Returns nonce, ciphertext and tag. `context` identifies what the secret belongs to: sealed bytes can't be opened in
+ * another context.
  */
 export function seal(key: SealingKey, context: string, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -30,7 +30,7 @@ export function seal(key: SealingKey, context: string, text: string): Buffer {
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Throws if the bytes were changed, or sealed with another key or for another context. */
+/** Returns the text. Throws if the bytes were changed, or sealed with another key or for another context. */
 export function unseal(key: SealingKey, context: string, sealed: Buffer): string {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const text = sealed.subarray(NONCE_BYTES, -TAG_BYTES);

@@ -41,7 +41,7 @@ export function settle(
   for (;;) {
     const next = nextEvent(account, { live, volumes }, grace);
     if (next === null || next.at >= now) break;
-    next.happen({ account, at: next.at, end: next.at, changes });
+    next.execute({ account, at: next.at, end: next.at, changes });
   }
   updateLimits(account, live, changes);
 }
@@ -68,14 +68,14 @@ export function updateLimits(account: Account, live: readonly Instance[], change
 /** Something that happens automatically, once its second is over. */
 interface Event {
   at: Instant;
-  happen(step: Step): void;
+  execute(step: Step): void;
 }
 
 /** Returns the next event; within one second the first in the order of `settle`. */
 function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint): Event | null {
   let next: Event | null = null;
-  const consider = (at: Instant | null, happen: Event['happen']) => {
-    if (at !== null && (next === null || at < next.at)) next = { at, happen };
+  const consider = (at: Instant | null, execute: Event['execute']) => {
+    if (at !== null && (next === null || at < next.at)) next = { at, execute };
   };
   const present = live.filter(isLive);
   consider(earliest(...present.flatMap(({ stopAt, destroyAt }) => [stopAt, destroyAt])), (step) =>

@@ -11,13 +11,13 @@ import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStar
  */
 
 /** Seconds of all charges for which a limit must leave room before a deploy or start. */
-export const LIMIT_ROOM_SECONDS = 60n;
+export const LIMIT_MARGIN_SECONDS = 60n;
 /**
  * One of any two consecutive months has 31 days: a limit that is not reached in either at one rate is never reached.
  */
 const MONTHS_AHEAD = 2;
 
-/** A monthly limit, and the line of what it counts. */
+/** A monthly limit, and the line of the spend that it counts. */
 export interface MonthlyLimit extends MonthLine {
   monthlyLimit: Micro | null;
   /** When it was last reached; null for never, or if it was changed since. */
@@ -44,7 +44,7 @@ export interface Run {
   minimumUntil: Instant | null;
 }
 
-/** What an instance's own limit counts. */
+/** Data that an instance's own limit counts. */
 export interface LimitedInstance extends Run {
   spendLimit: Micro | null;
   limitReachedAt: Instant | null;
@@ -147,7 +147,7 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
   return reached > LAST_INSTANT ? null : reached;
 }
 
-/** What a deploy or start adds. */
+/** Addition of a deploy or start. */
 export interface AddedRun extends Run {
   /** GPU rate and, for a deploy, disk rate. */
   addedRate: Rate;
@@ -156,7 +156,7 @@ export interface AddedRun extends Run {
 }
 
 /** Refuses with `code` a deploy or start that exceeds a monthly limit. `whose` begins the message. */
-export function checkMonthlyRoom(
+export function checkMonthlyLimit(
   whose: string,
   limit: Omit<MonthlyLimit, 'limitAt'>,
   runs: readonly Run[],
@@ -178,8 +178,8 @@ export function checkMonthlyRoom(
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);
-  if (reachedAt === null || reachedAt >= at + LIMIT_ROOM_SECONDS) return;
-  throw noRoom(code, whose, 'monthly limit', limit.monthlyLimit, spent);
+  if (reachedAt === null || reachedAt >= at + LIMIT_MARGIN_SECONDS) return;
+  throw limitExceeded(code, whose, 'monthly limit', limit.monthlyLimit, spent);
 }
 
 /** Returns the limit's view of an instance that would be deployed at `at`. */
@@ -192,10 +192,10 @@ export function newLimited(
 }
 
 /**
- * Refuses, as `checkMonthlyRoom` does for a monthly limit, an instance that would exceed its limit if it started at
+ * Refuses, as `checkMonthlyLimit` does for a monthly limit, an instance that would exceed its limit if it started at
  * `at`.
  */
-export function checkInstanceRoom(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
+export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;
   if (instance.limitReachedAt !== null)
     throw refusal(
@@ -203,17 +203,17 @@ export function checkInstanceRoom(instance: LimitedInstance, at: Instant, code: 
       `the instance's spend limit of ${formatUsd(instance.spendLimit)} USD was reached at ${formatInstant(instance.limitReachedAt)}`,
     );
   const reachedAt = instanceLimitAt(instance);
-  if (reachedAt === null || reachedAt >= at + LIMIT_ROOM_SECONDS) return;
+  if (reachedAt === null || reachedAt >= at + LIMIT_MARGIN_SECONDS) return;
   const { gpuRate, gpuSeconds, diskRate, createdAt, minimumUnits, spendLimit } = instance;
   const spent = unitsOfUsage(gpuRate, gpuSeconds) + unitsOfUsage(diskRate, at - createdAt) + minimumUnits;
-  throw noRoom(code, "the instance's", 'spend limit', spendLimit, spent);
+  throw limitExceeded(code, "the instance's", 'spend limit', spendLimit, spent);
 }
 
-function noRoom(code: ErrorCode, whose: string, what: string, limit: Micro, spent: Units): DomainError {
+function limitExceeded(code: ErrorCode, whose: string, what: string, limit: Micro, spent: Units): DomainError {
   const [most, is] = [limit, shownSpend(spent)].map(formatUsd);
   return refusal(
     code,
-    `${whose} ${what} of ${most} USD would be reached within ${LIMIT_ROOM_SECONDS} s; ${is} USD are already spent`,
+    `${whose} ${what} of ${most} USD would be reached within ${LIMIT_MARGIN_SECONDS} s; ${is} USD are already spent`,
   );
 }
 

@@ -56,17 +56,17 @@ export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' 
 
 function checkBlob(type: string, blob: Buffer): void {
   const [named, ...parts] = partsOf(blob);
-  if (named?.toString('latin1') !== type) throw refusal('is not a whole public key');
+  if (named?.toString('latin1') !== type) throw refusal('is not a complete public key');
   const curve = CURVES[type];
   if (type === 'ssh-ed25519') {
-    if (parts.length !== 1 || parts[0]!.length !== ED25519_BYTES) throw refusal('is not a whole public key');
+    if (parts.length !== 1 || parts[0]!.length !== ED25519_BYTES) throw refusal('is not a complete public key');
   } else if (curve !== undefined) {
     const [name, point] = parts;
     const isWhole = parts.length === 2 && name!.toString('latin1') === curve.curve && point!.length === curve.bytes;
-    if (!isWhole || point![0] !== UNCOMPRESSED_POINT) throw refusal('is not a whole public key');
+    if (!isWhole || point![0] !== UNCOMPRESSED_POINT) throw refusal('is not a complete public key');
   } else {
     const bits = parts.length === 2 ? bitsOf(parts[1]!) : 0;
-    if (bits === 0 || bits > MAX_RSA_BITS) throw refusal('is not a whole public key');
+    if (bits === 0 || bits > MAX_RSA_BITS) throw refusal('is not a complete public key');
     if (bits < MIN_RSA_BITS)
       throw refusal(`must be an RSA key of at least ${MIN_RSA_BITS} bits, or better ed25519; got ${bits} bits`);
   }

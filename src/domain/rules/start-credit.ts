@@ -2,8 +2,8 @@ import type { Stretch } from './fleet.js';
 import { dateOf, formatDay, type Instant, latest } from './time.js';
 
 /**
- * Credits for a start's GPU seconds: only for what its renter can't cause (docs/billing.md, "Given back"). Each amount
- * depends only on what was recorded of the start, not on when it is computed.
+ * Credits for a start's GPU seconds: only for what its renter can't cause (docs/billing.md, "Service credits"). Each
+ * amount depends only on what was recorded of the start, not on when it is computed.
  */
 
 /** Maximum seconds credited for a slow start. */

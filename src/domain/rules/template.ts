@@ -31,7 +31,7 @@ export interface TemplateVariable {
   made?: boolean;
 }
 
-/** What a deploy must know of its template. */
+/** Data of a template that a deploy needs. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;
@@ -64,9 +64,9 @@ function isGivenAsSecret({ secrets = [] }: Launch, name: string): boolean {
 
 const REFERENCE = /\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g;
 
-/** Replaces `$(NAME)` in words by the variable's value; an unknown name is kept, as in Kubernetes. */
-export function withValues(words: readonly string[], env: Readonly<Record<string, string>>): string[] {
-  return words.map((word) => word.replace(REFERENCE, (all, name: string) => variableIn(env, name) ?? all));
+/** Replaces `$(NAME)` in arguments by the variable's value; an unknown name is kept, as in Kubernetes. */
+export function withValues(args: readonly string[], env: Readonly<Record<string, string>>): string[] {
+  return args.map((arg) => arg.replace(REFERENCE, (all, name: string) => variableIn(env, name) ?? all));
 }
 
 /**

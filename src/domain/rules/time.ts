@@ -61,8 +61,8 @@ export function dateOfDay(day: string): Date {
 }
 
 /**
- * The second [at, end) in which something happens. Exactly at a second's beginning nothing of it has been used: what
- * begins there takes the second, what ends there ends with the previous one, so `end` is `at`.
+ * The second [at, end) in which something happens. At a second's exact beginning, none of it has been used: an interval
+ * that begins there takes the second, and one that ends there ends with the previous second, so `end` is `at`.
  */
 export interface Second {
   at: Instant;

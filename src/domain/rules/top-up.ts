@@ -68,7 +68,7 @@ export const MAX_PAYMENTS = 100;
 /** Maximum top-ups of an account that wait for a payment. */
 export const MAX_WAITING = 20;
 /** Time limit of a top-up if the processor never changes its rate, in seconds. */
-export const HOLDS_SECONDS = 86_400n;
+export const DEFAULT_RATE_SECONDS = 86_400n;
 /** Seconds over which credits without a query to the processor are added up. */
 export const UNCONFIRMED_SECONDS = 86_400n;
 
@@ -153,9 +153,10 @@ function evaluateState(
   if (payment.usdMicro === null || payment.usdMicro <= 0n) return quarantined('it has no value');
   if (payment.usdMicro > MAX_PAYMENT_MICRO) return quarantined('it exceeds the maximum of one payment');
   if (evaluation.unconfirmedMicro + payment.usdMicro > evaluation.queryAboveMicro) {
-    const { queried: asked } = evaluation;
-    if (asked === undefined) return quarantined(NOT_QUERIED_YET);
-    if (asked === null || !confirms(asked, payment, topUp)) return quarantined('the processor does not confirm it');
+    const { queried: response } = evaluation;
+    if (response === undefined) return quarantined(NOT_QUERIED_YET);
+    if (response === null || !confirms(response, payment, topUp))
+      return quarantined('the processor does not confirm it');
     return { ...payment, state: 'CREDITED', creditedAt: evaluation.now, confirmedByProcessor: true };
   }
   return { ...payment, state: 'CREDITED', creditedAt: evaluation.now };
@@ -165,15 +166,16 @@ function evaluateState(
  * Whether the processor's response confirms the payment. The credit is compared with the value before the fee: after
  * it, two roundings could differ.
  */
-function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
-  const isMined = asked.status === 'final' || (asked.status === 'pending' && asked.confirmations > 0);
-  const isHere = asked.asset === topUp.asset && (asked.address === null || asked.address === topUp.address);
+function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
+  const isMined = response.status === 'final' || (response.status === 'pending' && response.confirmations > 0);
+  const isSameInvoice =
+    response.asset === topUp.asset && (response.address === null || response.address === topUp.address);
   return (
     isMined &&
-    isHere &&
-    asked.coins === payment.coins &&
-    asked.usdWithFee !== null &&
-    asked.usdWithFee >= payment.usdMicro!
+    isSameInvoice &&
+    response.coins === payment.coins &&
+    response.usdWithFee !== null &&
+    response.usdWithFee >= payment.usdMicro!
   );
 }
 

@@ -1,24 +1,24 @@
-/** As hosts count the GB of a disk. */
+/** Bytes in a GB of a disk, as hosts count it. */
 const BYTES_PER_GB = 1_073_741_824;
-/** What a file takes of a store at least: many small objects are not for nothing. */
+/** Minimum bytes that an object counts, so that many small objects aren't free. */
 const BLOCK_BYTES = 4_096;
-/** Of one object. restic's own reach 128 MB. */
+/** Maximum bytes of one object. restic's own objects have at most 128 MB. */
 export const MAX_OBJECT_BYTES = 536_870_912;
-/** That a repository has at once: keeping leaves 39, and a host that lies fills no table. */
+/** Maximum snapshots of a repository. Pruning keeps 39; the rest bounds what a malicious host can create. */
 export const MAX_SNAPSHOTS = 1_000;
 
 /**
- * Bytes of a snapshot's files that a host is believed: of as many volumes as an instance may have the sum is a number that
- * reports may hold. Files with holes can count more than their volume has.
+ * Maximum size of a snapshot's files that a host can report, so that the sum over an instance's volumes stays an exact
+ * number. Sparse files can count more than the size of their volume.
  */
 export const MAX_SNAPSHOT_BYTES = 2 ** 49;
 
-/** What an object counts in a store. */
+/** Returns the bytes that an object counts in a store. */
 export function storedSize(bytes: number): bigint {
   return BigInt(Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES);
 }
 
-/** Bytes that a repository may take: the volume's size this many times, and 1 GB. */
+/** Returns the maximum bytes of a repository: `factor` times the volume's size, plus 1 GB. */
 export function historyLimit(sizeGb: number, factor: number): bigint {
   return BigInt((sizeGb * factor + 1) * BYTES_PER_GB);
 }

@@ -4,20 +4,21 @@ export const KEPT_HOURS = 24;
 export const KEPT_DAYS = 7;
 export const KEPT_WRITERS = 7;
 
-export interface KeptSnapshot {
+export interface StoredSnapshot {
   id: string;
-  /** When the gateway had all of it, in milliseconds since 1970. */
+  /** Time at which all of it had arrived, in milliseconds since 1970. */
   atMs: number;
   /** The lease that wrote it; null for the owner's own. */
   lease: bigint | null;
 }
 
 /**
- * The snapshots that are dropped. Kept are the last of each of the newest 24 hours and of the newest 7 days (UTC) that have
- * one, the last of each of the newest 7 writers, which are leases and the owner between two of them, and the last from before
- * the current lease (`leaseSinceMs`, null: none holds it). So snapshots of a host that lies displace no older writer's last one.
+ * Returns the snapshots to drop. Keeps the last of each of the newest 24 hours and 7 days (UTC) that have a snapshot,
+ * the last of each of the newest 7 writers (each lease, and the owner between two leases), and the last one before the
+ * current lease (`leaseSinceMs`; null without a lease). A malicious host therefore can't displace the last snapshot of
+ * an earlier writer.
  */
-export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceMs: number | null): KeptSnapshot[] {
+export function droppedSnapshots(snapshots: readonly StoredSnapshot[], leaseSinceMs: number | null): StoredSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);
   const before = leaseSinceMs === null ? undefined : newestFirst.find(({ atMs }) => atMs < leaseSinceMs);
   const kept = new Set([
@@ -29,8 +30,8 @@ export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceM
   return newestFirst.filter((snapshot) => !kept.has(snapshot));
 }
 
-function lastOfEach(newestFirst: readonly KeptSnapshot[], spanMs: number, spans: number): KeptSnapshot[] {
-  const last = new Map<number, KeptSnapshot>();
+function lastOfEach(newestFirst: readonly StoredSnapshot[], spanMs: number, spans: number): StoredSnapshot[] {
+  const last = new Map<number, StoredSnapshot>();
   for (const snapshot of newestFirst) {
     const span = Math.floor(snapshot.atMs / spanMs);
     if (!last.has(span)) last.set(span, snapshot);

@@ -10,7 +10,7 @@ export type RawHeaders = readonly string[];
  */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** Header that admits a program. `Authorization` belongs to the program in the container. */
+/** Header that grants a program access. `Authorization` belongs to the program in the container. */
 export const WEB_TOKEN_HEADER = 'X-Web-Token';
 const WEB_TOKEN = WEB_TOKEN_HEADER.toLowerCase();
 /** Maximum passes of one request: more than fit into its head, so that none hides another. */
@@ -109,8 +109,8 @@ export function tokenOf(header: string | undefined): string[] {
 }
 
 /**
- * Whether a page of another site led a visitor here. Programs in the container refuse such requests, so that a page of their own host
- * comes first; that page's request is of the same origin.
+ * Whether a page of another site sent the visitor here. Programs in the container refuse such requests, so the gateway
+ * first shows a page of their own host, whose request then has the same origin.
  */
 export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
   const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';

@@ -86,7 +86,7 @@ export interface Attempt {
   retryAfter?: string | undefined;
 }
 
-export function isTaken({ status }: Attempt): boolean {
+export function isAccepted({ status }: Attempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
@@ -103,7 +103,7 @@ export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, 
  */
 export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   const { retryAfter = '' } = outcome;
-  if (isTaken(outcome)) return 0n;
+  if (isAccepted(outcome)) return 0n;
   const seconds = /^\d{1,9}$/.test(retryAfter)
     ? BigInt(retryAfter)
     : HTTP_DATE.test(retryAfter) && !Number.isNaN(Date.parse(retryAfter))
@@ -113,7 +113,7 @@ export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
 }
 
 /** Returns how long to pause a receiver after this many failed rounds in a row. */
-export function restOf(failures: number): bigint {
+export function pauseOf(failures: number): bigint {
   const pause = failures === 0 ? 0n : 1n << BigInt(Math.min(failures, 9));
   return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
 }

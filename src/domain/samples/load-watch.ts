@@ -6,7 +6,7 @@ const MAX_ACCOUNTS = 2_000;
 /**
  * Bounds the delay of a load to 20 s in total: 10 s until the next sample, one second until it is written, and this.
  */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 
 /** Receives the loads that changed. */
 type Listener = (loads: readonly InstanceLoad[]) => void;
@@ -31,7 +31,7 @@ export class LoadWatch {
   follow(accountId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(accountId) ?? new Map<Listener, Map<string, bigint>>();
     this.#listeners.set(accountId, listeners.set(listener, new Map()));
-    this.#timer ??= setInterval(() => this.look().catch(this.#onFault), LOOK_EVERY_MS).unref();
+    this.#timer ??= setInterval(() => this.poll().catch(this.#onFault), POLL_EVERY_MS).unref();
     return () => {
       listeners.delete(listener);
       if (listeners.size === 0) this.#listeners.delete(accountId);
@@ -42,7 +42,7 @@ export class LoadWatch {
   }
 
   /** Reads the newest samples and notifies the listeners. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const accountIds = [...this.#listeners.keys()].slice(0, MAX_ACCOUNTS);
     if (accountIds.length === 0) return;
     for (const id of accountIds) this.#moveToEnd(id);

@@ -6,24 +6,21 @@ import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
 
-const LOOK_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 10_000;
 /** Maximum delay of a sample: 60 s until it is reported, and then until it is written. */
 const LATE_SECONDS = 120n;
-/** Seconds rolled up by one statement, at least one step. */
-const AT_ONCE_SECONDS = 300;
+/** Seconds of samples rolled up by one statement; at least one step. */
+const MIN_ROLLUP_SECONDS = 300;
 /** Maximum rows deleted by one statement, and consecutive statements. */
-const DROPPED_AT_ONCE = 10_000;
+const DELETE_BATCH = 10_000;
 const MAX_DROPS = 200;
 
-/**
- * Rolls up samples and deletes old ones. Every gateway does it, one at a time; work done by one is found done by the
- * others.
- */
+/** Rolls up samples and deletes old ones. Every gateway does it, one at a time, without repeating another's work. */
 export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  const look = async () => {
+  const maintainIfNeeded = async () => {
     if (await hasSamples(deps.db)) await maintainSamples(deps);
   };
-  return every(LOOK_EVERY_MS, look, onFault);
+  return every(CHECK_EVERY_MS, maintainIfNeeded, onFault);
 }
 
 /** Checks with one statement instead of the ten that maintain samples. */
@@ -54,7 +51,7 @@ async function rollUp(db: Database, seconds: number, now: Instant): Promise<bool
     const progress = rows[0];
     if (progress === undefined || progress.rolledTo >= ended) return false;
     const from = progress.firstAt === null ? ended : stepOf(progress.firstAt, seconds);
-    const next = from + BigInt(Math.max(seconds, AT_ONCE_SECONDS));
+    const next = from + BigInt(Math.max(seconds, MIN_ROLLUP_SECONDS));
     const to = next < ended ? next : ended;
     const range = [formatInstant(from), formatInstant(to)];
     if (from < to) {
@@ -71,9 +68,9 @@ async function drop(db: Database, seconds: number, before: Instant): Promise<voi
       const { rowCount } = await db.pool.query({
         name: `drop-${table.name}-${seconds}`,
         text: dropSql(table, seconds),
-        values: [formatInstant(before), DROPPED_AT_ONCE],
+        values: [formatInstant(before), DELETE_BATCH],
       });
-      if ((rowCount ?? 0) < DROPPED_AT_ONCE) break;
+      if ((rowCount ?? 0) < DELETE_BATCH) break;
     }
   }
 }

@@ -2,11 +2,11 @@ import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
-import { resealTokens } from './made-tokens.js';
+import { resealTokens } from './generated-tokens.js';
 import { resealSome } from './secrets.js';
 
 /** Maximum secrets resealed in one transaction. */
-const RESEALED_AT_ONCE = 100;
+const BATCH = 100;
 
 /**
  * Reseals with the first key every secret, generated token, volume password and webhook secret that was sealed with
@@ -16,8 +16,8 @@ export async function resealSecrets(deps: Deps): Promise<number> {
   const keys = await deps.sealingKeys();
   let resealed = 0;
   for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks]) {
-    for (let done = RESEALED_AT_ONCE; done === RESEALED_AT_ONCE; resealed += done)
-      done = await inTransaction(deps.db.pool, (transaction) => reseal(transaction, keys, RESEALED_AT_ONCE));
+    for (let done = BATCH; done === BATCH; resealed += done)
+      done = await inTransaction(deps.db.pool, (transaction) => reseal(transaction, keys, BATCH));
   }
   return resealed;
 }

@@ -55,7 +55,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
-    await checkRoom(transaction, accountId, name);
+    await checkLimits(transaction, accountId, name);
     await transaction.query(
       `insert into secret (id, account_id, name, kind, registry, username, sealed, key_id, created_at)
        values ($1, $2, $3, $4::secret_kind, $5, $6, $7, $8, $9::timestamptz)`,
@@ -78,7 +78,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
 }
 
 /**
- * Deletes a secret. Running containers keep its value; starts that need it are refused from now on. Refuses with
+ * Deletes a secret. Running containers keep its value; later starts that need it are refused. Refuses with
  * not_found.
  */
 export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
@@ -133,16 +133,16 @@ export async function secretsOfStart(
   const known = new Map(rows.map((row) => [row.name, row]));
   const keys = await deps.sealingKeys();
   const open = (name: string) => openSecret(keys, known.get(name)!);
-  const given: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
+  const opened: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
   for (const { secret, variable, file } of launch.secrets ?? []) {
-    if (variable) given.variables[variable] = open(secret);
-    else given.files[file!] = open(secret);
+    if (variable) opened.variables[variable] = open(secret);
+    else opened.files[file!] = open(secret);
   }
   if (launch.registryLogin !== undefined) {
     const { registry, username } = known.get(launch.registryLogin)!;
-    given.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
+    opened.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
   }
-  return given;
+  return opened;
 }
 
 /**
@@ -209,7 +209,7 @@ function contextOf(accountId: string, id: string): string {
   return `${accountId} ${id}`;
 }
 
-async function checkRoom(transaction: Transaction, accountId: string, name: string): Promise<void> {
+async function checkLimits(transaction: Transaction, accountId: string, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number; used: boolean }>(
     `select count(*)::int as count, coalesce(bool_or(name = $2), false) as used from secret where account_id = $1`,
     [accountId, name],

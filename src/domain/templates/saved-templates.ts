@@ -10,7 +10,7 @@ import type { TemplateVariable } from '../rules/template.js';
 import { dateOf, formatInstant } from '../rules/time.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
-/** Maximum size of one saved launch, as JSON. */
+/** Maximum size of a saved launch, as JSON. */
 const MAX_SAVED_BYTES = 32_000;
 
 export type { SavedTemplate };

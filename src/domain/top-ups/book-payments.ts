@@ -33,32 +33,32 @@ export interface PaymentEvent {
 
 /**
  * Books what the processor reports about a top-up. The payment's row and its ledger entry are one commit, under the
- * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `asked` is the
- * processor's current answer, if it was just queried. If it is missing and an amount requires it, the processor is
+ * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `queried` is the
+ * processor's current response, if it was just queried. If it is missing and an amount requires it, the processor is
  * queried before anything is locked.
  */
 export async function bookPayments(
   deps: Deps,
   topUp: TopUp,
   reports: readonly ReportedPayment[],
-  asked?: readonly ReportedPayment[],
+  queried?: readonly ReportedPayment[],
 ): Promise<PaymentEvent[]> {
   const preview = evaluateAll(deps, topUp, reports, {
     payments: await paymentsOf(deps.db.pool, topUp.id),
-    unasked: await unconfirmedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
-    asked,
+    unconfirmed: await unconfirmedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
+    queried,
     now: deps.clock.now(),
   });
   // Most reports repeat known facts, which needs no lock.
   if (preview.changed.length === 0) return preview.lost;
-  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
-  const answer = asked ?? (needsAsking ? await queryProcessor(deps, topUp) : undefined);
+  const needsQuery = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
+  const answer = queried ?? (needsQuery ? await queryProcessor(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const account = current.account(topUp.accountId)!;
     const { changed, lost } = evaluateAll(deps, topUp, reports, {
       payments: await paymentsOf(current.transaction, topUp.id),
-      unasked: await unconfirmedMicro(current.transaction, topUp.accountId, current.at),
-      asked: answer,
+      unconfirmed: await unconfirmedMicro(current.transaction, topUp.accountId, current.at),
+      queried: answer,
       now: current.at,
     });
     for (const payment of changed) {
@@ -72,8 +72,8 @@ export async function bookPayments(
 
 interface Before {
   payments: readonly Payment[];
-  unasked: Micro;
-  asked: readonly ReportedPayment[] | undefined;
+  unconfirmed: Micro;
+  queried: readonly ReportedPayment[] | undefined;
   now: Instant;
 }
 
@@ -81,22 +81,22 @@ function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
-  let unaskedMicro = before.unasked;
+  let unconfirmed = before.unconfirmed;
   for (const report of reports) {
     const stored = known.get(keyOf(report));
     if (stored === undefined && known.size >= MAX_PAYMENTS) continue;
     if (stored?.state === 'CREDITED' && report.status === 'gone') lost.push(eventOf(topUp, stored, 'LOST'));
-    const asked = before.asked && (before.asked.find((answer) => keyOf(answer) === keyOf(report)) ?? null);
+    const queried = before.queried && (before.queried.find((answer) => keyOf(answer) === keyOf(report)) ?? null);
     const payment = evaluatePayment(topUp, stored, report, {
-      unconfirmedMicro: unaskedMicro,
+      unconfirmedMicro: unconfirmed,
       queryAboveMicro: deps.settings.topUpAskAboveMicro,
-      queried: asked,
+      queried,
       now: before.now,
     });
     if (payment === null) continue;
     known.set(keyOf(report), payment);
     changed.push(payment);
-    if (payment.state === 'CREDITED' && !payment.confirmedByProcessor) unaskedMicro += payment.usdMicro!;
+    if (payment.state === 'CREDITED' && !payment.confirmedByProcessor) unconfirmed += payment.usdMicro!;
   }
   return { changed, lost };
 }

@@ -23,9 +23,10 @@ export interface QuarantinedCallback {
 }
 
 /**
- * Outcome of a callback. `refused`: not from the processor. `aside`: from the processor, quarantined for the operator.
+ * Outcome of a callback. `refused`: not from the processor. `quarantined`: from the processor, set aside for the
+ * operator.
  */
-export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken' };
+export type CallbackOutcome = { kind: 'refused' | 'quarantined'; reason: string } | { kind: 'accepted' };
 
 /**
  * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not be answered
@@ -40,14 +41,14 @@ export async function receiveCallback(
   const processor = deps.payments!;
   const callback = processor.verify(body, headers, deps.clock.now());
   if (callback.kind === 'refused') return callback;
-  if (callback.kind === 'ignored') return { kind: 'taken' };
+  if (callback.kind === 'ignored') return { kind: 'accepted' };
   if (callback.kind === 'malformed') return quarantine(deps, body, callback.reason);
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
   if (topUp === null || topUp.processor !== processor.name)
     return quarantine(deps, body, 'it names no top-up of this service');
-  const asked = callback.payments === null ? await read(deps, topUp) : undefined;
-  for (const event of await bookPayments(deps, topUp, callback.payments ?? asked!, asked)) onEvent(event);
-  return callback.unreadable === null ? { kind: 'taken' } : quarantine(deps, body, callback.unreadable);
+  const queried = callback.payments === null ? await read(deps, topUp) : undefined;
+  for (const event of await bookPayments(deps, topUp, callback.payments ?? queried!, queried)) onEvent(event);
+  return callback.unreadable === null ? { kind: 'accepted' } : quarantine(deps, body, callback.unreadable);
 }
 
 async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {
@@ -55,7 +56,7 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
     return await processor!.read(topUp);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
-    throw new DomainError('unavailable', 'the processor does not answer', { retryAfterSeconds: 60 });
+    throw new DomainError('unavailable', 'the processor does not respond', { retryAfterSeconds: 60 });
   }
 }
 
@@ -77,7 +78,7 @@ async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<Cal
   if (rowCount === 0) {
     throw new DomainError('unavailable', 'too many callbacks are quarantined', { retryAfterSeconds: 600 });
   }
-  return { kind: 'aside', reason };
+  return { kind: 'quarantined', reason };
 }
 
 /** Returns quarantined callbacks, oldest first. */

@@ -1,12 +1,12 @@
 import { inTransaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
 import type { Micro } from '../rules/money.js';
-import { HOLDS_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
+import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
 import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
 import type { PaidTopUp } from './top-up-rows.js';
@@ -42,7 +42,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   const { pool } = deps.db;
   const recalled =
     request &&
-    (await onceFree(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
+    (await retryWhileInUse(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
   if (recalled) return { topUp: (await findTopUp(deps, accountId, (recalled as { id: string }).id))!, replayed: true };
 
   const now = deps.clock.now();
@@ -66,16 +66,16 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     amount,
     rate,
     createdAt: now,
-    expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
+    expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + DEFAULT_RATE_SECONDS,
   };
-  // If a concurrent request with the key won, its top-up is the answer, and this invoice was never shown.
-  const kept = await onceFree(() =>
+  // If a concurrent request with the key won, its top-up is returned, and this invoice was never shown.
+  const kept = await retryWhileInUse(() =>
     write(
       deps,
       { accountIds: [accountId] },
       (current) => {
         insertTopUp(current.transaction, made);
-        if (request !== null) remember(current.transaction, request, { id }, current.at);
+        if (request !== null) storeResponse(current.transaction, request, { id }, current.at);
         return { id };
       },
       (transaction) =>
@@ -98,12 +98,12 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
 }
 
 /** Converts a processor's faults for the caller. Its own message is only for the operator. */
-async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
+async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof ProcessorUnavailable) {
-      throw new DomainError('unavailable', 'the payment processor does not answer; try again', {
+      throw new DomainError('unavailable', 'the payment processor does not respond; try again', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }

@@ -19,8 +19,8 @@ import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, 
 
 /** Maximum top-ups listed to the operator. */
 
-const LISTED = 1_000;
-const EXPORTED = 100_000;
+const MAX_LISTED = 1_000;
+const MAX_EXPORTED = 100_000;
 
 export interface TopUpFilter {
   accountId?: string | undefined;
@@ -31,7 +31,7 @@ export interface TopUpFilter {
 export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
-     order by created_at desc, id desc limit ${LISTED}`,
+     order by created_at desc, id desc limit ${MAX_LISTED}`,
     [accountId ?? null],
   );
   const topUps = await withPayments(deps.db.pool, rows, deps.clock.now());
@@ -92,7 +92,7 @@ export async function creditPayment(
 export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
-    if (stored === undefined) throw new DomainError('not_found', 'no such payment that can be refused');
+    if (stored === undefined) throw new DomainError('not_found', 'no such payment, or it can no longer be refused');
     const reason = check('note', fields.note, note);
     const isCredited = stored.state === 'CREDITED';
     if (isCredited) {
@@ -143,7 +143,7 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
     if (usdMicro <= 0n || usdMicro > left) {
       throw new DomainError(
         'action_failed',
-        'a refund must be above 0 and at most what the top-up credited and has not refunded yet',
+        'a refund must be above 0 and at most the credited amount that has not been refunded yet',
       );
     }
     if (usdMicro > balanceAt(account, current.at)) {
@@ -200,11 +200,11 @@ export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promi
        and entry.id in ('topup/' || top_up.id || '/' || payment.asset || '/' || payment.transaction,
                         'topup-reversal/' || top_up.id || '/' || payment.asset || '/' || payment.transaction)
      where starts_with(entry.id, 'topup') and entry.at >= $1::timestamptz and entry.at < $2::timestamptz
-     order by entry.at, entry.id limit ${EXPORTED + 1}`,
+     order by entry.at, entry.id limit ${MAX_EXPORTED + 1}`,
     [formatInstant(from), formatInstant(to)],
   );
-  if (rows.length > EXPORTED) {
-    throw new DomainError('invalid_request', `the period has more than ${EXPORTED} lines; choose a shorter one`);
+  if (rows.length > MAX_EXPORTED) {
+    throw new DomainError('invalid_request', `the period has more than ${MAX_EXPORTED} lines; choose a shorter one`);
   }
   const kinds: Record<string, BookedLine['kind']> = {
     topup: 'credit',

@@ -55,9 +55,9 @@ export type VerifiedCallback =
    * From the processor. With null payments, the processor must be queried. `unreadable` is the reason why some of its
    * payments are quarantined.
    */
-  | { kind: 'news'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
+  | { kind: 'accepted'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** The processor is down, too slow, or gives an invalid answer. Only the operator sees the details. */
+/** The processor is down, too slow, or gives an invalid response. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}
 
 /** The processor refuses this request and would refuse it again, e.g. for an asset that it doesn't accept now. */

@@ -19,8 +19,8 @@ const RECENT_SECONDS = SECONDS_PER_DAY;
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
 const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
 /** Maximum top-ups queried per round. */
-const ROUND = 300;
-const AT_ONCE = 6;
+const MAX_PER_ROUND = 300;
+const MAX_CONCURRENT = 6;
 /** Failures after which a round ends, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
@@ -76,12 +76,12 @@ export async function reconcile(
         await recordPoll(deps, topUp);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
     return next;
   });
 }
 
-/** Books stored payments that wait for confirmation by this answer, together with its other payments. */
+/** Books stored payments that wait for confirmation by this response, together with its other payments. */
 async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
@@ -117,7 +117,7 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
      where processor = $1
        and created_at > case when under_way then $2::timestamptz else $3::timestamptz end
        and checked_at <= case when under_way or created_at > $4::timestamptz then $5::timestamptz else $6::timestamptz end
-     order by checked_at, id limit ${ROUND}`,
+     order by checked_at, id limit ${MAX_PER_ROUND}`,
     [
       processor,
       before(PENDING_SECONDS),

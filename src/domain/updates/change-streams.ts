@@ -160,9 +160,9 @@ export interface AccountChange {
 }
 
 /** Maximum instances in one event; the others follow immediately. */
-const INSTANCES_AT_ONCE = 100;
+const INSTANCES_PER_EVENT = 100;
 /** Maximum loads in one event. */
-export const LOADS_AT_ONCE = 20;
+export const LOADS_PER_EVENT = 20;
 
 /**
  * Returns the streams of balance, instances and top-ups in one. Begins with the current account; the reader must query
@@ -178,7 +178,7 @@ export function accountChanges(
   const readInstances = changedInstances(deps, accountId, null);
   const readTopUps = changedTopUps(deps, accountId, null);
   let lastSent: Account | null = null;
-  /** Each change is read once: what was read before a later reading failed waits for the next. */
+  /** Each change is read only once. Changes read before a later read failed are kept here for the next event. */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
   let lastState: AccountState | null = null;
   const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
@@ -195,8 +195,8 @@ export function accountChanges(
     const { instances, topUps } = unsent;
     unsent = { instances: [], topUps: [] };
     const events: AccountChange[] = [];
-    for (let from = 0; from === 0 || from < instances.length; from += INSTANCES_AT_ONCE) {
-      const part = instances.slice(from, from + INSTANCES_AT_ONCE);
+    for (let from = 0; from === 0 || from < instances.length; from += INSTANCES_PER_EVENT) {
+      const part = instances.slice(from, from + INSTANCES_PER_EVENT);
       events.push({ account: state, instances: part, topUps: from === 0 ? topUps : [], loads: [] });
     }
     return events;
@@ -212,7 +212,7 @@ export function accountChanges(
 }
 
 /** Maximum values of loads in one event; an instance with 64 GPUs has 716. */
-const LOAD_VALUES_AT_ONCE = 4_000;
+const LOAD_VALUES_PER_EVENT = 4_000;
 const VALUES_OF_LOAD = 12;
 const VALUES_OF_GPU = 11;
 
@@ -221,9 +221,9 @@ function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
   let room = 0;
   for (const load of loads) {
     const values = VALUES_OF_LOAD + VALUES_OF_GPU * load.load.gpus.length;
-    if (values > room || parts.at(-1)!.length === LOADS_AT_ONCE) {
+    if (values > room || parts.at(-1)!.length === LOADS_PER_EVENT) {
       parts.push([]);
-      room = LOAD_VALUES_AT_ONCE;
+      room = LOAD_VALUES_PER_EVENT;
     }
     parts.at(-1)!.push(load);
     room -= values;

@@ -16,9 +16,9 @@ const MAX_ANSWER = 1_000_000;
 /** Maximum bytes buffered for a slow reader; further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
 /** Bytes split into lines before other work has its turn. */
-const READ_AT_ONCE = 32_768;
+const READ_CHUNK_BYTES = 32_768;
 const MAX_LINES = 1_000;
-const READ_WITHIN_MS = 20_000;
+const READ_TIMEOUT_MS = 20_000;
 /** Maximum length of a line with its mark and time, in UTF-8. */
 const MAX_RAW_LINE_BYTES = 4 * MAX_LOG_LINE + 64;
 const RETRY_AFTER_SECONDS = 5;
@@ -48,7 +48,7 @@ export async function instanceLogs(
 
 /** Returns the retained lines, or the last of them. */
 async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
-  const limit = deadline(READ_WITHIN_MS, gone);
+  const limit = deadline(READ_TIMEOUT_MS, gone);
   try {
     return await readAll(new LineQueue(await opened(deps, wanted, limit.signal), limit.signal));
   } finally {
@@ -183,14 +183,14 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
         return atBoundary > before.lines;
       };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-        const news = batch.filter(isNew);
-        if (news.length === 0) continue;
-        const whole = news.filter(({ isPartial }) => !isPartial);
+        const newLines = batch.filter(isNew);
+        if (newLines.length === 0) continue;
+        const whole = newLines.filter(({ isPartial }) => !isPartial);
         if (whole.length > 0) {
           const after = placeAfter(whole);
           place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
         }
-        yield news;
+        yield newLines;
       }
       // The engine ends its output when the container ends: it is queried again when that may have changed.
       if ((await slot.nextChanges()) === null) return;
@@ -253,7 +253,7 @@ class LineQueue {
   async next(): Promise<LogLine[] | null> {
     for (;;) {
       if (this.#waiting.length > 0) {
-        const lines = this.#lines.push(this.#waiting.take(READ_AT_ONCE)).flatMap((text) => readLogLine(text) ?? []);
+        const lines = this.#lines.push(this.#waiting.take(READ_CHUNK_BYTES)).flatMap((text) => readLogLine(text) ?? []);
         if (this.#waiting.length === 0) this.#source.resume();
         // The host decides how much there is to read.
         await turn();

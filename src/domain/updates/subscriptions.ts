@@ -41,7 +41,7 @@ export interface Visitor {
 /** Topic of a stream. `account` combines an account's balance, instances and top-ups. */
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
-/** What may have changed since a stream's last read. */
+/** Possible changes since a stream's last read. */
 export interface StreamChanges {
   /** Whether the key may no longer be accepted. */
   access: boolean;
@@ -94,7 +94,7 @@ export class SubscriptionRegistry {
     const streams = this.#streams.get(account) ?? new Set();
     // A caller with a key has an address too, but only visitors are counted by address.
     const address = 'keyId' in reader ? null : reader.address;
-    if (address === null) checkRoomOfAccount(streams.size);
+    if (address === null) checkAccountLimit(streams.size);
     else this.#enter(address, streams.size);
     const stream = new Stream(topic, subscriber, this.#turns, () => {
       streams.delete(stream);
@@ -109,7 +109,7 @@ export class SubscriptionRegistry {
 
   #enter(address: string, openWithoutKey: number): void {
     const held = this.#ofAddress.get(address) ?? 0;
-    checkRoomOfAddress(held, openWithoutKey);
+    checkAddressLimit(held, openWithoutKey);
     this.#ofAddress.set(address, held + 1);
   }
 
@@ -169,31 +169,31 @@ export class SubscriptionRegistry {
   }
 }
 
-function checkRoomOfAccount(held: number): void {
+function checkAccountLimit(held: number): void {
   if (held >= MAX_STREAMS_PER_ACCOUNT)
-    throw noRoom(
+    throw tooManyStreams(
       `this account already has ${MAX_STREAMS_PER_ACCOUNT} open subscriptions, the maximum; close one first`,
     );
 }
 
-function checkRoomOfAddress(held: number, openWithoutKey: number): void {
+function checkAddressLimit(held: number, openWithoutKey: number): void {
   const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
   if (openWithoutKey >= MAX_STREAMS_WITHOUT_KEY) {
-    throw noRoom(
+    throw tooManyStreams(
       `the gateway already has ${MAX_STREAMS_WITHOUT_KEY} open subscriptions without a key, the maximum; retry later`,
     );
   }
   if (held >= MAX_STREAMS_PER_ADDRESS) {
-    throw noRoom(
+    throw tooManyStreams(
       `this address already has ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key, the maximum; close one first`,
     );
   }
   if (held > 0 && openWithoutKey >= shared) {
-    throw noRoom(`an address may have only one subscription without a key while more than ${shared} are open`);
+    throw tooManyStreams(`an address may have only one subscription without a key while more than ${shared} are open`);
   }
 }
 
-function noRoom(message: string): DomainError {
+function tooManyStreams(message: string): DomainError {
   return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
@@ -240,7 +240,7 @@ export class Stream {
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock), and then for its turn. */
   #nextContentMs = 0;
-  #turn: 'none' | 'asked' | 'given' = 'given';
+  #turn: 'none' | 'requested' | 'granted' = 'granted';
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   /** Called once it is closed. */
@@ -333,7 +333,7 @@ export class Stream {
   }
 
   get #isContentDue(): boolean {
-    return this.#content && this.#turn === 'given';
+    return this.#content && this.#turn === 'granted';
   }
 
   #wakeReader(): void {
@@ -350,9 +350,9 @@ export class Stream {
 
   #requestTurn(): void {
     this.#timer = undefined;
-    this.#turn = 'asked';
+    this.#turn = 'requested';
     this.#turns.take(() => {
-      this.#turn = 'given';
+      this.#turn = 'granted';
       this.#wakeReader();
     });
   }

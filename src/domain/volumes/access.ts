@@ -6,7 +6,7 @@ import { DomainError } from '../rules/errors.js';
 import { checkScope } from '../rules/scopes.js';
 import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
 import { LEASE_SECRET } from './lease-secret.js';
-import { endOverLeases } from './leases.js';
+import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
 import type { ObjectName } from './store.js';
 
@@ -21,7 +21,7 @@ export interface VolumeFacts {
   storedBytes: bigint;
   /** Number of the newest lease. */
   lease: bigint;
-  /** The instance that holds it; null while none does, and then there is no nonce. */
+  /** The instance that holds it; null, like the nonce, while none does. */
   leaseInstanceId: string | null;
   leaseNonce: string | null;
   /** Set while the gateway works on the repository. */
@@ -34,7 +34,7 @@ export interface VolumeFacts {
   deleted: boolean;
 }
 
-/** The client of a repository, as determined when its request came: a writer is checked again when it commits. */
+/** The client of a repository, determined when its request arrived. A writer is checked again when it commits. */
 export type RepositoryAccess = { volume: VolumeFacts } & (
   | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
   | { kind: 'owner'; caller: Caller }
@@ -43,7 +43,7 @@ export type RepositoryAccess = { volume: VolumeFacts } & (
 
 export interface Credentials {
   volumeId: string;
-  /** A lease's token or an API key; undefined when the request has neither. */
+  /** A lease's token or an API key; undefined if the request has neither. */
   password: string | undefined;
   /** Source address of the request. */
   address: string;
@@ -55,9 +55,9 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
   deleted_at is not null as deleted`;
 
 /**
- * Determines who makes a request. Refuses with unauthorized without a password, or with a key that is not accepted;
- * with not_found when the volume is not of the key's account; with forbidden for any token except those of the newest
- * lease and of the gateway's own work.
+ * Determines the client of a request. Refuses with unauthorized without a password, or with a key that is not accepted;
+ * with not_found if the volume doesn't belong to the key's account; with forbidden for any token except those of the
+ * newest lease and of the gateway's own work.
  */
 export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
   if (password === undefined) throw unauthorized(null);
@@ -79,7 +79,7 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
 }
 
 /**
- * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Refuses as
+ * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Refuses like
  * `checkMayWrite`.
  */
 export async function lockForWrite(
@@ -96,19 +96,19 @@ export async function lockForWrite(
 }
 
 /**
- * Runs `checkMayWrite` before the request's body is read. For an owner, this ends a lease whose holder can't write any
- * more, since its host is silent or gone.
+ * Runs `checkMayWrite` before the request's body is read. For an owner, this ends a lease whose holder can no longer
+ * write because its host is silent or gone.
  */
 export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
   if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
   checkScope(access.caller.scopes, 'write to the repository of a volume');
-  await endOverLeases(deps, deps.db.pool, [id]);
+  await releaseEndedLeases(deps, deps.db.pool, [id]);
   const { rows } = await deps.db.pool.query<VolumeFacts>(`select ${VOLUME_FACTS} from volume where id = $1`, [id]);
   checkMayWrite({ ...access, volume: rows[0]! });
 }
 
-/** Refuses unless this client may write the volume at all, by the current row. */
+/** Refuses unless this client may write the volume at all, according to its current row. */
 export function checkMayWrite(access: RepositoryAccess): void {
   const { volume } = access;
   if (access.kind === 'lease') {
@@ -122,8 +122,8 @@ export function checkMayWrite(access: RepositoryAccess): void {
 }
 
 /**
- * Refuses with unavailable when a host adds objects while the gateway prunes: prune would delete packs that no index
- * names yet, and would trust an index that nothing has verified. restic tries again.
+ * Refuses with unavailable if a host adds objects while the gateway prunes: prune would delete packs that no index
+ * names yet, and would trust an unverified index. restic retries.
  */
 export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;
@@ -132,12 +132,11 @@ export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
 }
 
 /**
- * Refuses with forbidden when a lease deletes anything except locks: earlier snapshots stay, regardless of what the
- * host does.
+ * Refuses with forbidden if a lease deletes anything except locks, so that the host can't remove earlier snapshots.
  */
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
-    throw new DomainError('forbidden', 'an instance that holds the volume deletes locks alone');
+    throw new DomainError('forbidden', 'the instance that holds the volume can delete only locks');
 }
 
 async function ownerAccess(
@@ -159,7 +158,7 @@ async function ownerAccess(
   return { kind: 'owner', caller, volume };
 }
 
-/** The same for any wrong token of any volume, whether the volume exists or not. */
+/** Returns the same error for any wrong token, whether or not the volume exists. */
 function notNewest(): DomainError {
   return new DomainError('forbidden', "this is not the token of the volume's newest lease");
 }

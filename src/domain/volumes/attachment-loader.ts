@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
 import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Instant } from '../rules/time.js';
-import { isOver } from './over.js';
+import { isOver } from './ended-leases.js';
 
 /** Maximum instances that one statement reads. */
 const MAX_BATCH = 200;

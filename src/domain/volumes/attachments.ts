@@ -5,13 +5,15 @@ import { checkOptional, fields } from '../fields.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 
-/** Undefined for none. Refuses with invalid_request. */
-export function readVolumes(given: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
-  const volumes = checkOptional('volumes', fields.volumes, given)?.map(({ id, path }) => ({ id, path }));
+/** Reads the volumes of a launch; undefined for none. Refuses with invalid_request. */
+export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
+  const volumes = checkOptional('volumes', fields.volumes, input)?.map(({ id, path }) => ({ id, path }));
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 
-/** Total GB of those of these volumes that the account has: the disk space that a machine must have for them. */
+/**
+ * Returns the total GB of these volumes, as far as the account has them: the disk space that a machine needs for them.
+ */
 export async function sizeOfVolumes(
   deps: Deps,
   accountId: string | null,
@@ -31,7 +33,7 @@ export async function attachedTo(
   reader: Pick<Transaction, 'query'> | Pick<pg.Pool, 'query'>,
   { id, volumeGb }: Pick<Instance, 'id' | 'volumeGb'>,
 ): Promise<VolumeAtPath[]> {
-  // Nearly all instances have none.
+  // Nearly all instances have no volumes.
   if (volumeGb === 0) return [];
   const { rows } = await (reader as Pick<Transaction, 'query'>).query<VolumeAtPath>({
     name: 'attached-to',

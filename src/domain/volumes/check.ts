@@ -20,7 +20,7 @@ export interface VolumeView {
   deletedAt: Date | null;
 }
 
-/** Volumes that have something in the store, by id. */
+/** Returns the volumes with data in the store, by id. */
 export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
   const rows = await db.prisma.volume.findMany({
     where: { erasedAt: null },
@@ -40,13 +40,13 @@ export interface StoreComparison {
   volumes: number;
   differences: Difference[];
   /**
-   * Folders of volumes in the store that the database does not know: the database is older, or they are of another
+   * Folders in the store of volumes that are not in the database: the database is older, or they belong to another
    * service.
    */
-  strangers: string[];
+  unknownVolumes: string[];
 }
 
-/** Compares all volumes, or one. Reads only; rejects with StoreFault. */
+/** Compares all volumes, or one, without changing anything. Rejects with StoreFault. */
 export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
   const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
     `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
@@ -59,26 +59,26 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
     if (found !== null) differences.push(found);
   }
   const known = new Set(rows.map(({ id }) => id));
-  const strangers: string[] = [];
-  if (only === null) for await (const id of deps.volumeStore.volumes()) if (!known.has(id)) strangers.push(id);
-  return { volumes: rows.length, differences, strangers };
+  const unknownVolumes: string[] = [];
+  if (only === null) for await (const id of deps.volumeStore.volumes()) if (!known.has(id)) unknownVolumes.push(id);
+  return { volumes: rows.length, differences, unknownVolumes };
 }
 
 /** Result of restic's check. */
 export interface CheckedRepository {
   volumeId: string;
-  /** Null: the repository is sound, or nothing was ever saved. */
+  /** Null if the repository is sound or nothing was ever saved. */
   fault: string | null;
 }
 
 /**
- * Runs restic's own check of a repository directly in the store; `readData`: reads every byte. Takes no lock: for a
- * volume that is being written, it may report objects that are deleted a moment later. Refuses with not_found and
+ * Runs restic's own check of a repository directly in the store; with `readData` it reads every byte. It takes no lock:
+ * for a volume that is being written, it may report objects that are about to be deleted. Refuses with not_found and
  * action_failed.
  */
 export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {
   const { restic, volumeStore, db } = deps;
-  if (restic === null) throw new DomainError('action_failed', 'there is no restic on the PATH: install it');
+  if (restic === null) throw new DomainError('action_failed', 'restic was not found on the PATH; install it');
   const volume = VOLUME_ID.test(id) ? await db.prisma.volume.findFirst({ where: { id, deletedAt: null } }) : null;
   if (volume === null) throw new DomainError('not_found', `there is no volume ${id}`);
   if ((await volumeStore.size(id, { kind: 'config' })) === null) return { volumeId: id, fault: null };

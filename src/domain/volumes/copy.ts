@@ -2,12 +2,12 @@ import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 import { recount } from './reconcile.js';
 
-/** Maximum passes: the source may be written in the meantime, and then new objects are copied again. */
+/** Maximum passes. If the source is written during a pass, another one copies the new objects. */
 const MAX_PASSES = 20;
 
 /**
- * Fills a new volume's repository from the one that it is a copy of: with all data, but only the snapshot that it
- * starts from. Unneeded data is pruned later. Rejects where the source is no longer complete.
+ * Copies the repository of the source volume to a new volume: all data, but only the snapshot that the copy starts
+ * from. Unneeded data is pruned later. Rejects if the source is no longer complete.
  */
 export async function copyRepository(deps: Deps, id: string): Promise<void> {
   const { db, volumeStore, clock } = deps;
@@ -22,7 +22,7 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
     await volumeStore.copy(from, id, 'index');
     const now = await indexOf(deps, from);
     if (now.join() === index.join()) break;
-    if (pass === MAX_PASSES) throw new Error(`volume ${from} changes all the time: it is copied later`);
+    if (pass === MAX_PASSES) throw new Error(`volume ${from} keeps changing; it will be copied later`);
     index = now;
   }
   for (const kind of ['keys', 'config'] as const) await volumeStore.copy(from, id, kind);
@@ -42,10 +42,10 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
     [id, from, index],
   );
   await db.pool.query('update volume set copied_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
-  deps.events.volumeKept('copied');
+  deps.events.volumeMaintained('copied');
 }
 
-/** Changes whenever something was added or pruned. */
+/** Returns the names of all index objects; they change whenever data is added or pruned. */
 async function indexOf({ volumeStore }: Deps, id: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(id, 'index')) names.push(name);

@@ -5,15 +5,15 @@ import { formatInstant } from '../rules/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
-/** restic deletes many packs in a row: they share one entry per volume, key and hour. */
-const TOGETHER_SECONDS = 3_600n;
+/** Seconds within which deletions of packs by one key share an entry, because restic deletes many in a row. */
+const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records deletions by an owner's key from a volume's history in the account's activity, in the same transaction: each
- * snapshot and key as `deleteVolumeSnapshot` and `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
+ * Records an owner's deletion from a repository in the account's activity, in the same transaction: a snapshot or key
+ * as `deleteVolumeSnapshot` or `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
  */
-export async function noteDeletion(
+export async function recordDeletion(
   { clock }: Deps,
   transaction: Transaction,
   access: RepositoryAccess,
@@ -24,12 +24,12 @@ export async function noteDeletion(
   const at = clock.now();
   if (object.kind === 'snapshots' || object.kind === 'keys') {
     new ActivityNote(caller, DELETIONS[object.kind], [volume.id, object.name]).writeWith(transaction, at);
-  } else if (!(await isKnown(transaction, caller, volume.id, at))) {
+  } else if (!(await isRecorded(transaction, caller, volume.id, at))) {
     new ActivityNote(caller, 'pruneVolume', [volume.id]).writeWith(transaction, at);
   }
 }
 
-async function isKnown(
+async function isRecorded(
   transaction: Transaction,
   { accountId, keyId }: { accountId: string; keyId: string },
   volumeId: string,
@@ -38,7 +38,7 @@ async function isKnown(
   const { rows } = await transaction.query(
     `select 1 from activity where account_id = $1 and at > $2::timestamptz and key_id = $3 and operation = 'pruneVolume'
        and code is null and $4 = any(targets) limit 1`,
-    [accountId, formatInstant(at - TOGETHER_SECONDS), keyId, volumeId],
+    [accountId, formatInstant(at - COMBINED_SECONDS), keyId, volumeId],
   );
   return rows.length > 0;
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** A repository has reached its maximum: it accepts nothing more for now. */
+/** Refusal of a write to a repository that has reached its maximum. */
 export class VolumeFull extends DomainError {
   constructor(message: string) {
     super('action_failed', message);

@@ -6,14 +6,18 @@ import type { ObjectName } from './store.js';
 
 /**
  * An index object lists which pack holds which blob, and restic's prune relies on it when it deletes packs. A host has
- * the repository's password, so it can write a false one. The gateway compares each index with the packs that it names
- * before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote after it
- * read a doubted one is also doubted.
+ * the repository's password, so it can write a false one. The gateway therefore compares each index with the packs that
+ * it names before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote
+ * after reading a doubted one is also doubted.
  */
 type Reader = Pick<Transaction, 'query'>;
 
-/** Records an index object that is stored in this transaction, which has locked the volume's row. */
-export async function noteIndex(transaction: Reader, { kind, volume }: RepositoryAccess, name: string): Promise<void> {
+/** Records an index object stored in this transaction, which has locked the volume's row. */
+export async function recordIndex(
+  transaction: Reader,
+  { kind, volume }: RepositoryAccess,
+  name: string,
+): Promise<void> {
   const state = kind === 'upkeep' ? 'VERIFIED' : 'DOUBTED';
   await transaction.query(
     `insert into volume_index (volume_id, name, state) select $1, $2, $3::"VolumeIndexState"
@@ -23,15 +27,15 @@ export async function noteIndex(transaction: Reader, { kind, volume }: Repositor
   );
 }
 
-/** Forgets an index object that is deleted in this transaction. */
-export async function forgetIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
+/** Removes the record of an index object deleted in this transaction. */
+export async function removeIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
 /**
- * Refuses with action_failed when an owner's restic deletes packs or indexes while an index is doubted, since it may
- * rely on that index. A false index may be deleted, and so may everything where the gateway has no restic to verify
- * with.
+ * Refuses with action_failed if an owner's restic deletes packs or indexes while an index is doubted, because it may
+ * rely on that index. A false index may be deleted. Without restic the gateway can't verify, so everything may be
+ * deleted.
  */
 export async function checkIsSound(
   { restic }: Deps,
@@ -48,14 +52,14 @@ export async function checkIsSound(
   if (first === undefined || rows.some(({ name, state }) => state === 'FAILED' && isNamed(object, name))) return;
   const message =
     first.state === 'DOUBTED'
-      ? `what an instance wrote to volume ${volume.id} is being verified; try again in a few minutes`
-      : `index ${first.name} of volume ${volume.id} doesn't match its packs: delete that index first`;
+      ? `changes to volume ${volume.id} by an instance are being verified; try again in a few minutes`
+      : `index ${first.name} of volume ${volume.id} doesn't match its packs; delete that index first`;
   throw new DomainError('action_failed', message);
 }
 
 /**
- * Returns the names of index objects in the store that are not verified; those that failed come last. Forgets those that
- * are gone.
+ * Returns the names of unverified index objects in the store; those that failed come last. Removes the records of those
+ * that are gone.
  */
 export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
   const found = new Set<string>();
@@ -66,23 +70,23 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
   );
   for (const { name, state } of rows) {
     if (state === 'VERIFIED') found.delete(name);
-    else if (!found.has(name)) await forgetIfGone(deps, volumeId, name);
+    else if (!found.has(name)) await removeIfGone(deps, volumeId, name);
   }
   const failed = new Set(rows.flatMap(({ name, state }) => (state === 'FAILED' ? [name] : [])));
   const names = [...found].sort();
   return [...names.filter((name) => !failed.has(name)), ...names.filter((name) => failed.has(name))];
 }
 
-async function forgetIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
+async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
     if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
-      await forgetIndex(transaction, volumeId, name);
+      await removeIndex(transaction, volumeId, name);
   });
 }
 
 /** Records the result of a verification for the indexes that still exist: their owner may have deleted some since. */
-export async function settleIndexes(
+export async function markIndexes(
   deps: Deps,
   volumeId: string,
   names: readonly string[],

@@ -8,15 +8,17 @@ import type { VolumeFacts } from './access.js';
 import { volumePassword } from './password.js';
 import type { ObjectName } from './store.js';
 
-/** Maximum keys, since restic tries a bounded number of them; every key of a volume opens with the same password. */
+/** Maximum keys, because restic tries a bounded number of them. Every key of a volume opens with the same password. */
 const MAX_KEYS = 8;
 /** Maximum bytes of a key file; restic's have 450. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
-/** Bounds of scrypt's N times r, of which each takes 128 bytes of memory, and of N times r times p: some seconds. */
+/**
+ * Maximum of scrypt's N × r, each of which takes 128 bytes of memory, and of N × r × p, which takes several seconds.
+ */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
-/** Maximum of r times p: the time of the first step, which runs before all others, depends on it. */
+/** Maximum of r × p, which determines the duration of scrypt's first step. */
 const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
@@ -38,8 +40,8 @@ const keyFile = z
 const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
 
 /**
- * Refuses with action_failed a key that doesn't open the repository with the volume's own password, since no instance
- * could then restore it. `restic key passwd`, and `restic init` with another password, upload such keys.
+ * Refuses with action_failed a key that doesn't open the repository with the volume's own password, because no instance
+ * could restore it. `restic key passwd`, and `restic init` with another password, upload such keys.
  */
 export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
   const names = await keysOf(deps, volume.id);
@@ -48,13 +50,13 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
   if (await opens(deps, volume, bytes)) return;
   throw new DomainError(
     'action_failed',
-    `a key of volume ${volume.id} must open it with the volume's own password, as \`gpu volume password ${volume.id}\` prints it`,
+    `a key of volume ${volume.id} must open it with the volume's own password, which \`gpu volume password ${volume.id}\` prints`,
   );
 }
 
 /**
- * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed to delete
- * the last one.
+ * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed
+ * to delete the last one.
  */
 export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {
@@ -65,8 +67,8 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
   throw noOtherKey(volume);
 }
 
-/** Refuses as `keyThatRemains` if that key was deleted since; called in the transaction that deletes. */
-export async function checkKeyIsThere({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
+/** Refuses like `keyThatRemains` if that key has been deleted since. Call it in the transaction that deletes. */
+export async function checkKeyExists({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
 
@@ -82,7 +84,7 @@ async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<bo
   return config === null || openObject(master, config) !== null;
 }
 
-/** Null where the file is not a key, takes too long to open, or opens with another password. */
+/** Returns the master key; null if the file is not a key, takes too long to open, or opens with another password. */
 async function masterOf(
   { volumeKeys }: Deps,
   accountId: string,
@@ -105,7 +107,7 @@ async function masterOf(
   return isWhole ? { encrypt, ...mac } : null;
 }
 
-/** scrypt has more rules for N, r and p than the schema of a key file: returns null for parameters that it rejects. */
+/** Returns null for parameters that scrypt rejects: it has more rules for N, r and p than the schema of a key file. */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
   throw error;

@@ -3,10 +3,10 @@ import { gatewaySecret } from '../accounts/gateway-secret.js';
 import type { Deps } from '../deps.js';
 
 const SECRET_BYTES = 32;
-/** Name of the secret among those that all gateways share. */
+/** Name of the secret among the gateway secrets. */
 export const LEASE_SECRET = 'volume-leases';
 
-/** Returns the secret that tokens of leases are derived from (rules/volume-lease.ts). */
+/** Returns the secret from which tokens of leases are derived (rules/volume-lease.ts). */
 export function leaseSecret(deps: Pick<Deps, 'db' | 'clock'>): Promise<string> {
   return gatewaySecret(deps, LEASE_SECRET, () => randomBytes(SECRET_BYTES).toString('hex'));
 }

@@ -8,20 +8,20 @@ import type { Instance } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
-import { isOver, silentText } from './over.js';
+import { isOver, silentText } from './ended-leases.js';
 
 /**
  * A lease lets one instance at a time write a volume, from its start until its last snapshot is stored. Each lease has
  * the next number; the store refuses writes of any but the newest. A lease ends when its host reports that all is saved
- * (checked against the snapshots that the gateway itself took), when the host has been silent for too long, or when the
+ * (checked against the snapshots that the gateway received), when the host has been silent for too long, or when the
  * owner ends it. No timer ends a lease: it is evaluated whenever the volume is requested.
  */
 
 const NONCE_BYTES = 16;
 
 /**
- * Holding of a volume. OVER: its instance can't write any more, so that it counts as free. COPYING: no instance holds
- * it, but its initial content is not there yet.
+ * State of a volume with regard to its lease. OVER: its instance can no longer write, so it counts as free. COPYING: no
+ * instance holds it, but its initial contents are still being copied.
  */
 type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
@@ -39,8 +39,8 @@ export interface VolumeRow {
 }
 
 /**
- * Locks these volumes of the account, in order of id. Refuses with `code` a volume that the account does not have or
- * that another instance holds; nothing is then changed. `stopping`: an instance that is stopped in the same write.
+ * Locks these volumes of the account, in order of id. Refuses with `code`, before any change, a volume that the account
+ * doesn't have or that another instance holds. `stopping` is an instance stopped in the same write.
  */
 export async function lockVolumes(
   current: Write,
@@ -63,7 +63,7 @@ export async function lockVolumes(
   });
 }
 
-/** Decides as `lockVolumes`, without locks. */
+/** Decides like `lockVolumes`, without locks. */
 export async function checkVolumes(
   deps: Deps,
   { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
@@ -80,7 +80,7 @@ export async function checkVolumes(
     );
 }
 
-/** Another account's volume looks like one that does not exist. */
+/** Checks one volume. Another account's volume looks like one that doesn't exist. */
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
   if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
@@ -92,7 +92,7 @@ function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): Vol
   throw new DomainError(code, message, held);
 }
 
-/** Disk space that the volumes take on a host. */
+/** Returns the GB of disk that the volumes take on a host. */
 export function totalGb(volumes: readonly Pick<LockedVolume, 'sizeGb'>[]): number {
   return volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
 }
@@ -106,7 +106,7 @@ export function takeLeases(
 ) {
   if (volumes.length === 0) return;
   const ids = volumes.map((volume) => volume.id);
-  current.transaction.later({ name: 'tell-holders', text: TELL_SQL, values: [ids, id] });
+  current.transaction.later({ name: 'notify-holders', text: NOTIFY_HOLDERS_SQL, values: [ids, id] });
   current.transaction.later({
     name: 'take-leases',
     text: TAKE_SQL,
@@ -122,24 +122,24 @@ export function takeLeases(
   });
 }
 
-/** Frees those of these volumes whose holder can't write any more, for another instance or their owner. */
-export async function endOverLeases(
+/** Frees those of the volumes whose holder can no longer write, for another instance or their owner. */
+export async function releaseEndedLeases(
   deps: Deps,
   reader: Pick<Transaction, 'query'>,
   volumeIds: readonly string[],
 ): Promise<void> {
-  await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
+  await reader.query(RELEASE_ENDED_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
-/** Frees such volumes of an account before they are shown. */
-export async function endOverLeasesOf(deps: Deps, accountId: string): Promise<void> {
+/** Frees such volumes of an account. Call it before they are shown. */
+export async function releaseEndedLeasesOf(deps: Deps, accountId: string): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
     text: 'select id from volume where account_id = $1 and lease_instance_id is not null',
     values: [accountId],
   });
   if (rows.length > 0)
-    await endOverLeases(
+    await releaseEndedLeases(
       deps,
       deps.db.pool,
       rows.map(({ id }) => id),
@@ -157,29 +157,29 @@ interface Reported {
 }
 
 /**
- * Takes a host's report on the leases that it holds: sizes of snapshots, why one failed, and that all is saved. The
- * last ends a lease if the gateway itself took that snapshot under it after the instance's stop, or if nothing of that
- * start ever ran. Reports on other leases change nothing.
+ * Records a host's report on the leases that it holds: sizes of snapshots, why one failed, and that everything is
+ * saved. The latter ends a lease if the gateway received that snapshot under it after the instance's stop, or if the
+ * container never ran in that start. Reports on other leases have no effect.
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
-  const said = instances.flatMap(({ id: holder, volumes = [] }) =>
+  const reported = instances.flatMap(({ id: holder, volumes = [] }) =>
     volumes.map(({ id, lease, snapshot, sizeBytes, saved, message }): Reported => {
       const size = sizeBytes === null ? null : Math.min(sizeBytes, MAX_SNAPSHOT_BYTES);
       return { holder, id, lease, snapshot, size, saved, message };
     }),
   );
-  if (said.length === 0) return;
+  if (reported.length === 0) return;
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string }>({
     name: 'volumes-of-report',
     text: REPORTED_SQL,
-    values: [hostId, JSON.stringify(said)],
+    values: [hostId, JSON.stringify(reported)],
   });
   deps.db.notices.publish(
     rows.map(({ id, accountId }) => ({ table: 'container' as const, id, account: accountId, machine: hostId })),
   );
 }
 
-/** SQL: whether a host may have written under the lease that ends, and since when its changes are not in the store. */
+/** SQL for whether a host may have written under the ending lease, and since when its changes are not in the store. */
 export const MAY_LOSE = 'lease_opened and lease_host_id is not null';
 export const LOST_SINCE = `coalesce((
   select max(at)::timestamptz(0) from volume_snapshot written where written.volume_id = volume.id and written.lease = volume.lease), lease_since)`;
@@ -195,15 +195,15 @@ const VOLUMES_SQL = `
 
 export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
 
-/** Notifies the previous holder's host that its document changes. */
-const TELL_SQL = `
+/** Notifies the previous holder's host, because its desired state changes. */
+const NOTIFY_HOLDERS_SQL = `
   select pg_notify('gateway', json_build_object('table', 'container', 'id', holder.id, 'account', holder.account_id,
     'machine', coalesce(holder.host_id, holder.machine_id))::text)
   from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
 /**
- * Changes that the previous holder may not have saved are lost: its lease is over. This also ends a prune by the
- * gateway, which is done later: otherwise the instance's host would wait for it while the renter pays.
+ * Marks changes that the previous holder may not have saved as lost, because its lease has ended. Also aborts a prune
+ * by the gateway, which runs again later: otherwise the instance's host would wait for it while the renter pays.
  */
 const TAKE_SQL = `
   with taken as (
@@ -220,7 +220,7 @@ const TAKE_SQL = `
     upkeep_nonce = case when cardinality(upkeep_indexes) > 0 then upkeep_nonce end
   from taken where volume.id = taken.id`;
 
-const END_OVER_SQL = `
+const RELEASE_ENDED_SQL = `
   with ended as (
     select volume.id, lease_instance_id, case when ${MAY_LOSE} then ${LOST_SINCE} end as lost_since
     from volume join instance holder on holder.id = lease_instance_id
@@ -233,21 +233,21 @@ const END_OVER_SQL = `
 
 /** Without a snapshot, a lease ends only if the gateway never saw that start run. */
 const REPORTED_SQL = `
-  with said as (
-    select said.*, held.account_id, status, stopped_at, gpu_intervals
+  with reported as (
+    select reported.*, held.account_id, status, stopped_at, gpu_intervals
     from jsonb_to_recordset($2::jsonb)
-        as said (holder text, id text, lease bigint, snapshot text, size bigint, saved boolean, message text)
-      join volume held on held.id = said.id and held.lease = said.lease and lease_instance_id = holder and lease_host_id = $1
+        as reported (holder text, id text, lease bigint, snapshot text, size bigint, saved boolean, message text)
+      join volume held on held.id = reported.id and held.lease = reported.lease and lease_instance_id = holder and lease_host_id = $1
       join instance on instance.id = holder
   ), sized as (
-    update volume_snapshot sized set size_bytes = size from said
-    where sized.volume_id = said.id and sized.id = snapshot and sized.lease = said.lease and size_bytes is distinct from size
-  ), told as (
-    update volume_attachment told set message = said.message from said
-    where told.volume_id = said.id and instance_id = holder and told.message is distinct from said.message returning instance_id
+    update volume_snapshot sized set size_bytes = size from reported
+    where sized.volume_id = reported.id and sized.id = snapshot and sized.lease = reported.lease and size_bytes is distinct from size
+  ), updated as (
+    update volume_attachment updated set message = reported.message from reported
+    where updated.volume_id = reported.id and instance_id = holder and updated.message is distinct from reported.message returning instance_id
   ), over as (
-    select volume.id, holder from said join volume using (id)
-    where saved and status <> 'RUNNING' and volume.lease = said.lease and case when snapshot is null
+    select volume.id, holder from reported join volume using (id)
+    where saved and status <> 'RUNNING' and volume.lease = reported.lease and case when snapshot is null
       then not volume.lease_opened or not exists (
         select from container_start where instance_id = holder and ordinal = gpu_intervals and running_at is not null)
       else exists (
@@ -257,5 +257,5 @@ const REPORTED_SQL = `
   ), ended as (
     update volume set ${FREE} from over where volume.id = over.id returning holder
   )
-  select distinct holder as id, account_id as "accountId" from said
-  where holder in (select instance_id from told union all select holder from ended)`;
+  select distinct holder as id, account_id as "accountId" from reported
+  where holder in (select instance_id from updated union all select holder from ended)`;

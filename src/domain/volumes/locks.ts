@@ -2,7 +2,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 
-/** Age after which restic regards a lock as stale; while it runs, it renews its lock every five minutes. */
+/** Age at which restic considers a lock stale. A running restic renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -18,15 +18,15 @@ interface Holder {
 }
 
 /**
- * Removes the locks of clients that can't write any more, and stale ones: restic itself would wait for them. While a
- * lease holds the volume, these include the owner's locks, since the owner can neither delete anything nor renew a lock
- * in that time.
+ * Removes the locks of clients that can no longer write, and stale ones, because restic would wait for them. While an
+ * instance holds the volume, these include the owner's locks: the owner can then neither delete anything nor renew a
+ * lock.
  */
-export async function removeDeadLocks(deps: Deps, volumeId: string): Promise<void> {
-  if ((await deadLocks(deps, deps.db.pool, volumeId)).length === 0) return;
+export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<void> {
+  if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
-    for (const name of await deadLocks(deps, transaction, volumeId)) {
+    for (const name of await staleLocks(deps, transaction, volumeId)) {
       await deps.volumeStore.delete(volumeId, { kind: 'locks', name });
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [volumeId, name]);
     }
@@ -49,7 +49,7 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
   if (!isLocked)
     throw new DomainError(
       'action_failed',
-      'no lock of yours is on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
+      'you hold no lock on this volume: an instance has used it in the meantime, or the lock expired; run restic again',
     );
   if (!isCurrent)
     throw new DomainError(
@@ -59,7 +59,7 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
 }
 
 /** Records, before an owner lists the indexes, which leases they include. */
-export async function noteIndexesRead({ db }: Deps, volumeId: string): Promise<void> {
+export async function recordIndexesRead({ db }: Deps, volumeId: string): Promise<void> {
   await db.pool.query(
     `update volume set listed_lease = lease
      where id = $1 and lease_instance_id is null and listed_lease is distinct from lease`,
@@ -69,12 +69,12 @@ export async function noteIndexesRead({ db }: Deps, volumeId: string): Promise<v
 
 /** Whether a client other than the gateway itself works on the repository. */
 export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
-  await removeDeadLocks(deps, volumeId);
+  await removeStaleLocks(deps, volumeId);
   for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
   return false;
 }
 
-async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
+async function staleLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
   const written: { name: string; modifiedAtMs: number }[] = [];
   for await (const lock of deps.volumeStore.list(volumeId, 'locks')) written.push(lock);
   if (written.length === 0) return [];
@@ -95,7 +95,7 @@ async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeI
     .filter(
       ({ name, modifiedAtMs }) =>
         isStale(modifiedAtMs) ||
-        isDead(
+        hasLostAccess(
           writers.find((each) => each.name === name),
           holder,
         ),
@@ -104,7 +104,7 @@ async function deadLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeI
 }
 
 /** A lock without a row is the owner's. */
-function isDead(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
+function hasLostAccess(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
   if (writer?.upkeep != null) return writer.upkeep !== upkeepNonce;
   if (writer?.lease != null) return leaseInstanceId === null || writer.lease !== lease;
   return leaseInstanceId !== null;

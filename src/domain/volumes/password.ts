@@ -19,8 +19,8 @@ interface SealedRow {
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
 /**
- * Creates the password for the repository of a new volume, in the form that the ledger writes. `known`: the password of
- * the volume that it is a copy of. Only `passwordOf` returns it in plaintext.
+ * Creates the password for the repository of a new volume, in the form that the ledger writes. For a copy, `known` is
+ * the password of the source volume. Only `passwordOf` returns it in plaintext.
  */
 export function makePassword(
   key: SealingKey,
@@ -33,7 +33,7 @@ export function makePassword(
 
 /**
  * Returns the password of a volume's repository in plaintext: 64 hexadecimal digits. Refuses with not_found for another
- * account's volume and a deleted one, and with action_failed where the key that sealed it is missing.
+ * account's volume and a deleted one, and with action_failed if the key that sealed it is missing.
  */
 export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
   const { rows } = await deps.db.pool.query<SealedRow>({
@@ -45,12 +45,12 @@ export async function volumePassword(deps: Deps, accountId: string, id: string):
   return passwordOf(deps, rows[0]);
 }
 
-/** As `volumePassword`, for a row that was read already. */
+/** Like `volumePassword`, for a row that has already been read. */
 export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
   return openPassword(await deps.sealingKeys(), row);
 }
 
-/** Reseals at most `limit` passwords that another key sealed. Returns their number. */
+/** Reseals passwords that were sealed with another key, at most `limit`. Returns their number. */
 export async function resealVolumes(
   transaction: Transaction,
   keys: readonly SealingKey[],

@@ -7,15 +7,15 @@ import { OBJECT_KINDS } from './store.js';
 /** Differences between store and database for one volume. */
 export interface Difference {
   volumeId: string;
-  /** Whether it has rows of snapshots, but no repository in the store. */
+  /** Whether the database has snapshots of it, but the store has no repository. */
   isGone: boolean;
-  /** Ids of snapshots that the database has and the store lacks: the store is older, or was damaged. */
+  /** Ids of snapshots that only the database has: the store is older, or was damaged. */
   missing: string[];
-  /** Snapshots that the store has and the database lacks: the database is older. */
+  /** Snapshots that only the store has: the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];
 }
 
-/** Null where they agree. Reads only. */
+/** Returns the difference for a volume, without changing anything; null if they agree. */
 export async function differenceOf(deps: Deps, volumeId: string): Promise<Difference | null> {
   const { rows } = await deps.db.pool.query<{ id: string; dropped: boolean }>({
     name: 'snapshots-of-volume',
@@ -34,8 +34,8 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
 }
 
 /**
- * Adjusts the rows to the store: drops snapshots that it lacks, and adds those that it has. If the whole repository is
- * gone, changes nothing and returns false: most likely it is another store.
+ * Updates the database to match the store: drops missing snapshots and adds unknown ones. If the whole repository is
+ * gone, changes nothing and returns false, because it is probably another store.
  */
 export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);

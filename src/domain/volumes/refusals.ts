@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** Another account's volume looks exactly like one that does not exist. */
+/** Returns the same error for another account's volume as for one that doesn't exist. */
 export function noVolume(): DomainError {
   return new DomainError('not_found', 'no such volume');
 }

@@ -1,43 +1,43 @@
+import { activeAccount } from '../billing/active-account.js';
 import { write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import { VOLUME_ID } from '../rules/volume.js';
+import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
-import { silentText } from './over.js';
 import { noVolume } from './refusals.js';
 
 /** A lease that its owner ended. */
 export interface Release {
   volumeId: string;
   instanceId: string;
-  /** Changes that the instance made after this time are not in the store; null where it never had access. */
+  /** Changes by the instance after this time are not in the store; null if it never had access. */
   lostSince: Instant | null;
 }
 
 /**
- * Ends the lease of an instance that does not run, even if it has unsaved changes: for a host that does not report that
- * it is done. Refuses with not_found, and with action_failed while the instance runs, or where no instance holds the
- * volume.
+ * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host doesn't report
+ * that it has finished. Refuses with not_found, and with action_failed while the instance is running, or if no instance
+ * holds the volume.
  */
 export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
   // PostgreSQL rejects some texts, such as one with NUL.
   if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
-    renter(current, accountId);
+    activeAccount(current, accountId);
     const values = [[volumeId], accountId, silentText(deps, current.at), null];
     const { rows } = await current.transaction.query<VolumeRow>({ name: 'lock-volumes', text: LOCK_SQL, values });
     const [row] = rows;
     if (row === undefined) throw noVolume();
     if (row.holding === 'IN_USE')
-      throw new DomainError('action_failed', `volume ${volumeId} is in use by instance ${row.holderId}: stop it first`);
-    if (row.holderId === null) throw new DomainError('action_failed', `volume ${volumeId} is held by no instance`);
+      throw new DomainError('action_failed', `volume ${volumeId} is in use by instance ${row.holderId}; stop it first`);
+    if (row.holderId === null) throw new DomainError('action_failed', `no instance holds volume ${volumeId}`);
     const freed = await current.transaction.query<{ lostSince: Instant | null }>(RELEASE_SQL, [volumeId]);
     const release: Release = { volumeId, instanceId: row.holderId, lostSince: freed.rows[0]!.lostSince };
     return { release, hostId: row.hostId! };
   });
-  // Notifies its host, which then forgets the volume.
+  // Notifies its host, which then drops the volume.
   deps.db.notices.publish([{ table: 'container', id: release.instanceId, account: accountId, machine: hostId }]);
   return release;
 }

@@ -13,25 +13,25 @@ import {
   type RepositoryAccess,
   type VolumeFacts,
 } from './access.js';
-import { noteDeletion } from './deletions.js';
+import { recordDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
-import { checkIsSound, forgetIndex, noteIndex } from './indexes.js';
-import { checkKey, checkKeyIsThere, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
-import { checkMayPrune, noteIndexesRead, removeDeadLocks } from './locks.js';
-import { dropSnapshots, noteSnapshot } from './snapshots.js';
+import { checkIsSound, removeIndex, recordIndex } from './indexes.js';
+import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
+import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
+import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
 /** Maximum locks of a repository, and bytes of one; restic's have 200. */
 const MAX_LOCKS = 100;
 const MAX_LOCK_BYTES = 16_384;
-/** Name of an object; other files in a folder are not objects. */
+/** Matches the name of an object; other files in a folder are not objects. */
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks who
- * may write, and whether the lease is still the newest, before it reads the bytes, and again in the transaction that
- * makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large, not_found and
- * VolumeFull; rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks
+ * whether the client may write, and whether its lease is still the newest, before it reads the bytes, and again in the
+ * transaction that makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large,
+ * not_found and VolumeFull; rejects with StoreFault.
  */
 export async function putObject(
   deps: Deps,
@@ -43,7 +43,7 @@ export async function putObject(
   await checkMayBegin(deps, access);
   checkMayAdd(access);
   if (length !== null && length > maxBytes(object)) throw tooLarge(object);
-  checkRoom(deps, access, object, access.volume, storedSize(length ?? 0));
+  checkSpace(deps, access, object, access.volume, storedSize(length ?? 0));
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
@@ -56,7 +56,7 @@ export async function putObject(
   }
 }
 
-/** Size of the object, and a stream of it or of a range; null if it doesn't exist. */
+/** Returns the object's size, and a stream of it or of a range; null if it doesn't exist. */
 export async function readObject(
   deps: Deps,
   { volume }: RepositoryAccess,
@@ -74,15 +74,15 @@ export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: Obj
   return deps.volumeStore.size(volume.id, object);
 }
 
-/** Lists objects in no order. Before that, removes the locks of clients that can't write any more. */
+/** Lists objects in no order, after removing the locks of clients that can no longer write. */
 export async function* listObjects(
   deps: Deps,
   access: RepositoryAccess,
   kind: ObjectKind,
 ): AsyncIterable<ListedObject> {
   const { volume } = access;
-  if (kind === 'locks') await removeDeadLocks(deps, volume.id);
-  if (kind === 'index' && access.kind === 'owner') await noteIndexesRead(deps, volume.id);
+  if (kind === 'locks') await removeStaleLocks(deps, volume.id);
+  if (kind === 'index' && access.kind === 'owner') await recordIndexesRead(deps, volume.id);
   const only = access.kind === 'upkeep' && access.indexes.length > 0 ? access.indexes : null;
   if (only !== null && kind === 'snapshots') return;
   for await (const object of deps.volumeStore.list(volume.id, kind)) {
@@ -90,7 +90,7 @@ export async function* listObjects(
   }
 }
 
-/** Returns false if it doesn't exist. Refuses as `putObject`. */
+/** Deletes an object; false if it doesn't exist. Refuses like `putObject`. */
 export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
@@ -101,11 +101,11 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
     await lockForWrite(transaction, access);
     await checkIsSound(deps, transaction, access, object);
     if (access.kind === 'owner' && object.kind === 'data') await checkMayPrune(transaction, id);
-    if (remaining !== null) await checkKeyIsThere(deps, access.volume, remaining);
+    if (remaining !== null) await checkKeyExists(deps, access.volume, remaining);
     const size = await deps.volumeStore.delete(id, object);
-    if (size !== null) await noteDeletion(deps, transaction, access, object);
+    if (size !== null) await recordDeletion(deps, transaction, access, object);
     if (object.kind === 'snapshots') await dropSnapshots(deps, transaction, id, [object.name]);
-    if (object.kind === 'index') await forgetIndex(transaction, id, object.name);
+    if (object.kind === 'index') await removeIndex(transaction, id, object.name);
     if (object.kind === 'locks')
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [id, object.name]);
     if (size !== null) await count(transaction, id, -storedSize(size));
@@ -131,34 +131,36 @@ async function commit(
 ): Promise<void> {
   const volume = await lockForWrite(transaction, access);
   checkMayAdd({ ...access, volume });
-  checkRoom(deps, access, object, volume, storedSize(size));
+  checkSpace(deps, access, object, volume, storedSize(size));
   await checkIsNew(deps, access, object);
-  if (object.kind === 'snapshots') await noteSnapshot(deps, transaction, volume.id, object.name, access);
-  if (object.kind === 'index') await noteIndex(transaction, access, object.name);
-  if (object.kind === 'locks') await noteLock(transaction, access, object.name);
+  if (object.kind === 'snapshots') await recordSnapshot(deps, transaction, volume.id, object.name, access);
+  if (object.kind === 'index') await recordIndex(transaction, access, object.name);
+  if (object.kind === 'locks') await recordLock(transaction, access, object.name);
   const published = await received.publish();
   if (published.outcome === 'kept') return;
-  const was = published.outcome === 'replaced' ? storedSize(published.wasBytes) : 0n;
-  await count(transaction, volume.id, storedSize(size) - was);
+  const replaced = published.outcome === 'replaced' ? storedSize(published.wasBytes) : 0n;
+  await count(transaction, volume.id, storedSize(size) - replaced);
 }
 
 /**
- * Refuses to replace a config, since the whole repository would become unreadable. Refuses a second key from a lease:
+ * Refuses to replace a config, because the whole repository would become unreadable. Refuses a second key from a lease:
  * restic tries only some keys, so a malicious host could lock the owner out.
  */
 async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object: ObjectName): Promise<void> {
   if (object.kind === 'config') {
     if ((await deps.volumeStore.size(volume.id, object)) === null) return;
-    throw new DomainError('forbidden', 'the repository has a config, which is never replaced');
+    throw new DomainError('forbidden', "the repository already has a config, which can't be replaced");
   }
   if (object.kind !== 'keys' || kind !== 'lease') return;
   for await (const { name } of deps.volumeStore.list(volume.id, 'keys'))
     if (name !== object.name)
-      throw new DomainError('forbidden', 'the repository has a key, and an instance adds no other');
+      throw new DomainError('forbidden', "the repository already has a key; an instance can't add another");
 }
 
-/** Refuses with action_failed where the repository has many locks, since they don't count towards its size. */
-async function noteLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
+/**
+ * Records a lock. Refuses with action_failed too many of them, because they don't count towards the repository's size.
+ */
+async function recordLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number }>(
     'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
     [access.volume.id, name],
@@ -166,7 +168,7 @@ async function noteLock(transaction: Transaction, access: RepositoryAccess, name
   if (rows[0]!.count >= MAX_LOCKS)
     throw new DomainError(
       'action_failed',
-      `volume ${access.volume.id} has ${MAX_LOCKS} locks: run \`restic unlock\` first`,
+      `volume ${access.volume.id} has ${MAX_LOCKS} locks, the maximum; run \`restic unlock\` first`,
     );
   const lease = access.kind === 'lease' ? access.lease : null;
   const upkeep = access.kind === 'upkeep' ? access.nonce : null;
@@ -182,22 +184,22 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 }
 
 /**
- * Refuses with VolumeFull beyond the limit. The gateway's own work frees space, and needs some for it. A full volume
- * must still be restored, under a lock.
+ * Refuses with VolumeFull beyond the limit. The gateway's own work is exempt, because it frees space but needs some
+ * first. So are locks, because a full volume must still be restored.
  */
-function checkRoom(
+function checkSpace(
   { settings }: Deps,
   { kind }: RepositoryAccess,
   object: ObjectName,
   volume: VolumeFacts,
-  more: bigint,
+  added: bigint,
 ): void {
   if (object.kind === 'locks') return;
   const limit = historyLimit(volume.sizeGb, settings.volumeHistoryFactor);
-  if (volume.storedBytes + more <= limit || kind === 'upkeep') return;
+  if (volume.storedBytes + added <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
   throw new VolumeFull(
-    `the snapshots of volume ${volume.id} take the ${gb} GB that they may: grow the volume, or delete old snapshots`,
+    `the snapshots of volume ${volume.id} take ${gb} GB, the maximum; grow the volume or delete old snapshots`,
   );
 }
 
@@ -206,10 +208,10 @@ function maxBytes({ kind }: ObjectName): number {
 }
 
 function tooLarge(object: ObjectName): DomainError {
-  return new DomainError('payload_too_large', `an object of this kind may be ${maxBytes(object)} bytes at most`);
+  return new DomainError('payload_too_large', `an object of this kind must have at most ${maxBytes(object)} bytes`);
 }
 
-/** Passes bytes on, counts them, and at their end verifies them against the object's name. */
+/** Passes bytes on, counts them, and finally verifies them against the object's name. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;
@@ -236,6 +238,6 @@ class CheckedBytes implements AsyncIterable<Buffer> {
       yield piece;
     }
     if (this.#object.kind !== 'config' && hash.digest('hex') !== this.#object.name)
-      throw new DomainError('invalid_request', 'the SHA-256 of these bytes is another than the name of the object');
+      throw new DomainError('invalid_request', "the SHA-256 of these bytes doesn't match the object's name");
   }
 }

@@ -1,4 +1,4 @@
-/** A repository as restic takes it. */
+/** A repository in the form that restic takes. */
 export interface ResticRepository {
   /** With credentials if it is `rest:`: never in arguments or in a log. */
   url: string;
@@ -6,13 +6,13 @@ export interface ResticRepository {
 }
 
 export interface ResticExit {
-  /** Null when it was ended by a signal. */
+  /** Null if a signal ended it. */
   code: number | null;
   /** The last part of its output. */
   output: string;
 }
 
-/** Runs the gateway's own restic; rejects where restic is missing, or when the signal is aborted. */
+/** Runs the gateway's own restic. Rejects if restic is missing, or when the signal is aborted. */
 export type RunRestic = (
   repository: ResticRepository,
   args: readonly string[],

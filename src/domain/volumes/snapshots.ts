@@ -9,7 +9,7 @@ import { VolumeFull } from './full.js';
  * Writes the row of a snapshot whose object is stored in this transaction, which has locked the volume's row. Its time
  * is later than that of all previous ones, even within the same second of the clock. Refuses with VolumeFull.
  */
-export async function noteSnapshot(
+export async function recordSnapshot(
   { clock }: Deps,
   transaction: Transaction,
   volumeId: string,
@@ -21,7 +21,7 @@ export async function noteSnapshot(
     [volumeId, id],
   );
   if (rows[0]!.count >= MAX_SNAPSHOTS)
-    throw new VolumeFull(`volume ${volumeId} has ${MAX_SNAPSHOTS} snapshots, which is the most: delete old ones`);
+    throw new VolumeFull(`volume ${volumeId} has ${MAX_SNAPSHOTS} snapshots, the maximum; delete old ones first`);
   await transaction.query(
     `insert into volume_snapshot (volume_id, id, at, lease, instance_id)
      select $1, $2, greatest($3::timestamptz, max(at) + interval '1 millisecond'), $4, $5
@@ -39,7 +39,7 @@ export async function noteSnapshot(
 
 /**
  * Drops the rows of snapshots whose objects are gone, in a transaction that has locked the volume's row. The newest row
- * of each lease stays: it shows up to when the lease's work was stored.
+ * of each lease stays, because it shows up to when the lease's changes were stored.
  */
 export async function dropSnapshots(
   { clock }: Deps,

@@ -14,30 +14,30 @@ export interface ListedObject {
   name: string;
   /** Size in bytes. */
   size: number;
-  /** On the clock of the store, in milliseconds since 1970. */
+  /** Time on the store's clock, in milliseconds since 1970. */
   modifiedAtMs: number;
 }
 
 /** An object whose bytes have all arrived, but which can't be read yet. */
 export interface Received {
   /**
-   * Makes it the object of its name, durably, before it resolves: completely or not at all. `kept`: an object of the
-   * same size existed, and stays; `replaced`: an object of another size existed, `wasBytes` long.
+   * Makes it the object of its name, durably and completely or not at all, before it resolves. `kept`: an object of the
+   * same size existed and stays. `replaced`: it replaced an object of `wasBytes` bytes.
    */
   publish(): Promise<{ outcome: 'created' | 'kept' } | { outcome: 'replaced'; wasBytes: number }>;
   /** Removes it, unless it was published. Must be called in any case. */
   discard(): Promise<void>;
 }
 
-/** First and last byte, both included. */
+/** First and last byte, both inclusive. */
 export interface ByteRange {
   from: number;
   to: number;
 }
 
-/** A failure of the store: not a fault of the gateway, and another try may help. */
+/** A failure of the store, not of the gateway; a retry may help. */
 export class StoreFault extends Error {
-  /** Whether it has no room left. */
+  /** Whether it has no space left. */
   readonly isFull: boolean;
 
   constructor(message: string, { isFull = false, cause }: { isFull?: boolean; cause?: unknown } = {}) {
@@ -49,7 +49,7 @@ export class StoreFault extends Error {
 
 /**
  * Store for the repositories of volumes, in restic's own layout, with an adapter for each kind of store (src/volumes).
- * Every method rejects with StoreFault where the store is down or full.
+ * Every method rejects with StoreFault if the store is down or full.
  */
 export interface VolumeStore {
   /** Reads all of the bytes, with at most one part in memory; rejects as they do. */
@@ -62,24 +62,25 @@ export interface VolumeStore {
   list(volume: string, kind: ObjectKind): AsyncIterable<ListedObject>;
   /** Returns the deleted bytes; null if it didn't exist. */
   delete(volume: string, object: ObjectName): Promise<number | null>;
-  /** Removes everything of a volume: its objects, and unfinished uploads. */
+  /** Removes all objects and unfinished uploads of a volume. */
   erase(volume: string): Promise<void>;
   /** Copies the objects of this kind that `to` lacks, or the one of this name, unchanged. Returns the number added. */
   copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number>;
   /**
-   * Removes uploads that began before this time, on the store's clock, and were never published: their gateway crashed.
+   * Removes uploads that began before this time on the store's clock and were not published, because their gateway
+   * crashed.
    */
-  forgetArriving(volume: string, beforeMs: number): Promise<void>;
-  /** Where restic itself finds the repository, without the gateway. */
+  removeAbandonedUploads(volume: string, beforeMs: number): Promise<void>;
+  /** Returns the location at which restic finds the repository without the gateway. */
   repository(volume: string): string;
-  /** Ids of the volumes that have something in the store. */
+  /** Yields the ids of the volumes with data in the store. */
   volumes(): AsyncIterable<string>;
   close(): void;
 }
 
-/** Store of a process that has none: any use of it is a mistake. */
+/** Store of a process without one. It must not be used. */
 export const NO_STORE: VolumeStore = new Proxy({} as VolumeStore, {
   get: () => {
-    throw new Error('nothing of volumes is stored in this process');
+    throw new Error('this process has no volume store');
   },
 });

@@ -4,53 +4,53 @@ import { deadline } from '../../deadline.js';
 import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
-import { droppedSnapshots, type KeptSnapshot } from '../rules/volume-keeping.js';
+import { droppedSnapshots, type StoredSnapshot } from '../rules/volume-keeping.js';
 import { upkeepToken } from '../rules/volume-lease.js';
 import { compareStore, type StoreComparison } from './check.js';
 import { copyRepository } from './copy.js';
-import { settleIndexes, unverifiedIndexes } from './indexes.js';
+import { markIndexes, unverifiedIndexes } from './indexes.js';
 import { leaseSecret } from './lease-secret.js';
-import { isLocked, removeDeadLocks } from './locks.js';
+import { isLocked, removeStaleLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
 import type { ResticExit } from './restic.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
-/** Lock held by the gateway that prunes. */
+/** Advisory lock of the gateway that prunes. */
 const UPKEEP_LOCK = 4_207_027;
 /** A separate lock, so that erasing and copying don't wait for restic's work. */
 const COPY_LOCK = 4_207_028;
 const EVERY_MS = 60_000;
 /** Time between two prunes of one volume. */
-const KEEP_EVERY_SECONDS = 3_600n;
-const AGAIN_SECONDS = 600n;
-/** Time limit for restic's work on one volume, which all others wait for: some minutes, and more for a larger one. */
-const KEEP_MS = 120_000;
-const KEEP_MS_PER_GB = 10_000;
-const LONGEST_KEEP_MS = 1_800_000;
-/** Indexes verified per call, since deriving the key takes restic half a second each time. */
-const VERIFIED_TOGETHER = 8;
-/** Errors by which restic reports a finding, as opposed to a check that it could not do. */
+const PRUNE_EVERY_SECONDS = 3_600n;
+const RETRY_SECONDS = 600n;
+/** Time limit for restic's work on one volume, for which all others wait: some minutes, plus more per GB. */
+const RESTIC_MS = 120_000;
+const RESTIC_MS_PER_GB = 10_000;
+const MAX_RESTIC_MS = 1_800_000;
+/** Indexes verified per call, because restic takes half a second to derive the key each time. */
+const VERIFY_BATCH = 8;
+/** Matches errors by which restic reports a finding, as opposed to a check that it could not complete. */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
-/** restic's exit code when Go aborts it: an index can name a blob for which no memory is enough. */
+/** restic's exit code if Go aborts it, for example because an index names a blob larger than the memory. */
 const CRASHED = 2;
-/** Time limit for verifying one volume, which all others wait for; a check that began is finished. */
+/** Time limit for verifying one volume, for which all others wait. A check that has begun is finished. */
 const VERIFY_MS = 600_000;
-/** Age at which an unfinished upload was left by a gateway that crashed. */
+/** Age at which an unfinished upload is considered abandoned by a crashed gateway. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
   /** Address of this gateway for its own restic, such as http://127.0.0.1:4000. */
   address: string;
-  /** Receives why a repository could not be pruned, copied or erased. */
+  /** Receives the reason why a repository could not be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;
   /** Receives the differences between store and database when the gateway starts. */
   onCompared(comparison: StoreComparison): void;
   signal: AbortSignal;
 }
 
-interface KeptVolume {
+interface PrunableVolume {
   id: string;
   accountId: string;
   sizeGb: number;
@@ -58,7 +58,7 @@ interface KeptVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
-  /** Whether something that a host wrote is not verified. */
+  /** Whether an index that a host wrote is not verified. */
   isDoubted: boolean;
   leaseSinceMs: number | null;
 }
@@ -92,7 +92,7 @@ export function startVolumeUpkeep(
 }
 
 /** Does all work that is due, unless another gateway is doing it. */
-export async function keepVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+export async function maintainVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await copyVolumes(deps, options);
   await pruneVolumes(deps, options);
 }
@@ -110,13 +110,13 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
-    // Left by a gateway that crashed: its processes can't write any more.
+    // Left by a crashed gateway, whose processes can no longer write.
     await deps.db.pool.query(
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
-    const due = formatInstant(deps.clock.now() - KEEP_EVERY_SECONDS);
+    const due = formatInstant(deps.clock.now() - PRUNE_EVERY_SECONDS);
     await eachOf(deps, DUE, [due, String(deps.restic !== null)], signal, options, (id) =>
-      keep(deps, id, { ...options, signal }),
+      maintain(deps, id, { ...options, signal }),
     );
   });
 }
@@ -124,7 +124,7 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
-/** Indexes that a host wrote are verified soon after its lease: until then its owner can't prune. */
+/** Indexes that a host wrote are verified soon after its lease, because the owner can't prune until then. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
   and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
@@ -147,7 +147,7 @@ async function eachOf(
       await work(id);
     } catch (error) {
       if (signal.aborted) return;
-      deps.events.volumeKept('failed');
+      deps.events.volumeMaintained('failed');
       onFailure(id, (error as Error).message);
     }
   }
@@ -168,23 +168,23 @@ async function erase(deps: Deps, id: string): Promise<void> {
   );
   const at = formatInstant(deps.clock.now());
   await deps.db.pool.query('update volume set erased_at = $2::timestamptz, stored_bytes = 0 where id = $1', [id, at]);
-  deps.events.volumeKept('erased');
+  deps.events.volumeMaintained('erased');
 }
 
-async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<void> {
+async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise<void> {
   try {
-    const isThere = await reconcile(deps, id);
-    if (!isThere)
-      throw new Error('the store has nothing of this volume: it is older than the database, or another one');
-    await deps.volumeStore.forgetArriving(id, Date.now() - ABANDONED_MS);
-    const isDone = await prune(deps, await keptVolume(deps, id), options);
+    const exists = await reconcile(deps, id);
+    if (!exists)
+      throw new Error('the store has no data of this volume: it is older than the database, or a different store');
+    await deps.volumeStore.removeAbandonedUploads(id, Date.now() - ABANDONED_MS);
+    const isDone = await prune(deps, await readVolume(deps, id), options);
     await recount(deps, id);
-    if (isDone) await noteKept(deps, id, deps.clock.now(), null);
-    else await noteLater(deps, id);
+    if (isDone) await recordPruned(deps, id, deps.clock.now(), null);
+    else await postpone(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
     // A fault that only the owner can fix is checked again as rarely as a sound volume.
-    await noteKept(deps, id, error instanceof RepositoryFault ? deps.clock.now() : againAt(deps), error as Error);
+    await recordPruned(deps, id, error instanceof RepositoryFault ? deps.clock.now() : retryAt(deps), error as Error);
     throw error;
   }
 }
@@ -193,11 +193,11 @@ async function keep(deps: Deps, id: string, options: UpkeepOptions): Promise<voi
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that are not kept, and data that only they need. Returns false where another client works on
- * the repository, or an instance takes the volume: then it is tried again later.
+ * Deletes the snapshots that are not kept, and data that only they need. Returns false, to be retried later, if another
+ * client works on the repository or an instance takes the volume.
  */
-async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
-  const { rows } = await deps.db.pool.query<KeptSnapshot>(
+async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
+  const { rows } = await deps.db.pool.query<StoredSnapshot>(
     `select id, (extract(epoch from at) * 1000)::double precision as "atMs", lease from volume_snapshot
      where volume_id = $1 and dropped_at is null`,
     [volume.id],
@@ -211,51 +211,51 @@ async function prune(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Pr
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
   const work = await asUpkeep(deps, volume, options, [], async (run) => {
-    // From here on a host adds nothing; anything that it added since the verification is verified the next time.
+    // From here on, hosts can't add anything. Data added since the verification is verified the next time.
     if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
     return run(args);
   });
   if (work.result === null || (work.isTaken && work.result.code !== 0)) return false;
   if (work.result.code !== 0) throw new Error(`restic ${args[0]}: ${lastLine(work.result.output)}`);
-  deps.events.volumeKept('pruned');
+  deps.events.volumeMaintained('pruned');
   return true;
 }
 
 /**
  * Compares each index that is not verified yet with every byte of the packs that it names, using restic's own check,
- * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects where an
- * index names something that its pack doesn't hold: its packs must not replace those that other snapshots need. Returns
- * false when the time is up: the rest is verified later.
+ * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects if an index
+ * names something that its pack doesn't contain: its packs must not replace those that other snapshots need. Returns
+ * false if the time is up; the rest is verified later.
  */
-async function verifyIndexes(deps: Deps, volume: KeptVolume, options: UpkeepOptions): Promise<boolean> {
+async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
   const began = Date.now();
   const names = await unverifiedIndexes(deps, volume.id);
   const failed: string[] = [];
-  const check = async (some: readonly string[]) => {
-    const result = await asUpkeep(deps, volume, options, some, (run) =>
+  const check = async (batch: readonly string[]) => {
+    const result = await asUpkeep(deps, volume, options, batch, (run) =>
       run(['check', '--no-lock', '--read-data']),
     ).then(
       (work) => work.result,
       (error: Error) => {
-        if (some.length === 1 || options.signal.aborted || error.name !== 'AbortError') throw error;
+        if (batch.length === 1 || options.signal.aborted || error.name !== 'AbortError') throw error;
         return null;
       },
     );
-    if (result?.code === 0) return settleIndexes(deps, volume.id, some, 'VERIFIED');
+    if (result?.code === 0) return markIndexes(deps, volume.id, batch, 'VERIFIED');
     if (result !== null && result.code !== CRASHED && !IS_VERDICT.test(result.output))
       throw new Error(`restic check: ${lastLine(result.output)}`);
-    if (some.length > 1) for (const name of some) await check([name]);
+    if (batch.length > 1) for (const name of batch) await check([name]);
     else {
-      failed.push(...some);
-      await settleIndexes(deps, volume.id, some, 'FAILED');
+      failed.push(...batch);
+      await markIndexes(deps, volume.id, batch, 'FAILED');
     }
   };
   let from = 0;
-  for (; from < names.length && Date.now() - began < VERIFY_MS; from += VERIFIED_TOGETHER)
-    await check(names.slice(from, from + VERIFIED_TOGETHER));
+  for (; from < names.length && Date.now() - began < VERIFY_MS; from += VERIFY_BATCH)
+    await check(names.slice(from, from + VERIFY_BATCH));
   if (failed.length === 0) return from >= names.length;
   throw new RepositoryFault(
-    `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshot is deleted until it is removed`,
+    `index ${failed[0]} doesn't match its packs${failed.length > 1 ? `, nor do ${failed.length - 1} others` : ''}: no snapshots are deleted until it is removed`,
   );
 }
 
@@ -268,7 +268,7 @@ type Run = (args: readonly string[]) => Promise<ResticExit>;
  */
 async function asUpkeep<T>(
   deps: Deps,
-  volume: KeptVolume,
+  volume: PrunableVolume,
   { address, signal }: UpkeepOptions,
   indexes: readonly string[],
   work: (run: Run) => Promise<T>,
@@ -283,7 +283,7 @@ async function asUpkeep<T>(
     'update volume set upkeep_nonce = $2, upkeep_indexes = $3 where id = $1 and deleted_at is null',
     [volume.id, nonce, indexes],
   );
-  const limit = deadline(Math.min(KEEP_MS + volume.sizeGb * KEEP_MS_PER_GB, LONGEST_KEEP_MS), signal);
+  const limit = deadline(Math.min(RESTIC_MS + volume.sizeGb * RESTIC_MS_PER_GB, MAX_RESTIC_MS), signal);
   let result: T;
   let isTaken = false;
   try {
@@ -298,13 +298,13 @@ async function asUpkeep<T>(
       [volume.id, nonce],
     );
     isTaken = rowCount === 0;
-    await removeDeadLocks(deps, volume.id);
+    await removeStaleLocks(deps, volume.id);
   }
   return { result, isTaken };
 }
 
-async function keptVolume({ db }: Deps, id: string): Promise<KeptVolume> {
-  const { rows } = await db.pool.query<KeptVolume>(
+async function readVolume({ db }: Deps, id: string): Promise<PrunableVolume> {
+  const { rows } = await db.pool.query<PrunableVolume>(
     `select id, account_id as "accountId", size_gb as "sizeGb", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
        copy_of as "copyOf", kept_at is null as "isFirst",
        exists (select from volume_index where volume_id = volume.id and state <> 'VERIFIED') as "isDoubted",
@@ -316,7 +316,7 @@ async function keptVolume({ db }: Deps, id: string): Promise<KeptVolume> {
   return rows[0]!;
 }
 
-async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, fault: Error | null): Promise<void> {
+async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fault: Error | null): Promise<void> {
   await db.pool.query(
     `update volume set kept_at = $2::timestamptz, keep_fault = $5,
        keep_failed_at = case when $3 then coalesce(keep_failed_at, $4::timestamptz) end where id = $1`,
@@ -330,20 +330,20 @@ async function noteKept({ db, clock }: Deps, id: string, keptAt: bigint, fault: 
   );
 }
 
-/** Postpones the volume; keeps whether it failed before. */
-async function noteLater(deps: Deps, id: string): Promise<void> {
+/** Postpones the volume without changing whether it failed before. */
+async function postpone(deps: Deps, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
-    formatInstant(againAt(deps)),
+    formatInstant(retryAt(deps)),
   ]);
 }
 
-function againAt({ clock }: Deps): bigint {
-  return clock.now() - KEEP_EVERY_SECONDS + AGAIN_SECONDS;
+function retryAt({ clock }: Deps): bigint {
+  return clock.now() - PRUNE_EVERY_SECONDS + RETRY_SECONDS;
 }
 
 /** Returns restic's fatal error, or else its last line. */
 function lastLine(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'it said nothing').slice(0, 500);
+  return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'no output').slice(0, 500);
 }

@@ -1,8 +1,8 @@
 import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
-import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { activeAccount } from '../billing/active-account.js';
+import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
-import { renter } from '../billing/renter.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
@@ -15,7 +15,7 @@ import type { Rate } from '../rules/money.js';
 import * as rules from '../rules/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
-import { endOverLeases, endOverLeasesOf } from './leases.js';
+import { releaseEndedLeases, releaseEndedLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 import { noVolume, volumeInUse } from './refusals.js';
 
@@ -32,7 +32,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** Initial content; left out: empty. */
+  /** Initial contents; empty if omitted. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -48,7 +48,7 @@ interface ChangeInput {
   idempotencyKey?: string | null | undefined;
 }
 
-/** The volume after the change; `replayed` if an earlier request with the same idempotency key made the change. */
+/** The volume after the change. `replayed`: an earlier request with the same idempotency key made the change. */
 export interface VolumeOutcome {
   volume: VolumeRow;
   replayed: boolean;
@@ -56,10 +56,10 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** The account's volumes that are not deleted, oldest first; at most 100. */
+/** Returns the account's undeleted volumes, oldest first; at most 100. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
-  await endOverLeasesOf(deps, accountId);
+  await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findMany({
     ...query,
     where: { accountId, deletedAt: null },
@@ -69,8 +69,8 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
 }
 
 /**
- * Finds a volume, even a deleted one. Null when the account has no such volume: another account's looks exactly like
- * one that does not exist.
+ * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume looks exactly
+ * like a missing one.
  */
 export async function findVolume(
   deps: Deps,
@@ -78,16 +78,17 @@ export async function findVolume(
   id: string,
   query: Query = {},
 ): Promise<VolumeRow | null> {
-  // Built even when it is not needed: Pothos warns of a query that was never read.
+  // Built even if it isn't needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
-  await endOverLeasesOf(deps, accountId);
+  await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findFirst(wanted);
 }
 
 /**
- * Refuses with invalid_request. Refuses with action_failed beyond 100 volumes, or when balance or limits don't suffice.
+ * Creates a volume. Refuses with invalid_request, and with action_failed beyond 100 volumes, or if the balance or a
+ * limit doesn't suffice.
  */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
@@ -97,8 +98,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
   if (from !== null) check('snapshotId', fields.snapshotId, from.snapshotId);
   const sealingKey = await sealingKeyOf(deps);
   const source = from === null ? null : await sourceOf(deps, owner.accountId, from, sizeGb);
-  const asked = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
-  return changeOnce(deps, owner, 'createVolume', asked, input.idempotencyKey, (current, account) => {
+  const fingerprinted = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
+  return changeOnce(deps, owner, 'createVolume', fingerprinted, input.idempotencyKey, (current, account) => {
     const id = randomId('v', ID_BYTES);
     const gbRate = deps.settings.volumeRatePerGb;
     rules.checkVolumeLimit(account);
@@ -112,8 +113,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume; its current size changes nothing. Refuses with invalid_request and not_found. Refuses with
- * action_failed for a smaller size, or when balance or limits don't suffice.
+ * Grows a volume; its current size has no effect. Refuses with invalid_request and not_found, and with action_failed
+ * for a smaller size, or if the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: Deps,
@@ -166,10 +167,10 @@ async function sourceOf(
   });
   if (source.snapshots.length === 0) throw new DomainError('not_found', `volume ${volumeId} has no such snapshot`);
   if (sizeGb >= source.sizeGb) return { password };
-  throw new DomainError('action_failed', `volume ${volumeId} has ${source.sizeGb} GB: a copy has as many or more`);
+  throw new DomainError('action_failed', `sizeGb must be at least ${source.sizeGb}, the size of volume ${volumeId}`);
 }
 
-/** Refuses with action_failed where balance or a limit doesn't allow the added cost. */
+/** Refuses with action_failed if the balance or a limit doesn't allow the added cost. */
 function admit(
   { settings }: Deps,
   { at }: Write,
@@ -188,7 +189,7 @@ async function volumeOf(current: Write, account: Account, id: string): Promise<V
 }
 
 async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<void> {
-  await endOverLeases(deps, current.transaction, [id]);
+  await releaseEndedLeases(deps, current.transaction, [id]);
   const { rows } = await current.transaction.query<{ holder: string | null }>(
     'select lease_instance_id as holder from volume where id = $1',
     [id],
@@ -209,14 +210,14 @@ async function changeOnce(
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, idempotencyKey);
   const request = idempotentRequest(accountId, key, operation, input);
   const change = async (current: Write) => {
-    const { id } = await decide(current, renter(current, accountId));
-    if (request !== null) remember(current.transaction, request, { id }, current.at);
+    const { id } = await decide(current, activeAccount(current, accountId));
+    if (request !== null) storeResponse(current.transaction, request, { id }, current.at);
     return { id, replayed: false };
   };
   const repeat = async (transaction: Transaction) => {
     const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
     return kept ? { id: kept.id, replayed: true } : undefined;
   };
-  const { id, replayed } = await onceFree(() => write(deps, { accountIds: [accountId] }, change, repeat));
+  const { id, replayed } = await retryWhileInUse(() => write(deps, { accountIds: [accountId] }, change, repeat));
   return { volume: await deps.db.prisma.volume.findUniqueOrThrow({ where: { id } }), replayed };
 }

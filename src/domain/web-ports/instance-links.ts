@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
 import { pathWithValues } from '../rules/template.js';
-import { tokensOf } from '../secrets/made-tokens.js';
+import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 
@@ -11,26 +11,26 @@ export interface InstanceLink {
   port: number;
   /** Includes the token that the page requires, if it takes one from its address. */
   path: string;
-  /** Address and path; a private port needs the cookie of a webLink. */
+  /** URL with the path. A private port needs the cookie of a webLink. */
   url: string;
   isOpen: boolean;
 }
 
-/** A value that was generated for the instance. */
-export interface MadeToken {
+/** A value generated for the instance. */
+export interface GeneratedToken {
   variable: string;
   value: string;
-  /** Whether a link includes it already. */
+  /** Whether a link already includes it. */
   isInLink: boolean;
 }
 
 export interface InstanceLinks {
   links: InstanceLink[];
-  tokens: MadeToken[];
+  tokens: GeneratedToken[];
 }
 
 /**
- * Returns links to the apps in the account's instance, and the values that were generated at its deploy. Refuses with
+ * Returns links to the programs in the account's instance, and the values generated at its deploy. Refuses with
  * not_found and action_failed.
  */
 export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
@@ -43,7 +43,7 @@ export async function instanceLinks(deps: Deps, accountId: string, id: string): 
   const { path, env } = row.container;
   const tokens = await tokensOf(deps, accountId, id);
   const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
-  // The renter's own value may be too long for a web link: then its page asks for it.
+  // The renter's own value may be too long for a web link. Then the page asks for it.
   const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {

@@ -7,7 +7,7 @@ import { DomainError } from '../rules/errors.js';
 import { formatInstant } from '../rules/time.js';
 import { MAX_OPEN_PORTS } from '../rules/web-pass.js';
 
-/** The account's instance while it is not destroyed; else refuses with not_found or action_failed. */
+/** Returns the account's instance if it is not destroyed. Refuses with not_found and action_failed. */
 export async function liveInstance(deps: Deps, accountId: string, id: string): Promise<InstanceRow> {
   const instance = await findInstance(deps, accountId, id);
   if (instance === null) throw new DomainError('not_found', 'no such instance');
@@ -15,9 +15,9 @@ export async function liveInstance(deps: Deps, accountId: string, id: string): P
   return instance;
 }
 
-/** Opens the port to any visitor. Opening it again changes nothing; refuses more than 20 open ports. */
-export async function openPort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
-  const port = check('port', fields.port, given);
+/** Opens the port to any visitor. Has no effect if it is already open. Refuses more than 20 open ports. */
+export async function openPort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
   const opened = await inTransaction(deps.db.pool, async (transaction) => {
@@ -32,17 +32,21 @@ export async function openPort(deps: Deps, accountId: string, id: string, given:
     if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [`port:${port}`]);
     return rowCount === 1;
   });
-  if (!opened) throw new DomainError('action_failed', `an instance has at most ${MAX_OPEN_PORTS} open ports`);
+  if (!opened)
+    throw new DomainError(
+      'action_failed',
+      `the instance has ${MAX_OPEN_PORTS} open ports, the maximum; close one first`,
+    );
   deps.activity?.committed();
   deps.db.notices.publish([{ table: 'open_port', id }]);
   return instance;
 }
 
 /**
- * Makes the port private again and ends the connections of visitors without a pass. Closing it again changes nothing.
+ * Makes the port private again and ends the connections of visitors without a pass. Has no effect if it is private.
  */
-export async function closePort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
-  const port = check('port', fields.port, given);
+export async function closePort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);
   deps.activity?.add(`port:${port}`);

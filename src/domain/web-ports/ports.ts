@@ -20,14 +20,14 @@ type PortNames = Record<string, string>;
 /** The address of a port. */
 export interface InstancePort {
   port: number;
-  /** For people, such as JupyterLab. */
+  /** Display name, such as JupyterLab. */
   name: string | null;
   url: string;
   /** Whether any visitor may open it. */
   isOpen: boolean;
 }
 
-/** Port behind `<id>.<domain>`: the template's first port, or else the image's; null when neither names one. */
+/** Returns the port behind `<id>.<domain>`: the template's first port, or else the image's; null if neither has one. */
 export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
   return ports[0] ?? imagePorts[0] ?? null;
 }
@@ -50,7 +50,7 @@ function portsOf(
   }));
 }
 
-/** The address of an instance's port, without a trailing slash, with the protocol and port of PUBLIC_URL. */
+/** Returns the URL of an instance's port, without a trailing slash, with the protocol and port of PUBLIC_URL. */
 export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, port: number | null): string {
   const { protocol, port: gatewayPort } = new URL(publicUrl);
   return `${protocol}//${webHostOf(id, port, serviceDomain)}${gatewayPort === '' ? '' : `:${gatewayPort}`}`;
@@ -69,7 +69,7 @@ interface InstanceWithPorts {
   openPorts: { port: number }[];
 }
 
-/** Empty for an instance that exists only as a record: no agent runs it. */
+/** Returns the ports of an instance; none for one that exists only as a record, without an agent. */
 export function portsOfInstance(settings: Settings, { id, container, openPorts }: InstanceWithPorts): InstancePort[] {
   if (container === null) return [];
   return portsOf(

@@ -9,7 +9,7 @@ import type { WebSite } from '../rules/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
 
 /** Maximum instances and cookies that are cached. */
-const REMEMBERED = 20_000;
+const MAX_CACHED = 20_000;
 
 /** A visit of an admitted visitor. */
 export interface Visit {
@@ -17,7 +17,7 @@ export interface Visit {
   instanceId: string;
   port: number;
   isRunning: boolean;
-  /** The API key whose cookie was used; null when the port is open to any visitor. */
+  /** The API key whose cookie was used; null if the port is open to any visitor. */
   keyId: string | null;
   /** End time; null if the visit lasts while the port is open. */
   expiresAt: Instant | null;
@@ -35,9 +35,9 @@ interface Pass {
   accountId: string;
   port: number;
   keyId: string;
-  /** Its own end, or that of its key if that is earlier. */
+  /** Its own expiry, or that of its key if earlier. */
   expiresAt: Instant;
-  /** The only networks that its key is accepted from; null for all. */
+  /** Networks from which its key is accepted; null for all. */
   networks: readonly string[] | null;
 }
 
@@ -47,8 +47,8 @@ interface Pass {
 export class Visits {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: REMEMBERED });
-  readonly #passes = new LRUCache<string, Pass>({ max: REMEMBERED });
+  readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: MAX_CACHED });
+  readonly #passes = new LRUCache<string, Pass>({ max: MAX_CACHED });
   #changes = 0;
 
   constructor(db: Database, clock: Clock) {
@@ -57,14 +57,14 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Number of times that cached rows were dropped: a row read before may be stale. */
+  /** Number of times that cached rows were dropped. A row read before the last one may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Null for a visitor who is not admitted, whether the instance exists or not. `passes` are the visitor's cookies,
-   * `address` is the visitor's address.
+   * Returns the visit; null for a visitor who is not admitted, whether or not the instance exists. `passes` are the
+   * visitor's cookies, `address` is the visitor's address.
    */
   async admit(site: WebSite, passes: readonly string[], address: string): Promise<Visit | null> {
     const facts = await this.#factsOf(site.instanceId);
@@ -81,11 +81,11 @@ export class Visits {
       pass.expiresAt > this.#clock.now() &&
       (pass.networks === null || holds(networkList(pass.networks), address));
     const hashes = passes.flatMap((text) => hashWebPass(text) ?? []);
-    const pass = this.#rememberedOf(hashes).find(mayEnter) ?? (await this.#readPasses(hashes)).find(mayEnter);
+    const pass = this.#cachedOf(hashes).find(mayEnter) ?? (await this.#readPasses(hashes)).find(mayEnter);
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
-  /** Port behind a site, for any visitor; null for an instance without ports. */
+  /** Returns the port behind a site, for any visitor; null for an instance without ports. */
   async portOf({ instanceId, port }: WebSite): Promise<number | null> {
     if (port !== null) return port;
     const facts = await this.#factsOf(instanceId);
@@ -106,12 +106,12 @@ export class Visits {
     );
   }
 
-  #rememberedOf(hashes: readonly Buffer[]): Pass[] {
+  #cachedOf(hashes: readonly Buffer[]): Pass[] {
     if (!this.#db.notices.isListening) return [];
     return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
   }
 
-  /** Reads all in one statement: cookies that a neighbouring site has set may come before the valid one. */
+  /** Reads all in one statement, because cookies set by a neighbouring site may precede the valid one. */
   async #readPasses(hashes: readonly Buffer[]): Promise<Pass[]> {
     if (hashes.length === 0) return [];
     return this.#read(
@@ -159,7 +159,7 @@ const FACTS = `
     array(select port from open_port where open_port.instance_id = instance.id) as "openPorts"
   from instance join container on container.instance_id = instance.id where instance.id = $1`;
 
-/** Key in the cache. */
+/** Returns the key in the cache. */
 function nameOf(hash: Buffer): string {
   return hash.toString('latin1');
 }

@@ -14,7 +14,7 @@ import {
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
 
-/** Path of a link on an instance's host; the gateway itself answers there. */
+/** Path of a link on an instance's host; the gateway itself serves it. */
 export const LINK_PATH = '/.gpu/open';
 
 export interface WebLink {
@@ -24,15 +24,15 @@ export interface WebLink {
 
 export interface WebLinkInput {
   id: string;
-  /** Null: the instance's first port. */
+  /** Null for the instance's first port. */
   port?: number | null | undefined;
   /** Path that the link opens. */
   path?: string | null | undefined;
 }
 
 /**
- * Creates a link that admits one browser to a private port: usable once, within a minute. It ends with the API key, and
- * so does the cookie that it is exchanged for.
+ * Creates a link that grants one browser access to a private port, valid for one use within a minute. The link and the
+ * cookie for which it is exchanged end with the API key.
  */
 export async function createWebLink(
   deps: Deps,
@@ -47,16 +47,16 @@ export async function createWebLink(
 
 export interface WebToken {
   token: string;
-  /** Header that the program sends it in. */
+  /** Header in which the program sends it. */
   header: string;
-  /** Address that it admits to. */
+  /** URL to which it grants access. */
   url: string;
   expiresAt: Instant;
 }
 
 /**
- * Creates a token with which a program is admitted to a private port. It is valid as long as a browser's cookie, and
- * ends with the API key.
+ * Creates a token that grants a program access to a private port. It is valid as long as a browser's cookie, and ends
+ * with the API key.
  */
 export async function createWebToken(
   deps: Deps,
@@ -73,17 +73,22 @@ async function createPass(
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
 ): Promise<{ pass: string; address: string; expiresAt: Instant }> {
-  const given = input.port == null ? null : check('port', fields.port, input.port);
+  const requested = input.port == null ? null : check('port', fields.port, input.port);
   const { id } = await liveInstance(deps, caller.accountId, input.id);
   const { rows } = await deps.db.pool.query<PortsRow>({
     name: 'ports-of-container',
     text: 'select ports, image_ports as "imagePorts" from container where instance_id = $1',
     values: [id],
   });
-  if (rows[0] === undefined) throw new DomainError('action_failed', 'nothing runs for this instance: it has no ports');
-  const port = given ?? firstPortOf(rows[0]);
+  if (rows[0] === undefined)
+    throw new DomainError('action_failed', 'the instance has no container, so it has no ports');
+  const port = requested ?? firstPortOf(rows[0]);
   if (port === null) {
-    throw new DomainError('action_failed', 'neither template nor image names a port: say which', { field: 'port' });
+    throw new DomainError(
+      'action_failed',
+      'port is required, because neither the template nor the image declares one',
+      { field: 'port' },
+    );
   }
   const pass = newPass();
   const now = deps.clock.now();
@@ -97,7 +102,7 @@ async function createPass(
 }
 
 /**
- * Returns the cookie's text for a link that is followed on its own host; null on any other host, and the second time.
+ * Exchanges a link, opened on its own host, for the text of a cookie; null on any other host, and the second time.
  */
 export async function exchangeWebLink(
   deps: Deps,

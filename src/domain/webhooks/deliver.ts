@@ -12,38 +12,38 @@ import {
 import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
 import {
   type Attempt,
-  isTaken,
+  isAccepted,
   MAX_QUEUE,
   nextAttemptAt,
-  restOf,
+  pauseOf,
   retryAfterOf,
   signedHeaders,
 } from '../rules/webhook.js';
 import { addressOf, linkTo } from './mail-address.js';
-import { noticeWhatEnds } from './notices.js';
+import { emitTimedEvents } from './notices.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
 /** Maximum webhooks that a gateway sends to concurrently. */
-const MAX_AT_ONCE = 32;
-/** Maximum webhooks whose last event failed: they take longest, and must leave most places to the others. */
+const MAX_CONCURRENT = 32;
+/** Maximum of these whose last event failed: they take longest and must leave most slots to the others. */
 const MAX_FAILING = 12;
 /** Maximum webhooks of one account that all gateways send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
 /** Maximum events in flight to one webhook, each with a different subject. */
 const MAX_OF_WEBHOOK = 4;
 /** Maximum mails that a gateway sends concurrently: all through one server, which may be slow. */
-const MAX_MAILS_AT_ONCE = 4;
-/** How long only one gateway sends to a webhook or address: longer than its attempts can last. */
+const MAX_CONCURRENT_MAILS = 4;
+/** Time for which only one gateway sends to a webhook or address: longer than its attempts can take. */
 const LEASE_SECONDS = 60n;
-/** Maximum rounds in one lease: each lasts at most 5 s, or 20 s for mails. */
+/** Maximum rounds in one lease: each takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** How long events are kept. */
-const KEPT_SECONDS = 30n * SECONDS_PER_DAY;
-const DROPPED_AT_ONCE = 1_000;
+/** Retention of events. */
+const RETENTION_SECONDS = 30n * SECONDS_PER_DAY;
+const DELETE_BATCH = 1_000;
 
 interface Target extends SealedRow {
   url: string;
@@ -62,34 +62,34 @@ interface Delivery {
 }
 
 /** Deliveries in flight from this gateway, by webhook. */
-type UnderWay = Map<string, { work: Promise<void>; isFailing: boolean }>;
+type InFlight = Map<string, { work: Promise<void>; isFailing: boolean }>;
 
 /** Sends waiting events in the background, concurrently with other gateways. */
 export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  const webhooks: UnderWay = new Map();
-  const mails: UnderWay = new Map();
-  const look = async (under: UnderWay, most: number, isMail: boolean) => {
+  const webhooks: InFlight = new Map();
+  const mails: InFlight = new Map();
+  const startDue = async (inFlight: InFlight, most: number, isMail: boolean) => {
     const now = deps.clock.now();
-    if (under.size >= most) return now;
+    if (inFlight.size >= most) return now;
     const sendAt = await nextSendAt(deps, isMail, now);
     if (sendAt === null || sendAt > now) return sendAt;
-    const failing = [...under.values()].filter(({ isFailing }) => isFailing).length;
-    const room = { all: most - under.size, failing: isMail ? most : MAX_FAILING - failing };
+    const failing = [...inFlight.values()].filter(({ isFailing }) => isFailing).length;
+    const room = { all: most - inFlight.size, failing: isMail ? most : MAX_FAILING - failing };
     for (const target of await claim(deps, room, isMail, now)) {
       const work = sendTo(deps, target)
         .catch(onFault)
-        .finally(() => under.delete(target.id));
-      under.set(target.id, { work, isFailing: target.failures > 0 });
+        .finally(() => inFlight.delete(target.id));
+      inFlight.set(target.id, { work, isFailing: target.failures > 0 });
     }
     // More may be waiting than was claimed.
     return now;
   };
   const sweeps = [
-    whenDue(deps, LOOK_EVERY_MS, () => look(webhooks, MAX_AT_ONCE, false), onFault),
+    whenDue(deps, CHECK_EVERY_MS, () => startDue(webhooks, MAX_CONCURRENT, false), onFault),
     ...(deps.sendMail === null
       ? []
-      : [whenDue(deps, LOOK_EVERY_MS, () => look(mails, MAX_MAILS_AT_ONCE, true), onFault)]),
-    whenDue(deps, NOTICE_EVERY_MS, () => noticeWhatEnds(deps), onFault),
+      : [whenDue(deps, CHECK_EVERY_MS, () => startDue(mails, MAX_CONCURRENT_MAILS, true), onFault)]),
+    whenDue(deps, NOTICE_EVERY_MS, () => emitTimedEvents(deps), onFault),
     every(CLEAR_EVERY_MS, () => clear(deps), onFault),
   ];
   return {
@@ -115,7 +115,7 @@ async function claim(
   return rows;
 }
 
-/** When the next one can be claimed: now if one is already due, null if none waits. */
+/** Returns when the next one can be claimed: now if one is already due, null if none is waiting. */
 async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
@@ -128,27 +128,27 @@ async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<
 async function sendTo(deps: Deps, target: Target): Promise<void> {
   const begunMs = performance.now();
   let { failures } = target;
-  let asked = 0n;
+  let retryAfter = 0n;
   for (let round = 0; round < MAX_ROUNDS && performance.now() - begunMs < ROUNDS_WITHIN_MS; round += 1) {
     const deliveries = await headsOf(deps, target.id);
     if (deliveries.length === 0) break;
     const secrets = await secretsOf(deps, target, deps.clock.now());
     const outcomes = await Promise.all(deliveries.map((delivery) => attempt(deps, target, delivery, secrets)));
-    const isAnyTaken = outcomes.some(isTaken);
-    failures = isAnyTaken ? 0 : failures + 1;
-    asked = latest(0n, ...outcomes.map((outcome) => retryAfterOf(outcome, deps.clock.now())));
-    if (!isAnyTaken || asked > 0n) break;
+    const isAnyAccepted = outcomes.some(isAccepted);
+    failures = isAnyAccepted ? 0 : failures + 1;
+    retryAfter = latest(0n, ...outcomes.map((outcome) => retryAfterOf(outcome, deps.clock.now())));
+    if (!isAnyAccepted || retryAfter > 0n) break;
   }
-  const waitUntil = deps.clock.now() + latest(restOf(failures), asked);
+  const waitUntil = deps.clock.now() + latest(pauseOf(failures), retryAfter);
   await deps.db.pool.query(
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
-  // Events that waited for the lease, or are tried again, may be sent by any gateway.
+  // Events that waited for the lease, or are retried, may be sent by any gateway.
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** Reads the first event of each subject, if it is due: later events of that subject wait for it. */
+/** Reads the first event of each subject, if it is due. Later events of the subject wait for it. */
 async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
@@ -196,7 +196,7 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
   const now = deps.clock.now();
   const attempts = delivery.attempts + 1;
   const firstAt = delivery.firstAt ?? now;
-  const nextAt = isTaken(outcome) ? null : nextAttemptAt(attempts, firstAt, now, outcome);
+  const nextAt = isAccepted(outcome) ? null : nextAttemptAt(attempts, firstAt, now, outcome);
   const at = formatInstant(now);
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query(
@@ -210,7 +210,7 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
         formatInstant(firstAt),
         nextAt !== null,
         nextAt && formatInstant(nextAt),
-        isTaken(outcome) ? at : null,
+        isAccepted(outcome) ? at : null,
       ],
     );
     await transaction.query(
@@ -220,8 +220,8 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
        having exists (select from webhook where id = $1)`,
       [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
     );
-    if (nextAt !== null || isTaken(outcome)) return;
-    // An unanswered confirmation mail pauses nothing.
+    if (nextAt !== null || isAccepted(outcome)) return;
+    // A confirmation mail that could not be sent doesn't pause the address.
     if (delivery.type === CONFIRMATION && outcome.status === null) return;
     const reason = reasonOf(target, outcome);
     await pause(transaction, target.id, at, reason);
@@ -230,8 +230,8 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
 }
 
 function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): string {
-  if (isMail && isFinal === true) return `its mail server refuses it: ${error}`;
-  return status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
+  if (isMail && isFinal === true) return `its mail server refused it: ${error}`;
+  return status === 410 ? 'its receiver responded with 410 Gone' : 'an event was not accepted for three days';
 }
 
 /** Pauses webhooks with too many waiting events, and drops old events. */
@@ -243,7 +243,7 @@ async function clear(deps: Deps): Promise<void> {
     [MAX_QUEUE],
   );
   for (const webhook of rows) {
-    const reason = `${MAX_QUEUE} events wait for it`;
+    const reason = `${MAX_QUEUE} events are waiting for it`;
     await inTransaction(deps.db.pool, async (transaction) => {
       await pause(transaction, webhook.id, formatInstant(now), reason);
       transaction.later(pausedEvent(webhook, now, reason));
@@ -256,15 +256,15 @@ async function clear(deps: Deps): Promise<void> {
     const { rowCount } = await deps.db.pool.query(
       `delete from event where sequence in (
          select sequence from event where at < $1::timestamptz order by sequence limit $2 for update skip locked)`,
-      [formatInstant(now - KEPT_SECONDS), DROPPED_AT_ONCE],
+      [formatInstant(now - RETENTION_SECONDS), DELETE_BATCH],
     );
-    if ((rowCount ?? 0) < DROPPED_AT_ONCE) return;
+    if ((rowCount ?? 0) < DELETE_BATCH) return;
   }
 }
 
 /**
- * Claims the webhooks that have waited longest, and few per account, including those that another gateway sends to.
- * Failing webhooks get only some of the places: receivers that never answer must not take all.
+ * Claims the webhooks that have waited longest, but few per account, counting those that another gateway sends to.
+ * Failing webhooks get only some of the slots: receivers that never respond must not take all.
  */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (
@@ -285,7 +285,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Doesn't read the waiting events of a webhook that waits after a failure, or is leased. */
+/** Doesn't read the waiting events of a webhook that is paused after a failure, or leased. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))

@@ -19,7 +19,15 @@ import {
   mailboxOf,
 } from '../rules/mail.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import { newSecret, pause, pausedEvent, type SealedRow, secretsOf, tellAlone, untilTold } from './webhooks.js';
+import {
+  newSecret,
+  notifyOne,
+  pause,
+  pausedEvent,
+  type SealedRow,
+  secretsOf,
+  waitForEarlierWrites,
+} from './webhooks.js';
 
 /*
  * A mail address receives events like a webhook: it has a webhook's row, deliveries and attempts. It must first be
@@ -33,12 +41,12 @@ const SCHEME = 'mailto:';
 export type MailAddress = Webhook;
 
 /** The account and the client's address of a request. */
-interface Asker {
+interface Requester {
   accountId: string;
   address: string;
 }
 
-/** Null when the account has none. */
+/** Returns the account's mail address; null if it has none. */
 export function findMailAddress(
   deps: Deps,
   accountId: string,
@@ -57,12 +65,12 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 
 /**
  * Sends notices to an address once it is confirmed, instead of the previous one. A confirmed address stays confirmed,
- * and is resumed if it was paused. Refuses with invalid_request, with action_failed where there is no mail, and with
- * rate_limited when too many confirmations were requested.
+ * and is resumed if it was paused. Refuses with invalid_request, with action_failed if this service sends no mail, and
+ * with rate_limited if too many confirmations were requested.
  */
 export async function setMailAddress(
   deps: Deps,
-  { accountId, address: client }: Asker,
+  { accountId, address: client }: Requester,
   input: { address: string; events?: readonly EventType[] | null | undefined },
 ): Promise<MailAddress> {
   const address = check('address', fields.mailAddress, input.address);
@@ -74,20 +82,24 @@ export async function setMailAddress(
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select from account where id = $1 for no key update', [accountId]);
     const url = SCHEME + address;
-    const { rowCount: kept } = await transaction.query(
+    const { rowCount: updated } = await transaction.query(
       `update webhook set events = $3::text[], paused_at = null, pause_reason = null, failures = 0, wait_until = null
        where account_id = $1 and is_mail and url = $2 and confirmed_at is not null`,
       [accountId, url, events],
     );
-    if (kept === 0) {
-      await noteQuestion(transaction, { accountId, mailbox: mailboxOf(address), network: wideNetworkOf(client) }, now);
+    if (updated === 0) {
+      await recordConfirmation(
+        transaction,
+        { accountId, mailbox: mailboxOf(address), network: wideNetworkOf(client) },
+        now,
+      );
       await transaction.query('delete from webhook where account_id = $1 and is_mail', [accountId]);
       await transaction.query(
         `insert into webhook (id, account_id, url, is_mail, events, created_at, confirm_by, sealed, key_id)
          values ($1, $2, $3, true, $4::text[], $5::timestamptz, $6::timestamptz, $7, $8)`,
         [id, accountId, url, events, formatInstant(now), formatInstant(now + CONFIRM_SECONDS), sealed, keyId],
       );
-      await tellAlone(transaction, { accountId, id, type: CONFIRMATION, data: {} }, now);
+      await notifyOne(transaction, { accountId, id, type: CONFIRMATION, data: {} }, now);
     }
     deps.activity?.writeWith(transaction, now);
   });
@@ -95,19 +107,19 @@ export async function setMailAddress(
   return (await findMailAddress(deps, accountId))!;
 }
 
-/** Records a confirmation request; refuses with rate_limited when there are too many. */
-async function noteQuestion(
+/** Records a confirmation request. Refuses with rate_limited if there are too many. */
+async function recordConfirmation(
   transaction: Pick<Transaction, 'query'>,
   { accountId, mailbox, network }: { accountId: string; mailbox: Buffer; network: string },
   now: Instant,
 ): Promise<void> {
   // Serialized across all accounts and gateways, so that the count stays correct.
   await transaction.query(`select pg_advisory_xact_lock(hashtext('mail questions'))`);
-  const { rows } = await transaction.query<{ asked: ConfirmationScope; inDay: number; inMonth: number }>(
-    `select asked, count(*) filter (where at > $4::timestamptz)::int as "inDay", count(*)::int as "inMonth"
+  const { rows } = await transaction.query<{ scope: ConfirmationScope; inDay: number; inMonth: number }>(
+    `select scope, count(*) filter (where at > $4::timestamptz)::int as "inDay", count(*)::int as "inMonth"
      from mail_question cross join lateral (values
-       ('account', account_id = $1), ('mailbox', mailbox = $2), ('network', network = $3)) as counted (asked, is_same)
-     where is_same and at > $5::timestamptz group by asked`,
+       ('account', account_id = $1), ('mailbox', mailbox = $2), ('network', network = $3)) as counted (scope, is_same)
+     where is_same and at > $5::timestamptz group by scope`,
     [
       accountId,
       mailbox,
@@ -116,12 +128,12 @@ async function noteQuestion(
       formatInstant(now - CONFIRMATIONS_KEPT_SECONDS),
     ],
   );
-  const full = rows.find(({ asked, inDay, inMonth }) => {
-    const { day, month } = MAX_CONFIRMATIONS[asked];
+  const full = rows.find(({ scope, inDay, inMonth }) => {
+    const { day, month } = MAX_CONFIRMATIONS[scope];
     return inDay >= day || inMonth >= month;
   });
   if (full !== undefined)
-    throw new DomainError('rate_limited', `too many confirmations were asked for by this ${full.asked}: try tomorrow`, {
+    throw new DomainError('rate_limited', `too many confirmation mails for this ${full.scope}; try again tomorrow`, {
       retryAfterSeconds: Number(SECONDS_PER_DAY),
     });
   await transaction.query(
@@ -130,7 +142,7 @@ async function noteQuestion(
   );
 }
 
-/** Deletes the address; no more mail is sent there. Refuses with not_found. */
+/** Deletes the address. No more mail is sent to it. Refuses with not_found. */
 export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -141,7 +153,7 @@ export async function deleteMailAddress(deps: Deps, accountId: string): Promise<
   return known;
 }
 
-/** Sends a mail that is marked as a test. Refuses with not_found, and with action_failed where no mail is sent. */
+/** Sends a test mail. Refuses with not_found, with action_failed if the address gets no mail, and with rate_limited. */
 export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
@@ -155,7 +167,7 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
     );
     if (rowCount !== 0)
       throw new DomainError('rate_limited', 'a test was sent within the last minute', { retryAfterSeconds: 60 });
-    await tellAlone(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
+    await notifyOne(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
     deps.activity?.writeWith(transaction, now);
   });
   deps.db.notices.publish([DUE_WORK]);
@@ -164,10 +176,10 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
 }
 const MINUTE = 60n;
 
-/** Result of following a link. `unknown`: it was never sent, or it was replaced. */
+/** Result of opening a link. `unknown`: it was never sent, or was replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Confirms the address, within a day. If it is confirmed already, changes nothing. */
+/** Confirms the address, within a day. Has no effect if it is already confirmed. */
 export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'confirm', id, token);
   if (row === null) return 'unknown';
@@ -178,17 +190,17 @@ export async function confirmByLink(deps: Deps, id: string, token: string): Prom
     [id, now],
   );
   if (rowCount === 0) return 'late';
-  await untilTold(deps, row.accountId);
+  await waitForEarlierWrites(deps, row.accountId);
   return 'done';
 }
 
-/** Ends mail to the address until its account sets it again, and it is confirmed again. */
+/** Stops mail to the address until its account sets it again and it is confirmed again. */
 export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'end', id, token);
   if (row === null) return 'unknown';
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    const reason = 'ended by a link in a mail';
+    const reason = 'stopped by a link in a mail';
     const { rowCount } = await transaction.query(
       'update webhook set confirmed_at = null, confirm_by = null where id = $1 and confirmed_at is not null',
       [id],
@@ -200,7 +212,7 @@ export async function endByLink(deps: Deps, id: string, token: string): Promise<
   return 'done';
 }
 
-/** Whether a link was really sent; does not apply it. */
+/** Whether a link is genuine. Doesn't apply it. */
 export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
   return (await ofLink(deps, purpose, id, token)) !== null;
 }

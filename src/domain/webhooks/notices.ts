@@ -3,14 +3,14 @@ import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
 import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
 import { balanceAt } from '../rules/accrual.js';
-import { type NewEvent, OF_ACCOUNT, usdOf } from '../rules/events.js';
+import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../rules/events.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 import type { Micro } from '../rules/money.js';
 import { instanceLimitAt } from '../rules/spend-limit.js';
 import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
 import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
 
-/** Maximum rows that one look reads; those already reported are read again, without effect. */
+/** Maximum rows read per call. Rows already reported are read again, without effect. */
 const MAX_ROWS = 5_000;
 
 interface Ending {
@@ -29,14 +29,17 @@ interface Limited extends Instance {
 }
 
 /**
- * Reports what becomes true only with time: that an instance or the credit is about to end, and that the balance is
- * low. The time is derived from deadlines, rates and ledger. Each event is sent once, by its `once`, even if several
- * gateways look. Returns when to look again: at the next interval while time changes an account with an active webhook,
- * null otherwise.
+ * Emits events caused only by the passing of time: an instance or the credit is about to end, or the balance is low.
+ * The time is derived from deadlines, rates and ledger. Each event is sent once, thanks to its `once`, even if several
+ * gateways detect it. Returns when to call it again: now, i.e. at the next interval, while time changes an account with
+ * an active webhook; null otherwise.
  */
-export async function noticeWhatEnds(deps: Deps): Promise<Instant | null> {
+export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
   const now = deps.clock.now();
-  const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({ name: 'told', text: TOLD });
+  const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({
+    name: 'active-accounts',
+    text: ACTIVE_ACCOUNTS,
+  });
   const { isChanging } = rows[0]!;
   if (isChanging === null) return null;
   const again = isChanging ? now : null;
@@ -73,7 +76,7 @@ async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
     const lead = first === null ? null : leadAt(first.at, now);
     if (first === null || lead === null) return [];
     const { of, usd, at } = first;
-    // A monthly limit moves closer and further away with everything that runs under it, so it is reported once per
+    // The time at which a monthly limit is reached moves with every start and stop under it, so it is reported once per
     // month.
     const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
     const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
@@ -81,7 +84,7 @@ async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   });
 }
 
-/** The limit that stops it first. */
+/** Returns the limit that will stop the instance first. */
 function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
   const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
   const known = [
@@ -95,7 +98,7 @@ function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant 
   );
 }
 
-/** Event for an instance that is about to end. There is one for each `once` and lead time. */
+/** Returns the event for an instance that is about to end, unique for each `once` and lead time. */
 function endingOf(
   { accountId, id }: Pick<Instance, 'accountId' | 'id'>,
   endsAt: Instant,
@@ -122,13 +125,15 @@ async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   return rows.flatMap((account) => [...exhaustionOf(account, now), ...lowOf(account, now)]);
 }
 
-/** Sent once per credit and day, even if the burn rate moves the second. */
+/**
+ * Returns the event for the end of credit. It is sent once per credit and day, even if the burn rate moves the second.
+ */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
   const lead = dueAt === null || exhaustedAt !== null ? null : leadAt(dueAt, now);
   if (dueAt === null || lead === null) return [];
   const data = { cause: 'credit', ends_at: formatInstant(dueAt), seconds_before: Number(lead) };
   const once = `credit/${lead}/${creditUnits}/${dueAt / SECONDS_PER_DAY}`;
-  return [{ accountId: id, type: 'balance.ending', subject: OF_ACCOUNT, at: now, data, once }];
+  return [{ accountId: id, type: 'balance.ending', subject: ACCOUNT_SUBJECT, at: now, data, once }];
 }
 
 function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): NewEvent[] {
@@ -140,7 +145,7 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
     {
       accountId: id,
       type: 'balance.low',
-      subject: OF_ACCOUNT,
+      subject: ACCOUNT_SUBJECT,
       at: now,
       data,
       once: `low/${creditUnits}/${belowMicro}`,
@@ -148,12 +153,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
-/** Whether time changes one of the accounts with an active webhook; null: there is no such account. */
-const TOLD = `
+/** SQL for whether time changes any account with an active webhook; null without such an account. */
+const ACTIVE_ACCOUNTS = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 
-/** Accounts with an active webhook of which a deadline or limit ends something by then. */
+/** SQL for the accounts with an active webhook and a deadline or limit that ends something by then. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
     and ${HAS_ACTIVE_WEBHOOK}`;

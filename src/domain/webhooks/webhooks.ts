@@ -7,7 +7,7 @@ import { check, checkOptional, fields } from '../fields.js';
 import { emit } from '../outbox.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
-import { type EventType, OF_ACCOUNT } from '../rules/events.js';
+import { ACCOUNT_SUBJECT, type EventType } from '../rules/events.js';
 import { type SealingKey, seal, unseal } from '../rules/sealing.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from '../rules/webhook.js';
@@ -24,13 +24,13 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries; a replaced one signs until `until`. */
+/** A secret that signs deliveries; a replaced one is valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Oldest first; at most 10. */
+/** Returns the account's webhooks, oldest first; at most 10. */
 export function listWebhooks(
   deps: Deps,
   accountId: string,
@@ -46,17 +46,17 @@ export function listWebhooks(
 }
 
 /**
- * Waits for the account's writes that began before the change of the webhook, and so send no event to it. A client that
- * reads after the answer sees their results.
+ * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so
+ * that a client that reads after the response sees their results.
  */
-export async function untilTold(deps: Deps, accountId: string): Promise<void> {
+export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
     transaction.query('select from account where id = $1 for no key update', [accountId]),
   );
 }
 
 /**
- * Creates a webhook. Only this answer has the secret. Refuses with invalid_request, and with action_failed beyond 10.
+ * Creates a webhook. Only this response has the secret. Refuses with invalid_request, and with action_failed beyond 10.
  */
 export async function createWebhook(
   deps: Deps,
@@ -77,16 +77,17 @@ export async function createWebhook(
        where (select count(*) from webhook where account_id = $1 and not is_mail) < $8`,
       [accountId, id, url, events, formatInstant(now), sealed, keyId, MAX_WEBHOOKS],
     );
-    if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_WEBHOOKS} webhooks`);
+    if (rowCount !== 1)
+      throw new DomainError('action_failed', `the account has ${MAX_WEBHOOKS} webhooks, the maximum; delete one first`);
     deps.activity?.writeWith(transaction, now, [id]);
   });
   deps.activity?.committed();
-  await untilTold(deps, accountId);
+  await waitForEarlierWrites(deps, accountId);
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
 /**
- * Changes the given fields only. When resumed, it gets events starting now. Refuses with invalid_request and not_found.
+ * Changes only the given fields. A resumed webhook gets later events only. Refuses with invalid_request and not_found.
  */
 export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
@@ -107,11 +108,11 @@ export async function changeWebhook(deps: Deps, accountId: string, id: string, i
     deps.activity?.writeWith(transaction, deps.clock.now());
   });
   deps.activity?.committed();
-  await untilTold(deps, accountId);
+  await waitForEarlierWrites(deps, accountId);
   return deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } });
 }
 
-/** Pauses a webhook: nothing more is sent to it, and its waiting events are cancelled. */
+/** Pauses a webhook. Nothing more is sent to it, and its waiting events are cancelled. */
 export async function pause(
   transaction: Pick<Transaction, 'query'>,
   id: string,
@@ -125,7 +126,7 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes it with its attempts. Refuses with not_found. */
+/** Deletes a webhook with its attempts. Refuses with not_found. */
 export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -137,7 +138,7 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
 }
 
 /** Rotates the secret; the previous one also signs for a day. Refuses with not_found. */
-export async function turnSecret(
+export async function rotateSecret(
   deps: Deps,
   accountId: string,
   id: string,
@@ -163,7 +164,7 @@ export async function turnSecret(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Creates a secret, and seals it for storage. Refuses with action_failed where this service stores none. */
+/** Creates a secret, and seals it for storage. Refuses with action_failed if this service stores no secrets. */
 export async function newSecret(
   deps: Deps,
   accountId: string,
@@ -171,20 +172,20 @@ export async function newSecret(
 ): Promise<{ secret: string; sealed: Buffer; keyId: string }> {
   const secret = formatSecret(randomBytes(SECRET_BYTES));
   const [key] = await deps.sealingKeys();
-  const kept: Secret[] = [{ secret, until: null }];
-  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(kept)), keyId: key!.id };
+  const secrets: Secret[] = [{ secret, until: null }];
+  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(secrets)), keyId: key!.id };
 }
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
-/** The secrets that sign now, newest first. */
+/** Returns the secrets that are valid now, newest first. */
 export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
   const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
 }
 
-/** Reseals, with the first key, at most `limit` secrets that another key sealed. Returns their number. */
+/** Reseals secrets that were sealed with another key, at most `limit`. Returns their number. */
 export async function resealWebhooks(
   transaction: Pick<Transaction, 'query'>,
   keys: readonly SealingKey[],
@@ -204,7 +205,7 @@ export async function resealWebhooks(
   return rows.length;
 }
 
-/** Refuses with action_failed where the key is missing. */
+/** Returns the key that sealed the secret. Refuses with action_failed if it is missing. */
 function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   const key = keys.find(({ id }) => id === keyId);
   if (key !== undefined) return key;
@@ -218,7 +219,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    await tellAlone(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
+    await notifyOne(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
     deps.activity?.writeWith(transaction, now);
   });
   deps.db.notices.publish([DUE_WORK]);
@@ -227,7 +228,7 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
 }
 
 /** Sends an event to this webhook only, ignoring its event filter. */
-export async function tellAlone(
+export async function notifyOne(
   transaction: Pick<Transaction, 'query'>,
   { accountId, id, type, data }: { accountId: string; id: string; type: string; data: object },
   now: Instant,
@@ -236,17 +237,17 @@ export async function tellAlone(
   const { rows } = await transaction.query<{ sequence: bigint }>(
     `insert into event (id, account_id, type, subject, at, data, xid)
      values ($1, $2, $3, $4, $5::timestamptz, $6, pg_current_xact_id()::text::bigint) returning sequence`,
-    [randomId('evt', 12), accountId, type, OF_ACCOUNT, at, JSON.stringify(data)],
+    [randomId('evt', 12), accountId, type, ACCOUNT_SUBJECT, at, JSON.stringify(data)],
   );
   await transaction.query(
     'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
-    [id, rows[0]!.sequence, OF_ACCOUNT, at],
+    [id, rows[0]!.sequence, ACCOUNT_SUBJECT, at],
   );
 }
 
 /**
- * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed where the
- * webhook is paused.
+ * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed if the webhook
+ * is paused.
  */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
@@ -258,7 +259,7 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
        from event where event.sequence = webhook_delivery.sequence and webhook_id = $1 and event.id = $2`,
       [id, EVENT_ID.test(eventId) ? eventId : '', now],
     );
-    if (rowCount !== 1) throw new DomainError('not_found', 'no such event was meant for this webhook');
+    if (rowCount !== 1) throw new DomainError('not_found', 'no such event for this webhook');
     deps.activity?.writeWith(transaction, deps.clock.now(), [eventId]);
   });
   deps.db.notices.publish([DUE_WORK]);
@@ -267,8 +268,8 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
 }
 
 /** Sets the low-balance threshold in micro-USD; null disables the notice. */
-export async function setBalanceNotice(deps: Deps, accountId: string, given: bigint | null): Promise<bigint | null> {
-  const below = checkOptional('below', fields.balanceBelow, given) ?? null;
+export async function setBalanceNotice(deps: Deps, accountId: string, input: bigint | null): Promise<bigint | null> {
+  const below = checkOptional('below', fields.balanceBelow, input) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
     if (below === null) await transaction.query('delete from balance_notice where account_id = $1', [accountId]);
     else
@@ -287,15 +288,15 @@ export async function balanceNotice(deps: Deps, accountId: string): Promise<bigi
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Event that reports the pause to the account's other webhooks and addresses. */
+/** Returns the statement that emits the pause to the account's other webhooks and addresses. */
 export function pausedEvent(
   { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
   at: Instant,
   reason: string,
 ) {
-  const told = { accountId, subject: OF_ACCOUNT, at };
-  if (isMail) return emit([{ ...told, type: 'mail.paused', data: { reason } }]);
-  return emit([{ ...told, type: 'webhook.paused', data: { webhook: id, reason } }]);
+  const event = { accountId, subject: ACCOUNT_SUBJECT, at };
+  if (isMail) return emit([{ ...event, type: 'mail.paused', data: { reason } }]);
+  return emit([{ ...event, type: 'webhook.paused', data: { webhook: id, reason } }]);
 }
 
 async function ownWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {

@@ -102,7 +102,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         response.once('close', () => gone.abort());
         const dials = query.get('streams') === '1';
         const isWanted = () => dials && fleet.tunnelRequests.has(machineId);
-        const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal, isWanted);
+        const news = await fleet.desired.next(machineId, after, wait * 1_000, gone.signal, isWanted);
         // The token may have been revoked in the meantime.
         if (news !== null && (await machineOf(request)) === machineId) {
           const streams = dials ? fleet.tunnelRequests.take(machineId) : [];

@@ -29,7 +29,7 @@ export function createPaymentCallback(
       log.warn({ id, reason: outcome.reason }, 'payment callback refused');
       throw new DomainError('unauthorized', 'the callback is not signed as the payment processor signs');
     }
-    if (outcome.kind === 'aside') log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
+    if (outcome.kind === 'quarantined') log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
     response.status(202).json({ status: 'accepted' });
   };
   return [express.raw({ type: () => true, limit: BODY_LIMIT, inflate: false }), receive];

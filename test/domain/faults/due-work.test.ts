@@ -7,8 +7,8 @@ import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { whenDue } from '../../../src/domain/background.js';
 import { sealingKey } from '../../../src/domain/rules/sealing.js';
 import type { Instant } from '../../../src/domain/rules/time.js';
-import { noteKeyPlaces } from '../../../src/domain/webhooks/key-places.js';
-import { noticeWhatEnds } from '../../../src/domain/webhooks/notices.js';
+import { recordKeyNetworks } from '../../../src/domain/webhooks/key-networks.js';
+import { emitTimedEvents } from '../../../src/domain/webhooks/notices.js';
 import { createWebhook, redeliver, testWebhook } from '../../../src/domain/webhooks/webhooks.js';
 import { TestClock } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
@@ -220,11 +220,11 @@ describe('a write that makes work due earlier', () => {
     const { rows } = await another.query('select id from event where account_id = $1', [owner]);
     expect(await isAnnounced(() => redeliver(domain, owner, id, rows[0].id))).toBe(true);
     const place = { accountId: owner, keyId: used.id, address: '192.0.2.1', at: domain.clock.now() };
-    expect(await isAnnounced(() => noteKeyPlaces(domain, [{ ...place, network: '192.0.0.0/16' }]))).toBe(false);
-    expect(await isAnnounced(() => noteKeyPlaces(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
+    expect(await isAnnounced(() => recordKeyNetworks(domain, [{ ...place, network: '192.0.0.0/16' }]))).toBe(false);
+    expect(await isAnnounced(() => recordKeyNetworks(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
     await another.query('insert into balance_notice (account_id, below_micro) values ($1, 10000000)', [owner]);
-    expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(true);
+    expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(true);
     // Reported once.
-    expect(await isAnnounced(() => noticeWhatEnds(domain))).toBe(false);
+    expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(false);
   });
 });

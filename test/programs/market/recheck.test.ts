@@ -270,8 +270,8 @@ describe('the source', () => {
   const unreadable = Array.from({ length: 400 }, () => 'x,l4,1,$1.20,us').join('\n');
 
   test.each<[string, RequestListener, RegExp, RecheckOptions['limits']?]>([
-    ['answers 500', status(500), /^the source answered 500$/],
-    ['answers 404 with listings', status(404), /^the source answered 404$/],
+    ['answers 500', status(500), /^the source responded with status 500$/],
+    ['answers 404 with listings', status(404), /^the source responded with status 404$/],
     ['never answers', never, /^the source was not read within 0.05 s$/, short],
     [
       'begins and never ends',
@@ -376,7 +376,7 @@ describe('the source', () => {
     }
     expect(await look()).toBeNull();
     expect(events.at(-1)).toMatchObject({ kind: 'failed', attempt: 4, nextAttemptAt: null });
-    expect(await recheck()).toEqual({ status: 'FAILED', attempts: 4, error: 'the source answered 503' });
+    expect(await recheck()).toEqual({ status: 'FAILED', attempts: 4, error: 'the source responded with status 503' });
     source.answers(csv(market()));
     for (const seconds of [3_600, 5 * 86_400]) {
       deps.clock.advance(seconds);

@@ -99,7 +99,7 @@ describe('processes on one database', () => {
     expect(told + JSON.stringify(await pricing(gateway.address))).not.toMatch(/503|listings\.csv/);
     await gateway.end();
     const [line] = lines(gateway, FAILED) as unknown as { nextAttemptAt: string }[];
-    const reason = 'the source answered 503';
+    const reason = 'the source responded with status 503';
     expect(line).toMatchObject({ level: 40, attempt: 1, attempts: 4, reason });
 
     const status = await adminJson(['market', 'status'], { ...env, MARKET_SOURCE: secret });
@@ -115,7 +115,7 @@ describe('processes on one database', () => {
     const shown = await admin(['market', 'status'], { DATABASE_URL: databaseUrl });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toMatch(/^Sheet +2020-01-01\nSource +- \(MARKET_SOURCE is not set\)\n/);
-    expect(shown.stdout).toMatch(/^Last error +the source answered 503$/m);
+    expect(shown.stdout).toMatch(/^Last error +the source responded with status 503$/m);
     expect(shown.stdout + gateway.stderr()).not.toContain('hunter2');
   });
 });

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
 import { STATUS_OF } from '../../../src/domain/rules/errors.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { needsThat } from '../../support/tools.js';
@@ -98,7 +98,7 @@ function ordersOf(gateway: TestGateway): Orders {
     },
     /** A read-only key. */
     reader: async ({ account_id: accountId }) => {
-      const creator = { accountId, ...FULL_POWER };
+      const creator = { accountId, ...UNRESTRICTED };
       return { key: (await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] })).secret };
     },
     advance: ({ seconds }) => gateway.clock.advance(seconds),

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keepVolumes } from '../../../src/domain/volumes/upkeep.js';
+import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import type { Renter } from '../../support/gateway.js';
 import { lyingObjects, type MadeObject, masterOf } from '../../support/restic-repository.js';
 import { needs } from '../../support/tools.js';
@@ -53,7 +53,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       const early = await ask(gateway, renter.key, 'DELETE', real);
       expect([early.status, (await early.json()).error.message]).toEqual([
         409,
-        expect.stringMatching(/is being verified|match its packs/),
+        expect.stringMatching(/are being verified|match its packs/),
       ]);
       await keep(3_601);
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));
@@ -138,7 +138,7 @@ async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);
   const options = { address: gateway.address, onFailure: () => {}, onCompared: () => {}, signal: neverAborted };
   const keptAt = async () => {
-    await keepVolumes(gateway.deps, options);
+    await maintainVolumes(gateway.deps, options);
     const { rows } = await gateway.deps.db.pool.query('select kept_at as at from volume where id = $1', [id]);
     return rows[0].at ?? 0n;
   };

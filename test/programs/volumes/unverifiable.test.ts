@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Deps } from '../../../src/domain/deps.js';
-import { keepVolumes } from '../../../src/domain/volumes/upkeep.js';
+import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, lyingObjects, masterOf, object, packOf, seal } from '../../support/restic-repository.js';
 import { needs } from '../../support/tools.js';
@@ -59,7 +59,7 @@ test('maintains a volume once per hour without restic, despite an unverified ind
   await keep(id, { restic: null });
   const keptAt = await keptAtOf(id);
   gateway.clock.advance(60);
-  await keepVolumes({ ...gateway.deps, restic: null }, options);
+  await maintainVolumes({ ...gateway.deps, restic: null }, options);
   expect(await keptAtOf(id)).toBe(keptAt);
 });
 
@@ -127,7 +127,7 @@ const options = {
 async function keep(id: string, changes: Partial<Deps> = {}): Promise<void> {
   gateway.clock.advance(3_601);
   const kept = async () => {
-    await keepVolumes({ ...gateway.deps, ...changes }, options);
+    await maintainVolumes({ ...gateway.deps, ...changes }, options);
     return (await keptAtOf(id)) ?? 0n;
   };
   await expect.poll(kept, { timeout: 30_000 }).toBeGreaterThanOrEqual(gateway.clock.now() - 3_000n);

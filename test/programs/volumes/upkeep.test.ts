@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { checkRepository, compareStore } from '../../../src/domain/volumes/check.js';
 import { volumePassword } from '../../../src/domain/volumes/password.js';
-import { keepVolumes } from '../../../src/domain/volumes/upkeep.js';
+import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { createVolume, deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import type { Renter } from '../../support/gateway.js';
 import { admin } from '../../support/operator.js';
@@ -193,7 +193,7 @@ async function backUp(repository: Repository, bytes: Buffer): Promise<string> {
 
 async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);
-  await keepVolumes(gateway.deps, {
+  await maintainVolumes(gateway.deps, {
     address: gateway.address,
     onFailure: (id, reason) => failures.push(`${id}: ${reason}`),
     onCompared: () => {},

@@ -227,8 +227,8 @@ describe('accountChanged', () => {
     for (const cpuPercent of [10, 20]) {
       service.clock.advance(10);
       await report(sampled(id, { cpuPercent }));
-      await loadWatch.look();
-      await loadWatch.look();
+      await loadWatch.poll();
+      await loadWatch.poll();
       const load = { cpuPercent, gpus: [{ place: 0 }] };
       expect(await nextLoads(toAnn)).toEqual({ account, instances: [], loads: [{ instanceId: id, load }] });
     }
@@ -244,7 +244,7 @@ describe('accountChanged', () => {
     });
     await stream.next();
     const read = vi.spyOn(service.deps.loadLoader, 'ofAccounts');
-    await service.deps.loadWatch.look();
+    await service.deps.loadWatch.poll();
     expect(read).not.toHaveBeenCalled();
     read.mockRestore();
     stream.abort();

@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/rules/scopes.js';
 import { routes } from '../../../src/rest/routes.js';
 import { buildSchema } from '../../../src/schema/index.js';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   gateway = await startGateway();
   owner = await gateway.renter();
   for (const scope of SCOPES) {
-    const creator = { accountId: owner.accountId, ...FULL_POWER };
+    const creator = { accountId: owner.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: [scope] });
     keys[scope] = { renter: client(gateway.address, secret!, owner.accountId), cookie: await signIn(secret!) };
   }

@@ -7,7 +7,7 @@ import { authenticate, revokeApiKey } from '../../../src/domain/accounts/api-key
 import { createDeps } from '../../../src/domain/deps.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { hashApiKey } from '../../../src/domain/rules/api-key.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { unitsOfMicro } from '../../../src/domain/rules/money.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
@@ -239,7 +239,7 @@ describe('a cached key', () => {
     const owner = {
       accountId: renter.accountId,
       keyId: id,
-      ...FULL_POWER,
+      ...UNRESTRICTED,
       spendUnits: 0n,
       burnRate: 0n,
       settledAt: 0n,
@@ -455,7 +455,7 @@ describe('missed notices', () => {
       await revoke(id);
       wire.mendNotices();
       await expect.poll(() => db.notices.isListening, PATIENCE).toBe(true);
-      return { accountId: renter.accountId, keyId: id, ...FULL_POWER, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
+      return { accountId: renter.accountId, keyId: id, ...UNRESTRICTED, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
     });
     expect(await statusOf(renter)).toBe(401);
   });

@@ -254,7 +254,7 @@ describe('an instance with volumes', () => {
     const refused = await bare.deploy([at(own)]);
     expect(refused.body.error).toMatchObject({
       code: 'deploy_failed',
-      message: expect.stringContaining(`the host of machine ${bare.id} offers no volumes: `),
+      message: expect.stringContaining(`the host of machine ${bare.id} doesn't support volumes: `),
     });
     expect(await row(own)).toMatchObject({ lease: 0, holder: null });
   });
@@ -483,11 +483,11 @@ describe('the holder of a lease', () => {
       return errors === undefined ? data.releaseVolume : errors[0];
     };
     expect(await release()).toMatchObject({
-      message: `volume ${id} is held by no instance`,
+      message: `no instance holds volume ${id}`,
       extensions: { code: 'action_failed' },
     });
     const instance = await host.run(at(id));
-    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}: stop it first` });
+    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}; stop it first` });
     await act(instance, 'stop');
     expect(await release(await service.renter('1'))).toMatchObject({ extensions: { code: 'not_found' } });
     expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { settleIndexes } from '../../../src/domain/volumes/indexes.js';
+import { markIndexes } from '../../../src/domain/volumes/indexes.js';
 import type { Renter } from '../../support/gateway.js';
 import {
   ask,
@@ -63,7 +63,7 @@ describe('deletion by the owner', () => {
 test('an index that its owner deletes while it is verified gets no result', async () => {
   const [deleted, kept] = [await put(renter.key, 'index'), await put(renter.key, 'index')];
   await ask(gateway, renter.key, 'DELETE', `${id}/index/${deleted}`);
-  await settleIndexes(gateway.deps, id, [deleted, kept], 'FAILED');
+  await markIndexes(gateway.deps, id, [deleted, kept], 'FAILED');
   const { rows } = await gateway.deps.db.pool.query('select name from volume_index where volume_id = $1', [id]);
   expect(rows).toEqual([{ name: kept }]);
 });

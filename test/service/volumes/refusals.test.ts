@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { keyOf } from '../../../src/domain/rules/restic-key.js';
 import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import type { Renter } from '../../support/gateway.js';
@@ -98,7 +98,7 @@ describe('access to a volume', () => {
   });
 
   test('excludes writes by a read-only key, or while an instance holds the volume', async () => {
-    const creator = { accountId: renter.accountId, ...FULL_POWER };
+    const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     const moneyKey = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
     expect((await ask(gateway, moneyKey.secret, 'GET', `${id}/data/`)).status).toBe(403);
@@ -342,7 +342,7 @@ describe('an owner whose key is revoked', () => {
 
   test('receives no more of a download', async () => {
     expect((await put(token, 'data', large)).status).toBe(200);
-    const creator = { accountId: renter.accountId, ...FULL_POWER };
+    const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});
     const [ended, continued] = await Promise.all([startDownload(secret!), startDownload(renter.key)]);
     await revokeApiKey(gateway.deps, renter.accountId, apiKey.id);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
-import { keepVolumes } from '../../../src/domain/volumes/upkeep.js';
+import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
+import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
 import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../../support/volumes.js';
@@ -158,7 +158,7 @@ test('many failing copies don’t block others', async () => {
   );
   const failed: string[] = [];
   const options = { address: gateway.address, onCompared: () => {}, signal: new AbortController().signal };
-  await keepVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
+  await maintainVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
   const { rows } = await pool.query('select copied_at is not null as done from volume where id = $1', [good]);
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
@@ -180,7 +180,7 @@ test('a gateway’s restic has bounded memory, since renters control its input',
 test('a key revoked during its upload leaves nothing', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
-  const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...FULL_POWER }, {});
+  const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...UNRESTRICTED }, {});
   const bytes = randomBytes(1_000);
   const sent = begin(secret!, `/volumes/${id}/snapshots/${nameOf(bytes)}`);
   const status = new Promise((resolve) => sent.once('response', (answer) => resolve(answer.resume().statusCode)));

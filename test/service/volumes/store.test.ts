@@ -181,9 +181,9 @@ describe('a folder', () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await store.receive(ONE, named('data', bytes), pieces(bytes));
-    await store.forgetArriving(ONE, Date.now() - 60_000);
+    await store.removeAbandonedUploads(ONE, Date.now() - 60_000);
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(1);
-    await store.forgetArriving(ONE, Date.now() + 60_000);
+    await store.removeAbandonedUploads(ONE, Date.now() + 60_000);
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 

@@ -139,12 +139,12 @@ describe('a mail address', () => {
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
     expect(await shown(renter)).toMatchObject({
       confirmedAt: null,
-      pauseReason: 'ended by a link in a mail',
+      pauseReason: 'stopped by a link in a mail',
       waiting: 0,
     });
     await expect
       .poll(() => witness.received.map(({ type, data }) => [type, data.reason]), PATIENCE)
-      .toEqual([['mail.paused', 'ended by a link in a mail']]);
+      .toEqual([['mail.paused', 'stopped by a link in a mail']]);
     // The original confirmation link no longer works.
     expect((await fetch(linkIn(mailsTo(address)[0]!), { method: 'POST' })).status).toBe(410);
     expect((await shown(renter)).confirmedAt).toBeNull();
@@ -270,7 +270,7 @@ describe('a mail address', () => {
     advance(40);
     await expect
       .poll(async () => (await shown(renter)).pauseReason, PATIENCE)
-      .toMatch(/^its mail server refuses it: 550 no such mailbox/);
+      .toMatch(/^its mail server refused it: 550 no such mailbox/);
     expect((await shown(renter)).waiting).toBe(0);
     // Set again, a confirmed address resumes without another confirmation.
     answerAddress = () => null;

@@ -188,7 +188,7 @@ describe('webhooks', () => {
     }
     const webhooks = await shown(renter);
     const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
-    expect(reasons.sort()).toEqual(['an event was not taken for three days', 'its receiver answered 410 Gone', 'null']);
+    expect(reasons.sort()).toEqual(['an event was not accepted for three days', 'its receiver responded with 410 Gone', 'null']);
     // If the clock jumps while an event is in flight, it is sent again under the same id.
     const distinctEvents = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
     await expect.poll(distinctEvents, PATIENCE).toBe(2);
@@ -209,7 +209,7 @@ describe('webhooks', () => {
     await expect.poll(() => slow.received.length, PATIENCE).toBe(1);
     await expect.poll(() => quick.received.length, PATIENCE).toBe(1);
     expect((await shown(first))[0].attempts).toEqual([]);
-    await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no answer within 5 s');
+    await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no response within 5 s');
   });
 
   it('have two secrets for a day after a rotation, and bounded inputs', async () => {
@@ -452,7 +452,7 @@ describe('a delivery', () => {
     const startedAtMs = performance.now();
     const [flooded, trickled] = await Promise.all([send(flood.url, {}, '{}'), send(trickle.url, {}, '{}')]);
     expect(flooded).toEqual({ status: 200, error: null });
-    expect(trickled).toEqual({ status: null, error: 'no answer within 5 s' });
+    expect(trickled).toEqual({ status: null, error: 'no response within 5 s' });
     expect(performance.now() - startedAtMs).toBeLessThan(15_000);
     expect(sent).toBeLessThan(2_000_000);
   });

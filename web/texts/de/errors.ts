@@ -53,7 +53,7 @@ export const known: typeof englishKnown = [
     (id, left, asked) => `Die Maschine ${id} hat noch ${left} GB Speicherplatz, weniger als die ${asked} GB.`,
   ],
   [
-    /^volume (\S+) is in use by instance (\S+?)(?:: stop it first)?$/,
+    /^volume (\S+) is in use by instance (\S+?)(?:; stop it first)?$/,
     (id, by) => `Das Volume ${id} gehört gerade zur Instanz ${by}.`,
   ],
   [

@@ -3,7 +3,7 @@ import { createApiKey, createApiKeyOnce, revokeApiKey } from '../../../src/domai
 import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
 import { readReach } from '../../../src/domain/fleet/reach.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { FULL_POWER, type KeyPower } from '../../../src/domain/rules/key-power.js';
+import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { parseSshKey } from '../../../src/domain/rules/ssh-key.js';
 import { formatInstant } from '../../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
@@ -22,15 +22,15 @@ it('admits SSH keys only if the API key that added them is valid now and from th
   const now = domain.clock.now();
   const isAdmitted = async (text: string, address = '203.0.113.9') =>
     (await findSshAccess(domain, instance.id, parseSshKey(text).blob, address)) !== null;
-  const addSshKeyBy = async (power: Partial<KeyPower>) => {
+  const addSshKeyBy = async (restrictions: Partial<KeyRestrictions>) => {
     const { apiKey } = await createApiKey(domain, accountId);
     await domain.db.pool.query('update api_key set expires_at = $2::timestamptz, networks = $3 where id = $1', [
       apiKey.id,
-      power.expiresAt == null ? null : formatInstant(power.expiresAt),
-      power.networks ?? null,
+      restrictions.expiresAt == null ? null : formatInstant(restrictions.expiresAt),
+      restrictions.networks ?? null,
     ]);
     const text = newSshKey();
-    await addSshKey(domain, { accountId, keyId: apiKey.id, ...FULL_POWER, ...power }, text);
+    await addSshKey(domain, { accountId, keyId: apiKey.id, ...UNRESTRICTED, ...restrictions }, text);
     return text;
   };
   const [unrestricted, expiring, networkBound] = [
@@ -75,7 +75,7 @@ it('ends access in the second in which its API key expires', async () => {
 it('grants no key to a request whose own key is revoked while it waits', async () => {
   const accountId = await domain.account();
   const { apiKey } = await createApiKey(domain, accountId);
-  const creator = { accountId, keyId: apiKey.id, ...FULL_POWER };
+  const creator = { accountId, keyId: apiKey.id, ...UNRESTRICTED };
   const client = await domain.db.pool.connect();
   await client.query('begin');
   await client.query('select from account where id = $1 for no key update', [accountId]);

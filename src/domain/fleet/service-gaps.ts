@@ -22,11 +22,11 @@ export class ServiceGaps {
   readonly #transaction: Transaction;
   readonly #gaps: Gap[];
 
-  private constructor(current: Write, account: Account, instanceId: string, given: readonly Gap[]) {
+  private constructor(current: Write, account: Account, instanceId: string, gaps: readonly Gap[]) {
     this.#instanceId = instanceId;
     this.#step = current.step(account);
     this.#transaction = current.transaction;
-    this.#gaps = [...given];
+    this.#gaps = [...gaps];
   }
 
   static async load(current: Write, account: Account, instanceId: string): Promise<ServiceGaps> {

@@ -3,7 +3,7 @@ import type { Account } from '../rules/lifecycle.js';
 import type { Write } from './ledger.js';
 
 /** Returns the account of the scope. Refuses with unauthorized if it is unknown or suspended. */
-export function renter(current: Write, accountId: string): Account {
+export function activeAccount(current: Write, accountId: string): Account {
   const account = current.account(accountId);
   if (account === undefined || account.suspendedAt !== null) {
     throw new DomainError('unauthorized', 'missing or unknown API key');

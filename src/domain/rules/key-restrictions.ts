@@ -3,8 +3,8 @@ import { areWithin } from './networks.js';
 import type { Scope, Scopes } from './scopes.js';
 import type { Instant } from './time.js';
 
-/** The bounds of a key; null: unbounded. */
-export interface KeyPower {
+/** Restrictions of a key; null for none. */
+export interface KeyRestrictions {
   scopes: Scopes;
   /** The first second at which it is rejected. */
   expiresAt: Instant | null;
@@ -12,8 +12,8 @@ export interface KeyPower {
   networks: readonly string[] | null;
 }
 
-/** A key without bounds. */
-export const FULL_POWER: KeyPower = { scopes: null, expiresAt: null, networks: null };
+/** A key without restrictions. */
+export const UNRESTRICTED: KeyRestrictions = { scopes: null, expiresAt: null, networks: null };
 
 /** Why a known key is rejected. */
 export type KeyFault = 'expired' | 'network';
@@ -23,7 +23,7 @@ export type KeyFault = 'expired' | 'network';
  * networks contain the address.
  */
 export function keyFaultOf(
-  { expiresAt, networks }: KeyPower,
+  { expiresAt, networks }: KeyRestrictions,
   now: Instant,
   isInside: (networks: readonly string[]) => boolean,
 ): KeyFault | null {
@@ -32,10 +32,10 @@ export function keyFaultOf(
 }
 
 /**
- * Returns the bounds of a key that another key creates: omitted ones are the creator's, and none may exceed the
- * creator's. Refuses with forbidden.
+ * Returns the restrictions of a key that another key creates: omitted ones are the creator's, and none may be weaker
+ * than the creator's. Refuses with forbidden.
  */
-export function powerOfNewKey(creator: KeyPower, wanted: Partial<KeyPower>): KeyPower {
+export function restrictionsOfNewKey(creator: KeyRestrictions, wanted: Partial<KeyRestrictions>): KeyRestrictions {
   const { scopes = null, expiresAt = null, networks = null } = wanted;
   if (scopes !== null && creator.scopes !== null) checkScopes(scopes, creator.scopes);
   if (expiresAt !== null && creator.expiresAt !== null && expiresAt > creator.expiresAt)

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainError } from '../../src/domain/rules/errors.js';
-import { FULL_POWER, type KeyPower, keyFaultOf, powerOfNewKey } from '../../src/domain/rules/key-power.js';
+import {
+  type KeyRestrictions,
+  keyFaultOf,
+  restrictionsOfNewKey,
+  UNRESTRICTED,
+} from '../../src/domain/rules/key-restrictions.js';
 import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/rules/networks.js';
 import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/rules/scopes.js';
 
 const NOW = 1_000n;
-const creator: KeyPower = {
+const creator: KeyRestrictions = {
   scopes: ['read', 'keys'],
   expiresAt: NOW + 100n,
   networks: ['10.0.0.0/8', '2001:db8::/32'],
@@ -22,25 +27,25 @@ function refusalOf(work: () => unknown): DomainError | null {
 
 describe('the power of a key', () => {
   it('ends at the second it expires, not after it', () => {
-    const key = { ...FULL_POWER, expiresAt: NOW };
+    const key = { ...UNRESTRICTED, expiresAt: NOW };
     expect([NOW - 1n, NOW, NOW + 1n].map((at) => keyFaultOf(key, at, () => true))).toEqual([
       null,
       'expired',
       'expired',
     ]);
-    expect(keyFaultOf({ ...FULL_POWER, networks: ['10.0.0.0/8'] }, NOW, () => false)).toBe('network');
-    expect(keyFaultOf(FULL_POWER, NOW, () => false)).toBeNull();
+    expect(keyFaultOf({ ...UNRESTRICTED, networks: ['10.0.0.0/8'] }, NOW, () => false)).toBe('network');
+    expect(keyFaultOf(UNRESTRICTED, NOW, () => false)).toBeNull();
   });
 
   it('is inherited if omitted, and never exceeded', () => {
-    expect(powerOfNewKey(creator, {})).toEqual(creator);
-    expect(powerOfNewKey(FULL_POWER, {})).toEqual(FULL_POWER);
+    expect(restrictionsOfNewKey(creator, {})).toEqual(creator);
+    expect(restrictionsOfNewKey(UNRESTRICTED, {})).toEqual(UNRESTRICTED);
     const less = { scopes: ['read'] as const, expiresAt: NOW + 1n, networks: ['10.1.0.0/16', '2001:db8:1::7'] };
-    expect(powerOfNewKey(creator, less)).toEqual(less);
-    expect(powerOfNewKey(FULL_POWER, less)).toEqual(less);
+    expect(restrictionsOfNewKey(creator, less)).toEqual(less);
+    expect(restrictionsOfNewKey(UNRESTRICTED, less)).toEqual(less);
   });
 
-  it.each<[string, Partial<KeyPower>]>([
+  it.each<[string, Partial<KeyRestrictions>]>([
     ['scopes', { scopes: ['read', 'rent'] }],
     ['expiresAt', { expiresAt: NOW + 101n }],
     ['networks', { networks: ['10.0.0.0/8', '11.0.0.1'] }],
@@ -48,7 +53,7 @@ describe('the power of a key', () => {
     ['networks', { networks: ['2001:db8::/31'] }],
     ['networks', { networks: ['::ffff:10.0.0.0/104'] }],
   ])('is refused more %s than the creator has', (field, requested) => {
-    const refusal = refusalOf(() => powerOfNewKey(creator, requested));
+    const refusal = refusalOf(() => restrictionsOfNewKey(creator, requested));
     expect(refusal).toMatchObject({ code: 'forbidden', field });
   });
 });

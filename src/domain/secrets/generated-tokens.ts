@@ -8,7 +8,7 @@ import { openSealed, sealingKeyOf } from './secrets.js';
 /** 128 bits. */
 const TOKEN_BYTES = 16;
 
-interface MadeTokenRow {
+interface GeneratedTokenRow {
   instanceId: string;
   variable: string;
   sealed: Buffer;
@@ -48,8 +48,8 @@ export function generateTokens(
 
 /** Returns the tokens of an instance in plaintext, by variable. Refuses with action_failed if a key is missing. */
 export async function tokensOf(deps: Deps, accountId: string, instanceId: string): Promise<Record<string, string>> {
-  const { rows } = await deps.db.pool.query<MadeTokenRow>({
-    name: 'made-tokens',
+  const { rows } = await deps.db.pool.query<GeneratedTokenRow>({
+    name: 'generated-tokens',
     text: `select instance_id as "instanceId", variable, sealed, made_token.key_id as "keyId" from made_token
            join instance on instance.id = instance_id where instance_id = $1 and account_id = $2 order by variable`,
     values: [instanceId, accountId],
@@ -66,7 +66,7 @@ export async function resealTokens(
   limit: number,
 ): Promise<number> {
   const key = keys[0]!;
-  const { rows } = await transaction.query<MadeTokenRow & { accountId: string }>(
+  const { rows } = await transaction.query<GeneratedTokenRow & { accountId: string }>(
     `select instance_id as "instanceId", account_id as "accountId", variable, sealed, made_token.key_id as "keyId"
      from made_token join instance on instance.id = instance_id
      where made_token.key_id <> $1 order by instance_id, variable limit $2 for no key update of made_token`,
@@ -85,7 +85,7 @@ export async function resealTokens(
   return rows.length;
 }
 
-function openToken(keys: readonly SealingKey[], accountId: string, row: MadeTokenRow): string {
+function openToken(keys: readonly SealingKey[], accountId: string, row: GeneratedTokenRow): string {
   const { instanceId, variable, sealed, keyId } = row;
   return openSealed(keys, { context: contextOf(accountId, instanceId, variable), name: variable, sealed, keyId });
 }

@@ -71,19 +71,19 @@ export class SampleBuffer {
     return this.#writing;
   }
 
-  #keep(noted: BufferedSample): void {
-    const key = `${noted.machine_id} ${noted.instance_id} ${noted.at}`;
+  #keep(sample: BufferedSample): void {
+    const key = `${sample.machine_id} ${sample.instance_id} ${sample.at}`;
     if (this.#buffered.has(key)) return;
-    const ofMachine = this.#ofMachine.get(noted.machine_id) ?? 0;
+    const ofMachine = this.#ofMachine.get(sample.machine_id) ?? 0;
     const isFull =
-      this.#buffered.size >= this.#maxBuffered || this.#bufferedGpus + noted.gpus.length > MAX_BUFFERED_GPUS;
+      this.#buffered.size >= this.#maxBuffered || this.#bufferedGpus + sample.gpus.length > MAX_BUFFERED_GPUS;
     if (isFull || ofMachine >= MAX_BUFFERED_OF_MACHINE) {
       this.dropped += 1;
       return;
     }
-    this.#buffered.set(key, noted);
-    this.#ofMachine.set(noted.machine_id, ofMachine + 1);
-    this.#bufferedGpus += noted.gpus.length;
+    this.#buffered.set(key, sample);
+    this.#ofMachine.set(sample.machine_id, ofMachine + 1);
+    this.#bufferedGpus += sample.gpus.length;
   }
 
   #plan(): void {
@@ -93,17 +93,17 @@ export class SampleBuffer {
 
   async #write(): Promise<void> {
     if (this.#buffered.size === 0) return;
-    const noted = this.#buffered;
+    const samples = this.#buffered;
     this.#buffered = new Map();
     this.#bufferedGpus = 0;
     this.#ofMachine = new Map();
     try {
-      const values = [JSON.stringify([...noted.values()])];
+      const values = [JSON.stringify([...samples.values()])];
       const { rows } = await this.#db.pool.query<{ written: number }>({ name: 'samples', text: WRITE_SQL, values });
       this.written += rows[0]!.written;
     } catch (error) {
-      if (isUnavailable(error)) for (const each of noted.values()) this.#keep(each);
-      else this.dropped += noted.size;
+      if (isUnavailable(error)) for (const sample of samples.values()) this.#keep(sample);
+      else this.dropped += samples.size;
       this.#plan();
       throw error;
     }

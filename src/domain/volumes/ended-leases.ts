@@ -3,16 +3,16 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
 
 /**
- * Time before which a host's last heartbeat must be for it to hold no lease any more. `since`: when this gateway began
- * to listen.
+ * Returns the time before which a host's last heartbeat must be for its leases to have ended. `since`: when this
+ * gateway began to listen.
  */
 export function silentText({ fleet: { since } }: { fleet: { since: Instant } }, now: Instant): string {
   return formatInstant(silentBefore(now, since));
 }
 
 /**
- * SQL: whether `holder` of a volume can't write to it any more, or never could: no agent runs it; or its agent never
- * had access, has erased it, is revoked, has been silent since `before`, or had a week to save it. `stopping` counts as
+ * SQL for whether `holder` can no longer write to the volume, or never could: no agent runs it; or its agent never had
+ * access, has erased it, is revoked, has been silent since `before`, or had a week to save it. `stopping` counts as
  * stopped.
  */
 export const isOver = (before: string, stopping: string) => `
@@ -20,5 +20,5 @@ export const isOver = (before: string, stopping: string) => `
     or holder.destroyed_at < ${before}::timestamptz - interval '${SAVED_WITHIN_DAYS} days'
     or exists (select from container where container.instance_id = holder.id and erased_at is not null)
     or not exists (
-      select from machine_host agent join machine_heartbeat heard using (machine_id)
+      select from machine_host agent join machine_heartbeat heartbeat using (machine_id)
       where machine_id = lease_host_id and revoked_at is null and seen_at >= ${before}::timestamptz))`;

@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import type { Inventory } from './inventory.js';
+
+/** Maximum shared results. Beyond it, each reader gets its own. */
+const MAX_RESULTS = 500;
+
+/** A result, and the different one that it replaced. */
+interface Shared<Result> {
+  version: number;
+  result: Result;
+  before: Result | null;
+}
+
+/**
+ * Public results that many streams follow. Each is built once per change of the inventory and stays the same object
+ * while its content is unchanged, so that derived values can be cached with it.
+ */
+export class SharedResults<Result extends object> {
+  readonly #inventory: Inventory;
+  /** Results being built now, by key. */
+  readonly #inProgress = new Map<string, { version: number; result: Promise<Result> }>();
+  readonly #results = new LRUCache<string, Shared<Result>>({ max: MAX_RESULTS });
+
+  constructor(inventory: Inventory) {
+    this.#inventory = inventory;
+  }
+
+  /** Returns the current result of `find`, which `key` identifies. */
+  async get(key: string, find: () => Promise<Result>): Promise<Result> {
+    await this.#inventory.current();
+    const { version } = this.#inventory;
+    const known = this.#results.get(key);
+    if (known?.version === version) return known.result;
+    const running = this.#inProgress.get(key);
+    if (running?.version === version) return running.result;
+    const result = this.#make(key, version, find);
+    this.#inProgress.set(key, { version, result });
+    try {
+      return await result;
+    } finally {
+      if (this.#inProgress.get(key)?.result === result) this.#inProgress.delete(key);
+    }
+  }
+
+  async #make(key: string, version: number, find: () => Promise<Result>): Promise<Result> {
+    const found = await find();
+    const latest = this.#results.get(key);
+    if (latest !== undefined && isDeepStrictEqual(latest.result, found)) {
+      latest.version = version;
+      return latest.result;
+    }
+    this.#results.set(key, { version, result: found, before: latest?.result ?? null });
+    return found;
+  }
+
+  /** Whether two results of one key differ. */
+  differ(key: string, one: Result, other: Result): boolean {
+    if (one === other) return false;
+    const known = this.#results.get(key);
+    const isStep = known?.result === other && known.before === one;
+    return isStep || !isDeepStrictEqual(one, other);
+  }
+}
