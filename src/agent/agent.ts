@@ -153,7 +153,7 @@ export class Agent {
       this.#tunnels.dial(tunnels);
       if (tunnels.length > 0 && generation === after) return 'tunnels';
       const known = generation === this.#reconciler.generation;
-      if (!known) this.deps.log.info({ generation, instances: instances.length }, 'a document of what ought to be');
+      if (!known) this.deps.log.info({ generation, instances: instances.length }, 'desired state received');
       await this.#reconciler.apply(document);
       return known ? 'nothing new' : 'new';
     } catch (error) {
@@ -227,7 +227,7 @@ export class Agent {
       const before = gpus.found?.join();
       isKnown = await gpus.look();
       if (gpus.found?.join() === before) continue;
-      log.warn({ before, now: gpus.found?.join() }, 'the host has other GPUs than before');
+      log.warn({ before, now: gpus.found?.join() }, 'the GPUs of this host have changed');
       this.#changed('phase');
     }
   }
@@ -258,7 +258,7 @@ export class Agent {
   #checkCutOff(): void {
     const silence = this.deps.clock.now() - this.#lastContact;
     if (silence < this.deps.cutOffSeconds * 1_000 || this.#reconciler.isCutOff) return;
-    this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'the gateway is out of reach: what runs is stopped');
+    this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'gateway unreachable; stopping containers');
     this.#reconciler.cutOff();
     this.#staleness.abort();
   }
@@ -268,7 +268,7 @@ export class Agent {
     this.deps.lastContact.write(this.#lastContact);
     if (this.#reportedProblem === '') return;
     this.#reportedProblem = '';
-    this.deps.log.info('the gateway answers');
+    this.deps.log.info('gateway reachable again');
   }
 
   /** Logs each kind of fault once in a row: a gateway that is down for a day must not fill the log. */
@@ -277,7 +277,7 @@ export class Agent {
     if (this.#reportedProblem === kind) return;
     this.#reportedProblem = kind;
     const advice =
-      kind === 'revoked' ? 'the gateway does not know this machine’s token: join again' : 'no answer of use';
+      kind === 'revoked' ? "the gateway does not accept this machine's token; join again" : 'request to the gateway failed';
     this.deps.log.warn({ message: error.message, kind }, advice);
   }
 

@@ -56,7 +56,7 @@ export class Gateway {
 
   async join(request: JoinRequest): Promise<JoinAnswer> {
     const answer = await this.#ask('POST', '/join', this.answersWithinMs, joinAnswer, request);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway gave no token');
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no token');
     return answer;
   }
 
@@ -79,7 +79,7 @@ export class Gateway {
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent nothing about volumes');
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no access to volumes');
     return answer;
   }
 
@@ -104,7 +104,7 @@ export class Gateway {
     const read = shape.safeParse(parse(text));
     if (read.success) return read.data;
     const { path: where = [], message = '' } = read.error.issues[0] ?? {};
-    throw new GatewayFault('nonsense', `the gateway's answer is not of the protocol: ${where.join('.')} ${message}`);
+    throw new GatewayFault('nonsense', `invalid response from the gateway: ${where.join('.')} ${message}`);
   }
 
   async #fetch(method: string, path: string, body: object | undefined, signal: AbortSignal): Promise<[number, string]> {
@@ -131,7 +131,7 @@ export class Gateway {
 
 function faultOf(status: number, text: string): GatewayFault {
   const { error } = (parse(text) ?? {}) as { error?: { message?: unknown } };
-  const words = typeof error?.message === 'string' ? error.message.slice(0, MAX_WORDS) : `it answered ${status}`;
+  const words = typeof error?.message === 'string' ? error.message.slice(0, MAX_WORDS) : `HTTP ${status}`;
   if (status === 401) return new GatewayFault('revoked', words);
   return new GatewayFault(status >= 500 || status === 429 ? 'away' : 'refused', words);
 }
@@ -142,7 +142,7 @@ async function bounded(answer: Response): Promise<string> {
   if (answer.body === null) return '';
   for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('nonsense', 'the answer of the gateway is too large');
+    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('nonsense', 'the response of the gateway is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -78,7 +78,7 @@ export class HostTrial {
       if (cpus.length === 0 || isAway || error instanceof MissingGpus) throw error;
       await this.#run(program, tried, null);
       const { message } = error as Error;
-      if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine keeps no container on its processors');
+      if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');
       this.#isUnpinnedLogged = true;
       return false;
     }
@@ -112,7 +112,7 @@ export class HostTrial {
       });
       await engine.prepare(instanceId);
       const container = await engine.inspect(instanceId);
-      if (container === null) throw new EngineFault('missing', 'what was created is not there');
+      if (container === null) throw new EngineFault('missing', 'the created container does not exist');
       const wrong = wrongGpus(gpus, tried, container);
       if (wrong !== null) throw new MissingGpus(wrong);
       await engine.start(instanceId);

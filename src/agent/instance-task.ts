@@ -222,7 +222,7 @@ export class InstanceTask {
     const away = error instanceof EngineFault && error.kind === 'away';
     if (!away) {
       this.context.trouble(this.id, error.message);
-      const words = 'the machine has a problem with this instance; its agent tries again';
+      const words = 'the machine has a problem with this instance; its agent is retrying';
       this.#observe({ message: error instanceof VolumesWait ? error.message : words });
     }
     if (this.#isGivenUp(error)) return;
@@ -284,7 +284,7 @@ export class InstanceTask {
   async #stop(signal: AbortSignal): Promise<void> {
     const { engine } = this.context;
     const saves = this.want === 'stopped' && !this.context.isCutOff() ? this.#desired : null;
-    const message = this.context.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
+    const message = this.context.isCutOff() ? 'stopped because the gateway was unreachable for too long' : null;
     const owes = saves !== null && this.#volumes.owes(saves);
     if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running || owes) {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
@@ -294,7 +294,7 @@ export class InstanceTask {
         if (this.context.isCutOff()) await this.context.records.erase(this.id);
         await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
-        if (container?.running) throw new EngineFault('refused', 'the container goes on running');
+        if (container?.running) throw new EngineFault('refused', 'the container is still running');
       }
       await this.context.secretFiles.erase(this.id);
       // Started again in the meantime: a renter would read STOPPED for an instance that is about to start.
@@ -324,13 +324,13 @@ export class InstanceTask {
     if (this.#failed === desired.start) return this.#keepDown();
     const container = await this.#inspect();
     if (container !== null && container.machineId !== this.context.machineId) {
-      return this.#fail(desired, 'a container of another machine has the name of this one', 'host');
+      return this.#fail(desired, "another machine's container has this instance's name", 'host');
     }
     if (container?.running) return this.#confirm(desired, container);
     if (await this.#hasExited(desired, container)) return;
     if (this.#upSince !== null) return this.#pauseAfterEnd(container, signal);
     if (container === null && readImageName(desired.image) === null) {
-      return this.#fail(desired, 'this is not the name of an image', 'image');
+      return this.#fail(desired, 'the image name is invalid', 'image');
     }
     if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
     if (!(await this.#bringVolumes(desired, signal))) return;
@@ -364,7 +364,7 @@ export class InstanceTask {
         return true;
       }
       if (tries >= START_TRIES) {
-        await this.#fail(desired, told ?? 'the machine could not prepare the disk of the instance', 'host', why);
+        await this.#fail(desired, told ?? "the machine could not prepare the instance's disk", 'host', why);
         return false;
       }
       this.context.trouble(this.id, why);
@@ -548,7 +548,7 @@ export class InstanceTask {
     const pause = pauseMs(this.#ends, MAX_RESTART_PAUSE_MS);
     this.#ends += 1;
     const exitCode = container?.exitCode ?? null;
-    const message = `the container ended by itself and is started again after ${pause / 1_000} s`;
+    const message = `the container exited; it restarts in ${pause / 1_000} s`;
     this.#observe({ phase: 'WAITING', exitCode, restarts: this.#observed.restarts + 1, message });
     await this.context.clock.sleep(pause, signal);
     this.#again = true;

@@ -194,9 +194,9 @@ export class Reconciler {
     this.#engineState = state;
     this.deps.changed('phase');
     if (state === 'away') {
-      this.deps.log.warn({ message }, 'the container engine is away');
+      this.deps.log.warn({ message }, 'container engine unreachable');
     } else {
-      this.deps.log.info('the container engine answers');
+      this.deps.log.info('container engine reachable');
       for (const task of this.#tasks.values()) task.wakeNow();
     }
   }
@@ -279,7 +279,7 @@ export class Reconciler {
       starting: (job, signal) => this.#starts.run(job, signal),
       pulls: this.#pulls,
       phaseChanged: () => this.#wakeWaiting(id),
-      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'not done'),
+      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'instance has a problem'),
     });
     this.#tasks.set(id, task);
     if (this.#document !== null) task.decide(null);
@@ -300,13 +300,13 @@ export class Reconciler {
       if (!running || instanceId === desired.id) continue;
       const other = this.#tasks.get(instanceId);
       if (!overlap(desired.gpuUuids, await this.#held(instanceId))) continue;
-      if (other?.want !== 'running') return 'waits until another instance has stopped';
-      if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waits: another instance has the GPUs';
+      if (other?.want !== 'running') return 'waiting for another instance to stop';
+      if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waiting: another instance has the GPUs';
     }
     const clearing = [...this.#tasks.values()].some(
       (task) => task.id !== desired.id && task.clearing && overlap(desired.gpuUuids, task.desired?.gpuUuids),
     );
-    return clearing ? 'waits until another instance is erased' : null;
+    return clearing ? 'waiting for another instance to be erased' : null;
   }
 
   /** GPUs of a container: those that the engine gave it, and those that it should have; undefined for all. */

@@ -53,7 +53,7 @@ export class Registries {
     const refused = addresses.find((address) => isInside(address));
     if (refused === undefined) return;
     throw new PullFault(`images are not pulled from ${registry}: its address is not public`, {
-      words: `${registry} is at ${refused}; GPU_AGENT_REGISTRIES may list it`,
+      words: `${registry} resolves to ${refused}; list it in GPU_AGENT_REGISTRIES to allow it`,
       final: true,
     });
   }

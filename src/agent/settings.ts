@@ -31,7 +31,7 @@ const environment = z.object({
   GPU_AGENT_REGISTRIES: z
     .string()
     .transform((text) => text.split(/[\s,]+/).filter((registry) => registry !== ''))
-    .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, with commas between')))
+    .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, separated by commas')))
     .default([]),
   GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
   GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),

@@ -47,7 +47,7 @@ export class SharedPulls {
       const giveUp = () => {
         leave();
         if (pull.followers.size === 0) this.#end(key, pull);
-        reject(new Error('nobody waits for the image any more'));
+        reject(new Error('the pull was cancelled'));
       };
       pull.followers.add(follower);
       if (signal.aborted) return giveUp();

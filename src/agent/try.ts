@@ -97,7 +97,7 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
  * Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns its output.
  */
 async function admin(args: readonly string[]): Promise<string> {
-  if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
+  if (!existsSync(ADMIN)) throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in its folder");
   try {
     return (await promisify(execFile)(process.execPath, [ADMIN, ...args], { timeout: ADMIN_WITHIN_MS })).stdout;
   } catch (error) {
@@ -108,8 +108,8 @@ async function admin(args: readonly string[]): Promise<string> {
       const why = told === '' ? '' : `: ${told}`;
       throw new TookTooLong(`${command} did not finish within ${ADMIN_WITHIN_MS / 1_000} s${why}`);
     }
-    const reason = told === '' ? `${command} ended with ${code ?? signal} and without a message` : told;
-    throw new UsageError(`this computer can't be enrolled: ${reason}`);
+    const reason = told === '' ? `${command} exited with ${code ?? signal} without a message` : told;
+    throw new UsageError(`can't enroll this computer: ${reason}`);
   }
 }
 
@@ -133,10 +133,10 @@ function howToDeploy(
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,
-    `Or in the console, with this image filled in: ${deployLink(gateway, machineId, name)}`,
-    ...(models.length > 1 ? [`It can be rented in blocks of its GPUs: ${describeBlocks(models)}.`] : []),
+    `Or use the console, with this image filled in: ${deployLink(gateway, machineId, name)}`,
+    ...(models.length > 1 ? [`Its GPUs can be rented in blocks: ${describeBlocks(models)}.`] : []),
     ...(because === null ? [] : [because]),
-    `${isHere ? 'runs an image of this host' : 'pulls a small image, runs it'} and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.`,
+    `This ${isHere ? 'runs an image of this host' : 'pulls and runs a small image'} and opens a shell in it. Ctrl-C stops the agent; containers continue.`,
     '',
     '',
   ].join('\n');

@@ -69,6 +69,6 @@ export function bodyFault(error: unknown): DomainError | null {
   if (error instanceof JsonTooLarge) return new DomainError('invalid_json', error.message);
   const { status } = (error ?? {}) as { status?: unknown };
   if (typeof status !== 'number' || status >= 500) return null;
-  if (status === 413) return new DomainError('payload_too_large', `the body may be ${BODY_LIMIT} at most`);
+  if (status === 413) return new DomainError('payload_too_large', `the body must be at most ${BODY_LIMIT}`);
   return new DomainError('invalid_json', 'the body is not JSON in UTF-8');
 }

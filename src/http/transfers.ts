@@ -60,7 +60,7 @@ export class Transfers {
   async #wait(mover: Mover, signal: AbortSignal): Promise<void> {
     const ofAccount = this.#waiting.filter((each) => each.mover.accountId === mover.accountId).length;
     if (ofAccount >= this.#limits.waitingPerAccount || this.#waiting.length >= this.#limits.waiting)
-      throw new DomainError('unavailable', 'too many objects are moved at once; try again', {
+      throw new DomainError('unavailable', 'too many concurrent transfers; try again', {
         retryAfterSeconds: BUSY_RETRY_SECONDS,
       });
     await new Promise<void>((resolve, reject) => {

@@ -34,16 +34,16 @@ const EXIT = {
 } as const;
 
 const WORDS: Readonly<Record<number, string>> = {
-  [EXIT.noFolder]: 'it is not a folder',
-  [EXIT.isFolder]: 'it is a folder',
-  [EXIT.exists]: 'something of that name is there already',
-  [EXIT.denied]: "the container's user may not do that",
-  [EXIT.noFile]: 'it is no plain file',
-  [EXIT.notEmpty]: 'the folder is not empty',
-  [EXIT.full]: 'there is no space left for it',
-  [EXIT.incomplete]: 'it did not arrive whole',
-  126: 'the image has no /bin/sh, which files need',
-  127: 'the image has no /bin/sh, or lacks a program that files need',
+  [EXIT.noFolder]: 'not a folder',
+  [EXIT.isFolder]: 'is a folder',
+  [EXIT.exists]: 'already exists',
+  [EXIT.denied]: "the container's user lacks permission",
+  [EXIT.noFile]: 'not a regular file',
+  [EXIT.notEmpty]: 'folder is not empty',
+  [EXIT.full]: 'no space left',
+  [EXIT.incomplete]: 'the upload was incomplete',
+  126: 'the image has no /bin/sh, which file access requires',
+  127: 'the image has no /bin/sh, or lacks a program that file access requires',
 };
 
 /**
@@ -121,7 +121,7 @@ async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
       left -= BigInt(chunk.length);
       if (left <= 0n) return;
     }
-    if (left > 0n) throw new Error('the file ended before its end');
+    if (left > 0n) throw new Error('the file was truncated while it was read');
   } finally {
     tunnel.destroy();
   }
@@ -223,11 +223,11 @@ function lastWords(tunnel: Tunnel): () => string {
 function refusal({ exitCode }: Tunnel, { path }: FilePlace, words: string): DomainError {
   const name = path.toString('utf8').slice(-MAX_NAME);
   if (exitCode === undefined)
-    return new DomainError('unavailable', 'the connection to the machine was cut off', {
+    return new DomainError('unavailable', 'the connection to the machine was lost', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   if (exitCode === EXIT.missing) return new DomainError('not_found', `there is no ${name}`);
-  return new DomainError('action_failed', `${name}: ${WORDS[exitCode ?? 0] ?? (words || 'it failed')}`);
+  return new DomainError('action_failed', `${name}: ${WORDS[exitCode ?? 0] ?? (words || 'failed')}`);
 }
 
 function isOpen(tunnel: Tunnel): boolean {

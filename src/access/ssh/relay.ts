@@ -8,7 +8,7 @@ import type { Connected } from './command.js';
    agent resolved from outside could lead to sockets of the host. Debian and Ubuntu, including slim images, have
    perl; others may have it. */
 
-const NEEDS_PERL = 'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets need"; exit 1; }';
+const NEEDS_PERL = 'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets require"; exit 1; }';
 
 /** Prints `+` once connected, else `-` and the reason; then passes bytes on. Either side may end its own half first. */
 const CONNECT = String.raw`use strict; use Socket; $|=1; $SIG{PIPE}="IGNORE";
@@ -85,7 +85,7 @@ async function relay(
   tunnel.stderr.resume();
   try {
     const [line, rest] = await firstLine(tunnel);
-    if (!line.startsWith('+')) throw new RelayRefused(line.slice(1, 200) || 'it failed');
+    if (!line.startsWith('+')) throw new RelayRefused(line.slice(1, 200) || 'failed');
     if (rest.length > 0) tunnel.unshift(rest);
     return [tunnel, line.slice(1)];
   } catch (error) {

@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
 /** Maximum concurrent sessions and forwarded connections per connection. */
 const MAX_CHANNELS = 128;
-const TOO_MANY = `a connection has at most ${MAX_CHANNELS} channels`;
+const TOO_MANY = `the connection has ${MAX_CHANNELS} channels, the maximum; close one first`;
 /** Names of the instance's own loopback; programs inside print `0.0.0.0` as their address. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
 const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
@@ -66,7 +66,7 @@ export interface SshServerOptions {
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
-    super(`SSH_PORT ${port} ${why}; set it to another, to 0 for a free one, or to nothing for no SSH`);
+    super(`SSH_PORT ${port} ${why}; set it to another port, to 0 for a free one, or to an empty value for no SSH`);
   }
 }
 
@@ -211,7 +211,7 @@ export class SshServer {
           context.accept();
         },
         (error) => {
-          log.error({ err: error }, 'a login by SSH failed');
+          log.error({ err: error }, 'SSH login failed');
           client.end();
         },
       );
@@ -224,12 +224,12 @@ export class SshServer {
       const { instanceId, opener } = connected;
       this.#keepWatch({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
       const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
-      log.info(of, 'a connection by SSH');
+      log.info(of, 'SSH connection opened');
       const began = performance.now();
       const end = deps.fleet.connections.begin(instanceId);
       socket.once('close', () => {
         end();
-        log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'a connection by SSH ended');
+        log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'SSH connection closed');
       });
     });
   }

@@ -22,7 +22,7 @@ const MAX_ID = 2 ** 32 - 1;
 const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
-  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path has no zero bytes');
+  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path must not contain zero bytes');
   return quoted(text);
 }
 
@@ -43,7 +43,7 @@ export class SftpShell {
     this.#tunnel = tunnel;
     tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
     tunnel.stderr.resume();
-    tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was cut off')));
+    tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was lost')));
   }
 
   /** Runs one command, never two concurrently. If it fails, rejects with its output. */
@@ -57,13 +57,13 @@ export class SftpShell {
     if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(words))
       throw new SftpFault(STATUS.noSuchFile, words);
     if (/permission denied|not permitted/i.test(words)) throw new SftpFault(STATUS.denied, words);
-    throw new SftpFault(STATUS.failure, words || `it failed with ${code}`);
+    throw new SftpFault(STATUS.failure, words || `failed with exit code ${code}`);
   }
 
   async stat(path: string, follows: boolean): Promise<Attributes> {
     const output = await this.run(`stat ${follows ? '-L ' : ''}-c '${STAT}' -- ${quote(path)}`);
     const attributes = readAttributes(output.toString('latin1').trim());
-    if (attributes === null) throw new SftpFault(STATUS.failure, 'the image’s stat prints no attributes');
+    if (attributes === null) throw new SftpFault(STATUS.failure, "the image's stat printed no attributes");
     return attributes;
   }
 
@@ -110,7 +110,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
     if (waiting === null) return;
     this.#output.push(chunk);
     if (this.#output.length > waiting.maxBytes + TAIL_BYTES) {
-      this.#fail(new SftpFault(STATUS.failure, 'it prints too much'));
+      this.#fail(new SftpFault(STATUS.failure, 'too much output'));
       this.end();
       return;
     }

@@ -135,7 +135,7 @@ class SftpServer {
       pending.push(chunk as Buffer);
       while (pending.length >= 4) {
         const length = pending.peek().readUInt32BE(0);
-        if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'no SFTP packet');
+        if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'not an SFTP packet');
         if (pending.length < 4 + length) break;
         const packet = new Packet(pending.take(4 + length).subarray(4));
         await this.#send(channel, await this.#answer(packet));
@@ -321,7 +321,7 @@ class SftpServer {
   async #fileSystem(path: string): Promise<bigint[]> {
     const output = await this.#shell.run(`stat -f -c '${STAT_FS}' -- ${quote(path)}`);
     const [, numbers, id, longest] = FILE_SYSTEM.exec(output.toString('latin1').trim()) ?? [];
-    if (numbers === undefined) throw new SftpFault(STATUS.failure, 'the image’s stat reports no file system');
+    if (numbers === undefined) throw new SftpFault(STATUS.failure, "the image's stat reported no file system");
     const [size, unit, blocks, free, available, inodes, freeInodes] = numbers.trim().split(' ').map(BigInt);
     const counts = [size!, unit!, blocks!, free!, available!, inodes!, freeInodes!, freeInodes!];
     return [...counts, BigInt(`0x${id}`), 0n, BigInt(longest!)];
@@ -435,7 +435,7 @@ class SftpServer {
     }
     const { writer } = file;
     writer.at += BigInt(bytes.length);
-    if (writer.tunnel.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
+    if (writer.tunnel.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? "can't be written");
     if (writer.tunnel.write(Buffer.from(bytes))) return;
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
@@ -443,7 +443,7 @@ class SftpServer {
   /** Copies bytes between files; a length of zero copies the rest. */
   async #copy({ from, start, length, to, at }: Copy): Promise<void> {
     if ((to.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
-    if (from.path === to.path) throw new SftpFault(STATUS.failure, 'a file can’t be copied into itself');
+    if (from.path === to.path) throw new SftpFault(STATUS.failure, "a file can't be copied into itself");
     await this.#flush(from);
     await this.#flush(to);
     this.#stopReading(to);
@@ -473,7 +473,7 @@ class SftpServer {
     const link = follows ? '' : '-h ';
     if (!follows && (size !== undefined || mode !== undefined)) {
       // Links have neither size nor mode.
-      await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has no size or mode of its own'; false; }`);
+      await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has neither size nor mode'; false; }`);
     }
     const steps = [
       ...(size === undefined ? [] : [`truncate -s ${size} -- ${file}`]),
@@ -488,7 +488,7 @@ class SftpServer {
   /** If anything exists at `path`, even a folder, `ln` would put the link into it. */
   async #link(command: string, target: string, path: string): Promise<void> {
     await this.#shell.run(
-      `if ${isThere(path)}; then echo 'it exists'; false; else ${command} -- ${target} ${path}; fi`,
+      `if ${isThere(path)}; then echo 'already exists'; false; else ${command} -- ${target} ${path}; fi`,
     );
   }
 
@@ -499,7 +499,7 @@ class SftpServer {
     const fail = (words: string) => `{ echo '${words}'; false; }`;
     if (!replaces) {
       await this.#shell.run(
-        `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('it exists')}; else ${move}; fi`,
+        `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('already exists')}; else ${move}; fi`,
       );
       return;
     }
@@ -536,7 +536,7 @@ function failureOf(tunnel: Tunnel): Promise<string | null> {
   tunnel.resume();
   tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
   return new Promise((resolve) => {
-    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(words.bytes) || 'it failed'));
+    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(words.bytes) || 'failed'));
   });
 }
 
@@ -558,7 +558,7 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
     const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) left.push(chunk);
     else if (tunnel.readableEnded) break;
-    else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
+    else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was lost');
     else await firstEvent(tunnel, 'readable', 'end', 'close');
   }
   return left.take(length);

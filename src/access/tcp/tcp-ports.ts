@@ -25,7 +25,7 @@ export interface TcpRange {
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
-    super(`port ${port} of TCP_PORTS ${why}; set it to another range, or to nothing for no TCP ports`);
+    super(`port ${port} of TCP_PORTS ${why}; set TCP_PORTS to another range, or to an empty value for no TCP ports`);
   }
 }
 
@@ -105,7 +105,7 @@ export class TcpPorts {
       try {
         this.#targets = await readTcpPorts(this.#served!.deps);
       } catch (error) {
-        this.#log.warn({ err: error }, 'where TCP ports lead can not be read');
+        this.#log.warn({ err: error }, 'TCP port mappings could not be read');
         this.#isStale = true;
         await new Promise((resolve) => setTimeout(resolve, LOAD_AGAIN_MS).unref());
       }
@@ -128,7 +128,7 @@ export class TcpPorts {
       this.#open.delete(socket);
     });
     this.#join(socket, target, gone.signal, () => this.#opening.loggedIn(network, socket)).catch((error) => {
-      if (!(error instanceof TunnelRefused)) this.#log.error({ err: error }, 'a TCP port could not be joined');
+      if (!(error instanceof TunnelRefused)) this.#log.error({ err: error }, 'TCP connection could not be forwarded');
       socket.destroy();
     });
   }

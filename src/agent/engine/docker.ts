@@ -159,7 +159,7 @@ export class DockerEngine implements Engine {
         onProgress(counter.progress);
       });
     } catch (error) {
-      if (stalled.signal.aborted) throw new PullFault('the pull stands still', { words: (error as Error).message });
+      if (stalled.signal.aborted) throw new PullFault('the pull has stalled', { words: (error as Error).message });
       const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'away';
       throw isEngines ? pullFault(error.message, login !== null) : error;
     } finally {
@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
       if (error !== undefined) throw new EngineFault('refused', error);
     });
     const id = await this.imageId(`${name}:latest`);
-    if (id === null) throw new EngineFault('refused', 'an image was imported but is not there');
+    if (id === null) throw new EngineFault('refused', 'the imported image does not exist');
     return id;
   }
 
@@ -257,7 +257,7 @@ export class DockerEngine implements Engine {
       // Health checks of images and commands that inspect a container change nothing.
       if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
     });
-    throw new EngineFault('away', 'the engine ended its stream of events');
+    throw new EngineFault('away', 'the engine closed its event stream');
   }
 
   async exec(instanceId: string, spec: ExecSpec): Promise<Exec> {
@@ -512,7 +512,7 @@ async function readLines(stream: Readable, onLine: (line: unknown) => void): Pro
         const read = parse(line);
         if (read !== undefined) onLine(read);
       }
-      if (lines.isOverlong) throw new EngineFault('refused', 'the engine sent a line without an end');
+      if (lines.isOverlong) throw new EngineFault('refused', 'the engine sent a line that is too long');
     }
     const last = parse(lines.rest());
     if (last !== undefined) onLine(last);

@@ -49,10 +49,10 @@ export async function openEngine(
     }
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
-  if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; --engine SOCKET names one elsewhere`);
+  if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; use --engine SOCKET for one elsewhere`);
   // A socket without a listener: Podman's, when it was started by hand and has ended.
   const advice =
-    isPodmanThere && socketPath === null && !mayAnswerLater ? `; Podman's service starts with ${startOfPodman()}` : '';
+    isPodmanThere && socketPath === null && !mayAnswerLater ? `; start Podman's service with ${startOfPodman()}` : '';
   throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);
 }
 
@@ -64,8 +64,8 @@ function whyNoAnswer(message: string, tookMs: number, withinMs: number): string 
 
 function noSocket(isPodmanThere: boolean): string {
   return isPodmanThere
-    ? `Podman is installed, but its service does not run: start it with ${startOfPodman()}`
-    : `no container engine is found: on Debian \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
+    ? `Podman is installed, but its service is not running; start it with ${startOfPodman()}`
+    : `no container engine found; on Debian, run \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
 }
 
 /** Returns systemd's unit where systemd runs; elsewhere, such as in a container, the service command. */

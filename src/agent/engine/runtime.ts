@@ -399,5 +399,5 @@ async function holdersOf(told: Readable): Promise<string[]> {
     const pids = text.split('\n').slice(0, -1);
     if (pids.length === PIPES) return pids;
   }
-  throw new Error('no pipes could be made');
+  throw new Error('pipes could not be created');
 }

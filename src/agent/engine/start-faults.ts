@@ -9,16 +9,16 @@ const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]
 const REASONS: readonly [words: RegExp, message: string][] = [
   [
     /no command (or entrypoint )?(provided|specified)/i,
-    'the image has no command of its own: give one when you deploy it',
+    'the image has no command; set one when you deploy it',
   ],
   [
     /no matching entries in (passwd|group) file|unable to find (user|group)/i,
-    'the user of the image does not exist in it',
+    "the image's user does not exist in it",
   ],
-  [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
-  [/error mounting|to rootfs at/i, "a volume can't be mounted there: its path is not a folder in the image"],
+  [/workdir|working directory|chdir to cwd/i, "the image's working directory can't be entered"],
+  [/error mounting|to rootfs at/i, "a volume can't be mounted: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],
-  [/exec format error/i, 'PROGRAM is not a program for this kind of machine'],
+  [/exec format error/i, 'PROGRAM was built for another kind of machine'],
   [/is a directory/i, 'PROGRAM is a folder in the image'],
   [/exec.*permission denied|open executable: permission denied/i, "PROGRAM can't be executed in the image"],
   [

@@ -57,7 +57,7 @@ export function wrongGpus(
   const count = gpuUuids?.length ?? gpus;
   if (own.length + lost < count) return `the container has ${own.length} of ${count} GPUs`;
   const others = given.filter((uuid) => !own.includes(uuid));
-  return others.some(isThere) || others.length > lost ? 'the container has GPUs that are not its own' : null;
+  return others.some(isThere) || others.length > lost ? 'the container has GPUs that were not assigned to it' : null;
 }
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
@@ -126,7 +126,7 @@ class HostGpus implements GpuAccess {
     if (missing.length > 0)
       return `${missing.length} of ${uuids.length} GPUs are missing on this host: ${missing.join(', ')}`;
     if (wanted.gpuUuids !== undefined || uuids.length >= wanted.gpus) return null;
-    return `this host does not have ${wanted.gpus} GPUs to give`;
+    return `this host does not have ${wanted.gpus} GPUs`;
   }
 
   given({ devices }: ContainerDetail): string[] {
@@ -174,7 +174,7 @@ async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: Ho
     return ({ uuid, index }) => `${NVIDIA_KIND}=${byNvidia.includes(uuid) ? uuid : index}`;
   }
   const file = await writeSpec('gpu-agent-nvidia', await ownSpec(gpus));
-  log.info({ file }, 'the NVIDIA container toolkit is not installed: GPUs are described to the engine by the agent');
+  log.info({ file }, 'NVIDIA container toolkit not installed; the agent wrote its own CDI description');
   return ({ uuid }) => `${OWN_KIND}=${uuid}`;
 }
 

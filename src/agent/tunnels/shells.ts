@@ -90,7 +90,7 @@ export class Shells {
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
     const left = own.flatMap(({ shell }) => (shell === null || shell.leftAt === null ? [] : shell));
     if (left.length === 0)
-      throw new TooManyShells(`an instance has at most ${MAX_SHELLS_PER_INSTANCE} terminals in browsers`);
+      throw new TooManyShells(`the instance has ${MAX_SHELLS_PER_INSTANCE} terminals in browsers, the maximum; close one first`);
     left.reduce((first, other) => (other.leftAt! < first.leftAt! ? other : first)).letGo();
   }
 }

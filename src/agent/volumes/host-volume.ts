@@ -63,7 +63,7 @@ export class HostVolume {
     try {
       await this.parts.files.mount(this.id, sizeGb * BYTES_PER_GB);
     } catch (error) {
-      throw new VolumeFault('host', `its file system can't be made: ${(error as Error).message}`);
+      throw new VolumeFault('host', `its file system can't be created: ${(error as Error).message}`);
     }
   }
 
@@ -120,7 +120,7 @@ export class HostVolume {
   async snapshot(open: OpenVolume, isLive: boolean, signal: AbortSignal, onProblem: OnProblem): Promise<Taken> {
     // After a restart of the host, the folder of an unmounted volume is empty: that must not become the newest
     // snapshot.
-    if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are not on this host any more');
+    if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are no longer on this host');
     await this.parts.files.mount(this.id, 0);
     const repository = new Repository(this.parts.gatewayUrl, open);
     if (!(await repository.isMade())) await this.#done(repository, { args: ['init'], onProblem }, signal);
@@ -225,7 +225,7 @@ export class HostVolume {
    */
   async #done(repository: Repository, run: ResticRun, signal: AbortSignal): Promise<ResticEnd> {
     const { restic } = this.parts;
-    if (restic === null) throw new VolumeFault('failed', 'this host has no restic any more');
+    if (restic === null) throw new VolumeFault('failed', 'this host no longer has restic');
     await mkdir(this.#cache, { recursive: true, mode: 0o700 });
     const { args, at = null, goodEnds = [0], onProblem = () => {} } = run;
     const place = at === null ? { at: BACKUP_PATH, access: 'ro' as const } : { at, access: 'rw' as const };
@@ -239,7 +239,7 @@ export class HostVolume {
     const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
     // The record must include a snapshot that is in the store, even if it was cancelled at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
-    if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
+    if (signal.aborted) throw new VolumeFault('failed', 'it was cancelled');
     throw await this.#judge(repository, end);
   }
 
@@ -250,12 +250,12 @@ export class HostVolume {
       return error as VolumeFault;
     }
     const words = wordsOf(
-      stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic ended with ${code}`,
+      stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic exited with ${code}`,
     );
     const all = stderr.join('\n');
-    if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more room than the volume has');
+    if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more space than the volume has');
     if (STORE_IS_FULL.test(all))
-      return new VolumeFault('away', 'its store takes no more: too much of it is kept there (507)');
+      return new VolumeFault('away', 'its snapshots have reached their limit in the store (507)');
     if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', words);
     return new VolumeFault(IS_LOCKED.test(all) || IS_AWAY.test(all) ? 'away' : 'failed', words);
   }
@@ -298,7 +298,7 @@ function readSummary(lines: readonly string[]): Summary {
     const read = parse(line) as (Partial<Summary> & { message_type?: string }) | null;
     if (read?.message_type === 'summary' && typeof read.snapshot_id === 'string') return read as Summary;
   }
-  throw new VolumeFault('failed', 'restic named no snapshot');
+  throw new VolumeFault('failed', 'restic reported no snapshot');
 }
 
 /** restic writes some messages as JSON. */

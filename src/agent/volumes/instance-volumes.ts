@@ -124,7 +124,7 @@ export class InstanceVolumes {
     let before = 0;
     for (const each of missing) {
       const found = open.find(({ id }) => id === each.id);
-      if (found === undefined) throw new VolumesFailed(`volume ${each.id} is not this instance's any more`, 'image');
+      if (found === undefined) throw new VolumesFailed(`volume ${each.id} no longer belongs to this instance`, 'image');
       await this.#free(each.id);
       const onBytes = (bytes: number) => {
         const pulledBytes = before + Math.min(bytes, found.restore?.sizeBytes ?? bytes);
@@ -172,7 +172,7 @@ export class InstanceVolumes {
     try {
       await restores.run(() => this.context.volume(id).bring(this.instanceId, open, sizeGb, watch, ended), signal);
     } catch (error) {
-      if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} is not restored: ${problem}`);
+      if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} was not restored: ${problem}`);
       if (most > 0 && error instanceof VolumeFault && error.kind === 'away') this.#broken += 1;
       throw error;
     } finally {
@@ -321,7 +321,7 @@ export class InstanceVolumes {
       const open = (await this.#takes(desired)).find((each) => each.id === id && each.lease === lease);
       if (open !== undefined) {
         const taken = await this.context.saves.run(() => this.#snapshot(volume, open, false, signal), signal);
-        if (taken === null || signal.aborted) throw new Error('it was not wanted any more');
+        if (taken === null || signal.aborted) throw new Error('it was cancelled');
         await volume.close(taken);
         return this.#observe(id, { ...taken, saved: true, message: null });
       }
@@ -360,7 +360,7 @@ export class InstanceVolumes {
     const volume = this.context.volume(id);
     if (lease !== null) await volume.adopt(this.instanceId, lease);
     const open = (await this.#access(desired)).find((each) => each.id === id && each.lease === lease);
-    if (open === undefined) throw new VolumeFault('refused', 'the gateway takes no more of it');
+    if (open === undefined) throw new VolumeFault('refused', 'the gateway no longer accepts its changes');
     if (waits) await clock.sleep(open.snapshotSeconds * 1_000, signal);
     const taken = await snapshots.run(() => this.#snapshot(volume, open, true, signal), signal);
     if (taken !== null && !signal.aborted) this.#observe(id, { ...taken, message: null });
@@ -380,7 +380,7 @@ export class InstanceVolumes {
   async #free(volumeId: string): Promise<void> {
     const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
     if (other === this.instanceId || !(await this.context.isRunning(other))) return;
-    throw new Error(`waits until instance ${other} has stopped, which has volume ${volumeId} on this host`);
+    throw new Error(`waiting for instance ${other} to stop: it has volume ${volumeId} on this host`);
   }
 
   async #access(desired: DesiredInstance, isAnew = false): Promise<OpenVolume[]> {
@@ -408,7 +408,7 @@ export class InstanceVolumes {
       const kind = error instanceof VolumeFault ? error.kind : 'host';
       if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
       const words = error instanceof VolumeFault ? error.message : "the machine can't store its files";
-      const message = `volume ${id} is not restored: ${words}`;
+      const message = `volume ${id} was not restored: ${words}`;
       if (kind === 'full') throw new VolumesFailed(message, 'image');
       const isLong = this.context.clock.now() - began >= LONG_TRY_MS;
       if (kind === 'host' || kind === 'unreadable') this.#unreadable += isLong ? RESTORE_TRIES : 1;

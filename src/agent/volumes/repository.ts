@@ -43,10 +43,10 @@ export class Repository {
 
   /** Returns the full id of a snapshot in the store; rejects where it doesn't exist. */
   async snapshotId(short: string): Promise<string> {
-    if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic named no snapshot');
+    if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic reported no snapshot');
     const names = await this.#ask('snapshots/', async (answer) => namesOf(await answer.text()));
     const id = names.find((name) => name.startsWith(short));
-    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the snapshot that was made');
+    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the new snapshot');
     return id;
   }
 
@@ -62,7 +62,7 @@ export class Repository {
     try {
       const answer = await fetch(this.#url + path, { headers, redirect: 'error', signal: limit.signal });
       if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', 'the lease of the volume has ended');
-      if (!answer.ok && answer.status !== 404) throw new VolumeFault('away', `the store answers ${answer.status}`);
+      if (!answer.ok && answer.status !== 404) throw new VolumeFault('away', `the store returned HTTP ${answer.status}`);
       return await read(answer);
     } catch (error) {
       if (error instanceof VolumeFault) throw error;
@@ -78,6 +78,6 @@ export class Repository {
 function namesOf(text: string): string[] {
   if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
   const read = JSON.parse(text) as unknown;
-  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is none');
+  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is invalid');
   return read.map((each) => String((each as { name?: unknown } | null)?.name ?? each));
 }

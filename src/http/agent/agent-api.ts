@@ -50,7 +50,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSe
 export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
-  const refusal = () => 'this machine asks too often';
+  const refusal = () => 'this machine sends too many requests';
   /** Agents report every ten seconds and on change, and poll for news after every answer. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
   /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two polls. */
@@ -63,12 +63,12 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
 
   const takeHost = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { code, hardware, protocol } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
-    if (joining >= MAX_JOINING) throw busy('many agents join at once');
+    if (joining >= MAX_JOINING) throw busy('too many agents are joining');
     joining += 1;
     try {
       const answer = await join(deps, code, hardware, protocol);
       const { hostname, engine, pretended } = hardware;
-      log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
+      log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'host joined');
       send(response, 201, answer);
     } finally {
       joining -= 1;
@@ -87,7 +87,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
       POST: async (request, response) => {
         const network = clientNetworkOf(proxyAddr(request, isTrusted));
         const joined = joiners.run(network, () => takeHost(request, response));
-        if (joined === null) throw busy('many agents of this address join at once');
+        if (joined === null) throw busy('too many agents of this address are joining');
         await joined;
       },
     },
@@ -97,7 +97,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         asks.take(machineId);
         const after = wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER);
         const wait = wholeNumber(query, 'wait', MAX_WAIT_SECONDS);
-        if (fleet.desired.waiting >= MAX_WAITING) throw busy('many agents wait at once');
+        if (fleet.desired.waiting >= MAX_WAITING) throw busy('too many agents are waiting');
         const gone = new AbortController();
         response.once('close', () => gone.abort());
         const dials = query.get('streams') === '1';
@@ -123,7 +123,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
           await recordReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
           if (error instanceof DomainError)
-            log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
+            log.warn({ machine: machineId, reason: error.message }, 'report refused');
           throw error;
         }
         const generation = (await fleet.desired.current(machineId))?.generation ?? 0;

@@ -60,7 +60,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const [transfers, commands] = [new Transfers(TRANSFERS), new Transfers(COMMANDS)];
   const asks = createTokenBuckets({
     ...ASKS,
-    refusal: (seconds) => `this account asks for files too often; try again in ${seconds} s`,
+    refusal: (seconds) => `too many file requests of this account; try again in ${seconds} s`,
   });
 
   const asked = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
@@ -171,8 +171,8 @@ function sizeOf({ headers }: Request): number {
   const length = headers['content-length'];
   const size = Number(length);
   if (length === undefined || !Number.isSafeInteger(size))
-    throw new DomainError('invalid_request', 'the header content-length has to say how long the file is');
-  if (size > MAX_FILE_BYTES) throw new DomainError('payload_too_large', `a file has at most ${MAX_FILE_BYTES} bytes`);
+    throw new DomainError('invalid_request', 'the header content-length is required: the size of the file in bytes');
+  if (size > MAX_FILE_BYTES) throw new DomainError('payload_too_large', `a file must be at most ${MAX_FILE_BYTES} bytes`);
   return size;
 }
 

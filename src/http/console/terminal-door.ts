@@ -29,7 +29,7 @@ export function createTerminalDoor({ deps, keyUses, isTrusted }: TerminalDoorOpt
   const refusal = (seconds: number) => `too many terminals were opened; try again in ${seconds} s`;
   const openings = createTokenBuckets({ ...OPENINGS, refusal });
   return async (request: IncomingMessage): Promise<Caller> => {
-    if (!isOwn(request)) throw new DomainError('forbidden', "terminals are for pages of the gateway's own origin");
+    if (!isOwn(request)) throw new DomainError('forbidden', "only pages of the gateway's own origin may open terminals");
     const token = readSessionCookie(request, isSecure(request));
     const address = addressOf(request, isTrusted);
     const caller = token === null ? null : (await authenticateSession(deps, token, address)).caller;

@@ -91,7 +91,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       try {
         const request = requests[context.req.method!]!;
         const result = (await direct(context, params)) ?? (await yoga.getResultForParams({ params, request }, context));
-        if (result === undefined) throw new Error('Yoga gave no result');
+        if (result === undefined) throw new Error('Yoga returned no result');
         if (Symbol.asyncIterator in result || result.errors === undefined) return result;
         return withFewErrors(introspection ? result : withoutSuggestions(result));
       } catch (error) {

@@ -46,7 +46,7 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
 
 /** Refuses a request whose sender could not read the answer: a mutation must not run unseen. */
 export function notAcceptable(): GraphQLError {
-  return refusal(`answers are ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
+  return refusal(`Accept must include ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
 }
 
 const readJson = createJsonReader();
@@ -108,7 +108,7 @@ function fromQueryString(url: string): Record<string, unknown> {
   const parameters: Record<string, unknown> = {};
   for (const name of [...TEXT_PARAMETERS, ...JSON_PARAMETERS]) {
     const text = given[name];
-    if (Array.isArray(text)) throw badRequest(`${name} may be given once`);
+    if (Array.isArray(text)) throw badRequest(`${name} may occur only once`);
     if (text === undefined || text === '') continue;
     parameters[name] = JSON_PARAMETERS.includes(name) ? fromJson(name, text) : text;
   }

@@ -24,18 +24,18 @@ interface Words {
 
 const WORDS: Readonly<Record<LinkPurpose, Words>> = {
   confirm: {
-    asks: 'Shall notices of the account be sent to your mail address?',
-    button: 'Yes, send them',
-    done: 'Your address is confirmed. Notices are sent to it from now on.',
+    asks: 'Send notices of the account to your mail address?',
+    button: 'Send notices',
+    done: 'Your address is confirmed. It will receive notices.',
   },
   end: {
-    asks: 'Shall no more notices be sent to your mail address?',
-    button: 'End the mails',
-    done: 'No more notices are sent to your address.',
+    asks: 'Stop sending notices to your mail address?',
+    button: 'Unsubscribe',
+    done: 'Your address no longer receives notices.',
   },
 };
-const LATE = 'This link was valid for a day. Set the address again to get another.';
-const UNKNOWN = 'This link is not valid, or is not valid any more.';
+const LATE = 'This link has expired; it was valid for a day. Set the address again to get a new one.';
+const UNKNOWN = 'This link is invalid or no longer valid.';
 const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, unknown: 404 };
 
 /**

@@ -77,12 +77,12 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
   const lose = (error: Error) => {
     if (state !== 'ok') return;
     state = 'away';
-    log.warn({ reason: error.message }, 'Redis is away: each gateway process limits requests for itself');
+    log.warn({ reason: error.message }, 'Redis unreachable; this process limits requests separately');
   };
   const probe = async () => {
     try {
       await ask(PROBE, 1, PROBE_LIMIT);
-      if (state === 'away') log.info('Redis is back: the gateway processes share the rate limit');
+      if (state === 'away') log.info('Redis reachable again; gateway processes share the rate limit');
       if (state !== 'closed') state = 'ok';
     } catch (error) {
       lose(error as Error);
@@ -138,7 +138,7 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
 /** An answer that has already arrived at the deadline still counts: this process may have been too busy to read it. */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = new Error(`no answer in ${ANSWER_WITHIN_MS} ms`);
+    const late = new Error(`no answer within ${ANSWER_WITHIN_MS} ms`);
     const timer = setTimeout(() => setImmediate(reject, late), ANSWER_WITHIN_MS);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });

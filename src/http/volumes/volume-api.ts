@@ -67,7 +67,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const serve = createServe(deps);
   const logFault = createFaultLog(log, ' of a volume');
   const ownerDownloads = new OwnerDownloads(deps);
-  const asks = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'this volume is asked too often' });
+  const asks = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'too many requests for this volume' });
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const found = placeOf(request);
@@ -165,7 +165,7 @@ async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): P
   await pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
     // The client is gone.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    throw new StoreFault(`an object ended before its end: ${error.message}`, { cause: error });
+    throw new StoreFault(`an object was truncated: ${error.message}`, { cause: error });
   });
 }
 
@@ -246,7 +246,7 @@ function outcomeOf(error: unknown, request: IncomingMessage): 'refused' | 'full'
 function faultOf(error: unknown): Fault {
   if (error instanceof VolumeFull) return { ...describeFault(error), status: INSUFFICIENT_STORAGE };
   if (!(error instanceof StoreFault)) return describeFault(error);
-  const message = error.isFull ? 'the store of volumes is full' : 'the store of volumes is away; try again';
+  const message = error.isFull ? 'the volume store is full' : 'the volume store is unreachable; try again';
   const refusal = describeFault(new DomainError('unavailable', message, { retryAfterSeconds: STORE_RETRY_SECONDS }));
   return { ...refusal, ...(error.isFull && { status: INSUFFICIENT_STORAGE }), outage: error.message };
 }

@@ -146,7 +146,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ],
   ];
   const ownFailures: typeof failures = [
-    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
+    ['a name that is no image', { image: '../containers' }, /^the image name is invalid$/, 'image'],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
   ];
   it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(

@@ -80,9 +80,9 @@ describe('GPUs of a driver with scripted output', () => {
     expect(wrong([], A)).toBe('the container has 0 of 1 GPUs');
     // As after a start of the host at which their numbers changed.
     expect(wrong(['/dev/nvidia1'], A)).toBe('the container has 0 of 1 GPUs');
-    expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that are not its own');
-    expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that are not its own');
-    expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that are not its own');
+    expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that were not assigned to it');
+    expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that were not assigned to it');
+    expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that were not assigned to it');
     // A document without UUIDs specifies only numbers.
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1', '/dev/nvidia2']))).toBeNull();
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
@@ -94,7 +94,7 @@ describe('GPUs of a driver with scripted output', () => {
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
     // Numbers have moved up, and only the device of the missing one remains.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
-    expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that are not its own');
+    expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that were not assigned to it');
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 

@@ -16,7 +16,7 @@ function givenUp(bytesAt: (second: number) => [pulled: number, total: number], k
 
 describe('the pace of a pull', () => {
   it('cancels a trickling pull within one minute, however it begins', () => {
-    const slow = 'the image comes slower than 100 kB a second';
+    const slow = 'the image was pulled at less than 100 kB per second';
     expect(givenUp(() => [0, 0])).toEqual([60, slow]);
     expect(givenUp((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
     // Fast at first.

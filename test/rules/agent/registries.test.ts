@@ -155,18 +155,18 @@ describe('a registry', () => {
 
 describe('the reason of a failed pull', () => {
   it.each([
-    ['dial tcp 203.0.113.1:443: connect: connection refused', 'the registry is not to be reached', false, true],
+    ['dial tcp 203.0.113.1:443: connect: connection refused', 'the registry is unreachable', false, true],
     ['manifest for a/b:c not found: manifest unknown', 'the registry has no such image', true, false],
     [
       "pull access denied for a, repository does not exist or may require 'docker login'",
-      'the registry has no such image, or does not give it to everybody',
+      'the registry has no such image, or requires a login for it',
       true,
       false,
     ],
     ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry does not answer', false, false],
     [
       'toomanyrequests: You have reached your pull rate limit',
-      'the registry limits how often images are pulled',
+      'the registry limits the rate of pulls',
       false,
       false,
     ],

@@ -74,7 +74,7 @@ test('a restic that gets nowhere is ended after ten minutes', async () => {
   const stuck = async (watch: RestoreWatch, signal: AbortSignal) => {
     watch.onProblem('retrying after 4 s');
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-    throw new VolumeFault('failed', 'it was not wanted any more');
+    throw new VolumeFault('failed', 'it was cancelled');
   };
   const { tries, seconds, message } = await failing(stuck);
   expect([tries, seconds, message]).toEqual([1, 600, expect.stringContaining('retrying after 4 s')]);
