@@ -128,7 +128,7 @@ module.exports = {
     only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock|visible)|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
+      '^src/(admin|domain)/|^src/(command-help|compose|config|system-clock|visible)|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),
@@ -149,7 +149,7 @@ module.exports = {
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/(agent|untrusted)/|^src/(package-root|log-output|visible|deadline|quoted)',
+      '^src/(agent|untrusted)/|^src/(command-help|package-root|log-output|visible|deadline|quoted)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

@@ -71,7 +71,7 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
       engine: `${name} ${version}`,
       gpus: gpus.found?.length ?? 0,
       diskLimit,
-      volumes: volumes.words,
+      volumes: volumes.summary,
     },
     'agent started',
   );

@@ -55,8 +55,8 @@ export class HostVolumes {
     return this.restic !== null;
   }
 
-  /** Text for `gpu-agent hardware`. */
-  get words(): string {
+  /** The version of restic, or why there are no volumes. */
+  get summary(): string {
     return this.whyNone ?? `restic ${this.restic!.version}`;
   }
 
