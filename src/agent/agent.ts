@@ -19,7 +19,7 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Additional wait of a heartbeat while samples are taken, since a report is sent right after each of them. */
+/** Additional wait of a heartbeat while samples are taken, since a report follows each of them immediately. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
 const ASK_EVERY_MS = 1_000;
 const LOOK_FOR_GPUS_MS = 300_000;

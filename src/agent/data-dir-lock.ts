@@ -5,7 +5,7 @@ import { UsageError } from './settings.js';
 
 /**
  * Allows one agent per data folder: two would undo each other's work. The file names a process by its id and its start,
- * since ids are reused; it has no meaning once that process is gone.
+ * since ids are reused; it has no effect once that process has ended.
  */
 export function lockDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -99,7 +99,7 @@ export function openTraces(options: TracesOptions): Traces {
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
 
-  /** Starts a span below the current one; null if there is none or it has ended. */
+  /** Starts a span below the current one; null without one, or if it has ended. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
     const parent = running.getStore();
     if (parent === undefined || !parent.isRecording()) return null;

@@ -70,7 +70,7 @@ export type Elsewhere = (request: Request) => RequestListener | null;
 export interface ConsolePage {
   /** Its screens and files. */
   router: Router;
-  /** Comes after everything else: for browsers, an unknown address is a page too, with status 404. */
+  /** Handles what no other route does: browsers get the page for an unknown address too, with status 404. */
   unknown: RequestHandler;
 }
 
@@ -125,7 +125,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   return { router, unknown };
 }
 
-/** Whether it names a session, valid or not. */
+/** Whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 

@@ -77,7 +77,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** The stop button returns from what waits for the next event: the request is ended, which ends the wait. */
+/** Lets the stop button end the request, and so the wait for the next event. */
 function stoppable(events, stop) {
   const iterator = {
     next: () => events.next(),
@@ -104,11 +104,11 @@ async function fetcher(operation, options) {
   }
 }
 
-// GraphiQL keeps its tabs, but what the open one holds only once it was edited, and would open an empty one beside them.
+// GraphiQL stores its tabs, but not the content of an active tab that was never edited: it would add an empty tab.
 try {
   const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState'));
   for (const name of ['query', 'variables']) localStorage.setItem('graphiql:' + name, tabs[activeTabIndex][name] ?? '');
-} catch {} // A first visit keeps none.
+} catch {} // On the first visit, nothing is stored.
 
 const workers = { editorWorkerService: 'editor', graphql: 'graphql', json: 'json' };
 window.MonacoEnvironment = { getWorkerUrl: (_module, label) => assets + workers[label] + '.worker.js' };
@@ -116,7 +116,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   ...options,
   fetcher,
   shouldPersistHeaders: localStorage.getItem('graphiql:shouldPersistHeaders') === 'true',
-  onEditQuery() {}, // Else each edit goes into the address, which then answers with JSON.
+  onEditQuery() {}, // Otherwise, each edit changes the address, which then returns JSON.
 });
 `;
 
