@@ -54,7 +54,7 @@ export function createNameLookup({
 }: NameLookupOptions = {}): LookupAll {
   const hosts = new KeptFile(hostsFile, readHosts);
   const search = new KeptFile(resolvConf, readSearch);
-  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  const inFlight = new Map<string, Promise<LookupAddress[]>>();
   let ofSystem = 0;
 
   const find = async (host: string): Promise<LookupAddress[]> => {
@@ -92,11 +92,11 @@ export function createNameLookup({
   };
 
   return (host, _options, done) => {
-    let found = underWay.get(host);
+    let found = inFlight.get(host);
     if (found === undefined) {
-      if (underWay.size >= MAX_NAMES) return void process.nextTick(done, fault('EAI_AGAIN', host), []);
-      found = find(host).finally(() => underWay.delete(host));
-      underWay.set(host, found);
+      if (inFlight.size >= MAX_NAMES) return void process.nextTick(done, fault('EAI_AGAIN', host), []);
+      found = find(host).finally(() => inFlight.delete(host));
+      inFlight.set(host, found);
     }
     // An error that the callback throws is not one of the lookup.
     found.then(

@@ -42,7 +42,7 @@ import { type Access, ReachWatch } from './reach-watch.js';
 const MAX_TUNNELS = 5_000;
 const MAX_TUNNELS_PER_HOST = 512;
 /** Tunnels guaranteed to an instance regardless of its neighbours on the host: at most eight share one. */
-const SURE_TUNNELS = 64;
+const GUARANTEED_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from when the agent dials: an engine that receives a hundred commands concurrently is slow. */
 const OPENS_WITHIN_MS = 60_000;
@@ -358,7 +358,7 @@ function knows({ headers }: IncomingMessage, { kind }: TunnelTarget): boolean {
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;
-  const isHostFull = open.ofHost >= MAX_TUNNELS_PER_HOST && open.ofInstance >= SURE_TUNNELS;
+  const isHostFull = open.ofHost >= MAX_TUNNELS_PER_HOST && open.ofInstance >= GUARANTEED_TUNNELS;
   return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 

@@ -21,16 +21,16 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 const REPORT_TOGETHER_MS = 50;
 /** Additional wait of a heartbeat while samples are taken, since a report follows each of them immediately. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
-const ASK_EVERY_MS = 1_000;
-const LOOK_FOR_GPUS_MS = 300_000;
+const POLL_EVERY_MS = 1_000;
+const CHECK_GPUS_EVERY_MS = 300_000;
 /** Pause after a driver that did not answer. */
-const LOOK_AGAIN_MS = 30_000;
+const RECHECK_GPUS_MS = 30_000;
 /** Tunnels requested within this time come in one answer. */
 const TUNNELS_TOGETHER_MS = 20;
 /** Minimum time between two reports that differ only in the bytes of a pull. */
 const PROGRESS_EVERY_MS = 1_000;
 /** Short, so that a restarted gateway is reached again soon. */
-const MAX_AWAY_PAUSE_MS = 4_000;
+const MAX_UNREACHABLE_PAUSE_MS = 4_000;
 /** Longer: for a gateway that answers, but with a refusal or an invalid answer. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
@@ -68,7 +68,7 @@ export class Agent {
   readonly #ending = new AbortController();
   #sequence = 0;
   /** Aborted when there is something to report. */
-  #news = new AbortController();
+  #reportDue = new AbortController();
   /** Aborted when the gateway has a newer document than the known one. */
   #staleness = new AbortController();
   /** Ends a report in flight. */
@@ -104,15 +104,15 @@ export class Agent {
     const watching = this.#reconciler.run();
     this.#checkCutOff();
     // Requests the desired state first, so that the first report is about it.
-    await this.#askOnce(0);
+    await this.#pollOnce(0);
     const sampling = this.#sampler.run(this.#ending.signal);
-    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
+    await Promise.all([watching, this.#poll(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
   }
 
   /** Leaves the containers unchanged. */
   end(): void {
     this.#ending.abort();
-    this.#news.abort();
+    this.#reportDue.abort();
     this.#call.abort();
     this.#staleness.abort();
     this.#reconciler.end();
@@ -123,23 +123,23 @@ export class Agent {
     return this.#ending.signal.aborted;
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     let faults = 0;
     while (!this.#ended) {
-      const asked = this.deps.clock.now();
-      const outcome = await this.#askOnce(MAX_WAIT_SECONDS);
+      const polledAt = this.deps.clock.now();
+      const outcome = await this.#pollOnce(MAX_WAIT_SECONDS);
       faults = outcome instanceof Error ? faults + 1 : 0;
       if (outcome instanceof Error) await this.#pause(outcome, faults);
       else if (outcome === 'tunnels') await this.deps.clock.sleep(TUNNELS_TOGETHER_MS, this.#ending.signal);
       // For a gateway that doesn't wait, or that sends one document again and again.
       else if (outcome === 'nothing new') {
-        await this.deps.clock.sleep(asked + ASK_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
+        await this.deps.clock.sleep(polledAt + POLL_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
       }
     }
   }
 
   /** Neither a fault nor an empty answer changes anything. `stale`: request again immediately. */
-  async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
+  async #pollOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
@@ -166,7 +166,7 @@ export class Agent {
   async #report(): Promise<void> {
     let faults = 0;
     while (!this.#ended) {
-      this.#news = new AbortController();
+      this.#reportDue = new AbortController();
       this.#progressDue = false;
       this.#call = new AbortController();
       const sent = this.deps.clock.now();
@@ -207,7 +207,7 @@ export class Agent {
         continue;
       }
       const pause = HEARTBEAT_SECONDS * 1_000 + (this.#reconciler.up.length > 0 ? WAIT_FOR_SAMPLES_MS : 0);
-      await this.deps.clock.sleep(pause - (this.deps.clock.now() - sent), this.#news.signal);
+      await this.deps.clock.sleep(pause - (this.deps.clock.now() - sent), this.#reportDue.signal);
       if (!this.#ended) await this.deps.clock.sleep(REPORT_TOGETHER_MS, this.#ending.signal);
     }
   }
@@ -222,7 +222,7 @@ export class Agent {
     const { gpus, clock, log } = this.deps;
     let isKnown = gpus.found !== null;
     while (!this.#ended) {
-      await clock.sleep(isKnown ? LOOK_FOR_GPUS_MS : LOOK_AGAIN_MS, this.#ending.signal);
+      await clock.sleep(isKnown ? CHECK_GPUS_EVERY_MS : RECHECK_GPUS_MS, this.#ending.signal);
       if (this.#ended) return;
       const before = gpus.found?.join();
       isKnown = await gpus.look();
@@ -239,7 +239,7 @@ export class Agent {
   }
 
   #changed(kind: 'phase' | 'progress'): void {
-    const news = this.#news;
+    const news = this.#reportDue;
     if (kind === 'phase') {
       news.abort();
     } else if (!this.#progressDue) {
@@ -283,7 +283,7 @@ export class Agent {
 
   async #pause(fault: Error, faults: number): Promise<void> {
     const away = fault instanceof GatewayFault && fault.kind === 'away';
-    const pause = pauseMs(faults - 1, away ? MAX_AWAY_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
+    const pause = pauseMs(faults - 1, away ? MAX_UNREACHABLE_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
     // Spreads the retries by up to a half, so that the agents of a fleet don't come back in the same second.
     await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
   }

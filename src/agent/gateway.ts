@@ -18,7 +18,7 @@ import {
 
 const ANSWERS_WITHIN_MS = 15_000;
 const MAX_ANSWER_BYTES = 33_554_432;
-const MAX_WORDS = 300;
+const MAX_MESSAGE = 300;
 
 /**
  * `away`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`: it
@@ -48,14 +48,14 @@ export class Gateway {
 
   /** Rejects while no gateway answers. */
   async isThere(): Promise<void> {
-    await this.#ask('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
+    await this.#request('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
       // A refusal also shows that a gateway answers.
       if (error instanceof GatewayFault && error.kind === 'away') throw error;
     });
   }
 
   async join(request: JoinRequest): Promise<JoinAnswer> {
-    const answer = await this.#ask('POST', '/join', this.answersWithinMs, joinAnswer, request);
+    const answer = await this.#request('POST', '/join', this.answersWithinMs, joinAnswer, request);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no token');
     return answer;
   }
@@ -64,13 +64,13 @@ export class Gateway {
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
-    return this.#ask('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
+    return this.#request('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
   }
 
   /** Requests the secrets of a start. */
   async secrets(instanceId: string, start: number): Promise<StartSecrets> {
     const path = `/secrets?instance=${instanceId}&start=${start}`;
-    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, startSecrets);
+    const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, startSecrets);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no secrets');
     return answer;
   }
@@ -78,18 +78,18 @@ export class Gateway {
   /** Requests access to the volumes whose leases the instance holds in a start. */
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
-    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
+    const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no access to volumes');
     return answer;
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const answer = await this.#ask('POST', '/report', this.answersWithinMs, reportAnswer, report, signal);
+    const answer = await this.#request('POST', '/report', this.answersWithinMs, reportAnswer, report, signal);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no generation');
     return answer;
   }
 
-  async #ask<T>(
+  async #request<T>(
     method: string,
     path: string,
     withinMs: number,
@@ -131,9 +131,9 @@ export class Gateway {
 
 function faultOf(status: number, text: string): GatewayFault {
   const { error } = (parse(text) ?? {}) as { error?: { message?: unknown } };
-  const words = typeof error?.message === 'string' ? error.message.slice(0, MAX_WORDS) : `HTTP ${status}`;
-  if (status === 401) return new GatewayFault('revoked', words);
-  return new GatewayFault(status >= 500 || status === 429 ? 'away' : 'refused', words);
+  const message = typeof error?.message === 'string' ? error.message.slice(0, MAX_MESSAGE) : `HTTP ${status}`;
+  if (status === 401) return new GatewayFault('revoked', message);
+  return new GatewayFault(status >= 500 || status === 429 ? 'away' : 'refused', message);
 }
 
 async function bounded(answer: Response): Promise<string> {

@@ -74,8 +74,8 @@ export class HostTrial {
       await this.#run(program, tried, cpus.length > 0 ? cpus : null);
       return true;
     } catch (error) {
-      const isAway = error instanceof EngineFault && error.kind === 'away';
-      if (cpus.length === 0 || isAway || error instanceof MissingGpus) throw error;
+      const isUnreachable = error instanceof EngineFault && error.kind === 'away';
+      if (cpus.length === 0 || isUnreachable || error instanceof MissingGpus) throw error;
       await this.#run(program, tried, null);
       const { message } = error as Error;
       if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');

@@ -19,7 +19,7 @@ export interface ImageContext {
 
 /** Maximum pause before another try. */
 export const MAX_RESTART_PAUSE_MS = 60_000;
-const PULL_LOOK_MS = 1_000;
+const PULL_CHECK_MS = 1_000;
 const PULL_TRIES = 6;
 /**
  * How long a registry that can't be connected to is tried again: it may be restarting. Podman's own tries take longer.
@@ -100,14 +100,14 @@ export class InstanceImage {
   async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
     const { pulls, clock, pullLimits } = this.#context;
     const late = new AbortController();
-    const giveUp = () => late.abort();
-    signal.addEventListener('abort', giveUp, { once: true });
-    if (signal.aborted) giveUp();
+    const cancel = () => late.abort();
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
     let fault: string | null = null;
     const watch = async (pace: PullPace) => {
       while (!late.signal.aborted && fault === null) {
         fault = pace.fault(clock.now());
-        if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
+        if (fault === null) await clock.sleep(PULL_CHECK_MS, late.signal);
       }
       late.abort();
     };
@@ -130,7 +130,7 @@ export class InstanceImage {
       if (fault !== null) throw new EngineFault('refused', fault, true);
       throw error;
     } finally {
-      signal.removeEventListener('abort', giveUp);
+      signal.removeEventListener('abort', cancel);
       late.abort();
     }
   }

@@ -33,7 +33,7 @@ export function createJsonReader(): JsonReader {
   return (request, response, next) => {
     if (!isOrdinary(request)) return readAny(request, response, next);
     request.once('readable', () => {
-      if (!readAtOnce(request)) return readAny(request, response, next);
+      if (!readBuffered(request)) return readAny(request, response, next);
       next();
     });
   };
@@ -50,7 +50,7 @@ function isOrdinary({ headers }: IncomingMessage): boolean {
  * Returns false, with the stream unchanged, if the body has not fully arrived or is not JSON in UTF-8. Saves a cached
  * GraphQL answer a quarter of its CPU time: 42 µs instead of 56 (bench case `graphql`).
  */
-function readAtOnce(request: IncomingMessage): boolean {
+function readBuffered(request: IncomingMessage): boolean {
   const length = Number(request.headers['content-length']);
   const bytes: Buffer | null = request.read(length);
   if (bytes === null) return false;

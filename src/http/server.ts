@@ -109,8 +109,8 @@ export function createHttpServer(
 }
 
 /** Ends a connection with this text, and releases it even if the other side never does. */
-function endSoon(socket: Duplex, words?: string): void {
-  socket.end(words);
+function endSoon(socket: Duplex, text?: string): void {
+  socket.end(text);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 

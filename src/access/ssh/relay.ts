@@ -54,7 +54,7 @@ while (1) {
   }
 }`;
 
-/** Why the program failed to start, in its own words. */
+/** Why the program failed to start, in its own reply. */
 export class RelayRefused extends Error {}
 
 export function connectUnix(connected: Connected, path: string): Promise<Tunnel> {
@@ -72,7 +72,7 @@ async function relay(
   { tunnels, opener, instanceId }: Connected,
   script: string,
   program: string,
-): Promise<[Tunnel, words: string]> {
+): Promise<[Tunnel, reply: string]> {
   const target: ExecTarget = {
     kind: 'exec',
     command: null,

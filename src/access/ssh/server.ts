@@ -90,7 +90,7 @@ export class SshServer {
     this.#options = options;
     this.#ssh = this.#speaking(CIPHERS);
     this.#fast = this.#speaking(FAST_CIPHERS);
-    this.#server = createServer((socket) => this.#welcome(socket));
+    this.#server = createServer((socket) => this.#accept(socket));
   }
 
   /** Listens on the port and returns it. Connections are closed immediately until `serve` is called. */
@@ -143,9 +143,9 @@ export class SshServer {
     const take = () => {
       clearTimeout(timer);
       socket.off('readable', take);
-      const words = socket.read() as Buffer | null;
-      if (words !== null) socket.unshift(words);
-      const server = KNOWS_FAST.test(words?.toString('latin1') ?? '') ? this.#fast : this.#ssh;
+      const firstBytes = socket.read() as Buffer | null;
+      if (firstBytes !== null) socket.unshift(firstBytes);
+      const server = KNOWS_FAST.test(firstBytes?.toString('latin1') ?? '') ? this.#fast : this.#ssh;
       server.injectSocket(socket);
     };
     const timer = setTimeout(take, INTRODUCES_WITHIN_MS);
@@ -153,10 +153,10 @@ export class SshServer {
     socket.on('readable', take);
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     const network = clientNetworkOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (this.#served === null || !this.#takeIn(network, socket)) {
+    if (this.#served === null || !this.#admit(network, socket)) {
       socket.destroy();
       return;
     }
@@ -176,7 +176,7 @@ export class SshServer {
   }
 
   /** Returns false if there is no room in total or for this network. */
-  #takeIn(network: string, socket: Socket): boolean {
+  #admit(network: string, socket: Socket): boolean {
     let ofNetwork = 0;
     for (const other of this.#open.values()) if (other === network) ofNetwork += 1;
     if (this.#open.size >= MAX_CONNECTIONS || ofNetwork >= MAX_CONNECTIONS_PER_NETWORK) return false;
@@ -222,7 +222,7 @@ export class SshServer {
       this.#strangers.loggedIn(network, socket);
       serve(client, connected, deps.settings.serviceDomain);
       const { instanceId, opener } = connected;
-      this.#keepWatch({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
+      this.#watchAccess({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
       const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
       log.info(of, 'SSH connection opened');
       const began = performance.now();
@@ -235,7 +235,7 @@ export class SshServer {
   }
 
   /** A connection without a session also ends with its instance and its key. */
-  #keepWatch(loggedIn: LoggedIn, socket: Socket): void {
+  #watchAccess(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
     // Catches changes during the login.
     const checking = setTimeout(() => this.#watch?.check([loggedIn]), CHECKED_AFTER_MS).unref();

@@ -51,13 +51,13 @@ export class SftpShell {
     command: string,
     { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
   ): Promise<Buffer> {
-    const { output, code } = await this.#ask(command, keepsErrors, maxBytes);
+    const { output, code } = await this.#execute(command, keepsErrors, maxBytes);
     if (code === 0) return output;
-    const words = lastLine(output);
-    if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(words))
-      throw new SftpFault(STATUS.noSuchFile, words);
-    if (/permission denied|not permitted/i.test(words)) throw new SftpFault(STATUS.denied, words);
-    throw new SftpFault(STATUS.failure, words || `failed with exit code ${code}`);
+    const message = lastLine(output);
+    if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(message))
+      throw new SftpFault(STATUS.noSuchFile, message);
+    if (/permission denied|not permitted/i.test(message)) throw new SftpFault(STATUS.denied, message);
+    throw new SftpFault(STATUS.failure, message || `failed with exit code ${code}`);
   }
 
   async stat(path: string, follows: boolean): Promise<Attributes> {
@@ -84,7 +84,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
     this.#tunnel.destroy();
   }
 
-  #ask(command: string, keepsErrors: boolean, maxBytes: number): Promise<{ output: Buffer; code: number }> {
+  #execute(command: string, keepsErrors: boolean, maxBytes: number): Promise<{ output: Buffer; code: number }> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => this.end(), COMMAND_MS);

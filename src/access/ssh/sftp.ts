@@ -51,9 +51,9 @@ const USER = /^~([A-Za-z_][A-Za-z0-9_.-]{0,31})?(?:\/|$)/;
 const IS_MISSING = `echo 'No such file'; false`;
 /** A file of at most this many bytes is read in one piece. */
 const SMALL_BYTES = 262_144n;
-const NAMES_AT_ONCE = 100;
+const NAMES_PER_ANSWER = 100;
 /** Lines of a folder read before yielding to other work. */
-const LINES_AT_ONCE = 500;
+const LINES_PER_TURN = 500;
 /** Maximum bytes of folders and small files that one connection keeps open. */
 const MAX_KEPT_BYTES = 33_554_432;
 
@@ -496,7 +496,7 @@ class SftpServer {
   async #rename(from: string, to: string, replaces: boolean): Promise<void> {
     const [old, next] = [quote(from), quote(to)];
     const move = `mv -f -- ${old} ${next}`;
-    const fail = (words: string) => `{ echo '${words}'; false; }`;
+    const fail = (message: string) => `{ echo '${message}'; false; }`;
     if (!replaces) {
       await this.#shell.run(
         `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('already exists')}; else ${move}; fi`,
@@ -531,23 +531,23 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
 
 /** Resolves with null when the writing command has written everything; else with the reason. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
-  const words = new LastBytes();
+  const stderr = new LastBytes();
   tunnel.on('error', () => {});
   tunnel.resume();
-  tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
+  tunnel.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   return new Promise((resolve) => {
-    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(words.bytes) || 'failed'));
+    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(stderr.bytes) || 'failed'));
   });
 }
 
 /** Returns the next names of a folder, or none at its end. */
 async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   const found: Entry[] = [];
-  for (let lines = 1; found.length < NAMES_AT_ONCE; lines += 1) {
+  for (let lines = 1; found.length < NAMES_PER_ANSWER; lines += 1) {
     const { value, done } = entries.next();
     if (done === true) break;
     if (value !== null) found.push(value);
-    if (lines % LINES_AT_ONCE === 0) await turn();
+    if (lines % LINES_PER_TURN === 0) await turn();
   }
   return found;
 }

@@ -54,7 +54,7 @@ export class TcpPorts {
   async listen({ from, to }: TcpRange, host: string): Promise<void> {
     for (let port = from; port <= to; port += 1) {
       const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: true };
-      const server = createServer(options, (socket) => this.#welcome(socket, port));
+      const server = createServer(options, (socket) => this.#accept(socket, port));
       this.#servers.push(server);
       await new Promise<void>((resolve, reject) => {
         server.once('error', (error: NodeJS.ErrnoException) => reject(new TcpPortsUnusable(port, error)));
@@ -112,11 +112,11 @@ export class TcpPorts {
     }
   }
 
-  #welcome(socket: Socket, publicPort: number): void {
+  #accept(socket: Socket, publicPort: number): void {
     socket.on('error', () => {});
     const target = this.#targets.get(publicPort);
     const network = clientNetworkOf(socket.remoteAddress);
-    if (target === undefined || this.#isClosed || !this.#takeIn(network, socket, target)) {
+    if (target === undefined || this.#isClosed || !this.#admit(network, socket, target)) {
       socket.destroy();
       return;
     }
@@ -134,7 +134,7 @@ export class TcpPorts {
   }
 
   /** Returns false if there is no room. */
-  #takeIn(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
+  #admit(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
     let ofInstance = 0;
     for (const other of this.#open.values()) if (other === instanceId) ofInstance += 1;
     if (this.#open.size >= MAX_CONNECTIONS || ofInstance >= MAX_PER_INSTANCE) return false;

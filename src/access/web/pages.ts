@@ -101,9 +101,9 @@ function htmlOf({ status, title, text }: Page): string {
  * Redirects from another address of this host, because an address that differs only in its fragment would not be
  * loaded.
  */
-const LEAD_ON =
+const REDIRECT_SCRIPT =
   "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";
-const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(LEAD_ON).digest('base64')}'; frame-ancestors 'none'`;
+const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(REDIRECT_SCRIPT).digest('base64')}'; frame-ancestors 'none'`;
 
 /** Sends a page of this host that redirects to `path`, so that the request for it doesn't come from another site. */
 export function sendLanding(response: ServerResponse, path: string, headers: Record<string, string> = {}): void {
@@ -111,7 +111,7 @@ export function sendLanding(response: ServerResponse, path: string, headers: Rec
   const to = path.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
   const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Opening</title>
 <noscript><meta http-equiv="refresh" content="0;url=${to}"></noscript></head>
-<body><p><a id="to" href="${to}">Continue</a></p><script>${LEAD_ON}</script></body></html>
+<body><p><a id="to" href="${to}">Continue</a></p><script>${REDIRECT_SCRIPT}</script></body></html>
 `;
   response
     .writeHead(200, {

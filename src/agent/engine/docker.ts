@@ -42,7 +42,7 @@ const LONG_CALL_MS = 180_000;
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
 /** Maximum concurrent calls of the kinds that are made once per instance. */
-const CALLS_AT_ONCE = 8;
+const MAX_CONCURRENT_CALLS = 8;
 /** Maximum commands of an instance that are read. Engines also list commands that ended some minutes ago. */
 const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
@@ -77,7 +77,7 @@ const BYTES_PER_MB = 1_048_576;
 export class DockerEngine implements Engine {
   readonly info: EngineInfo;
   protected readonly docker: Docker;
-  readonly #calls = new Limiter(CALLS_AT_ONCE);
+  readonly #calls = new Limiter(MAX_CONCURRENT_CALLS);
   readonly #runtimeCommands: RuntimeCommands | null;
 
   /** Without `runtimeCommands`, all commands go through the engine. */

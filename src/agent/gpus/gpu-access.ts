@@ -63,7 +63,7 @@ export function wrongGpus(
 const NVIDIA_KIND = 'nvidia.com/gpu';
 const NVIDIA_NODE = /^nvidia(\d+)$/;
 /** Looks in a row that the driver must leave unanswered before its GPUs count as gone. */
-const SILENT_LOOKS = 2;
+const MAX_SILENT_QUERIES = 2;
 
 type Grant = (gpus: readonly HostGpu[]) => GpuGrant;
 
@@ -87,7 +87,7 @@ export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Eng
 class HostGpus implements GpuAccess {
   #gpus: readonly HostGpu[] | null = null;
   #grant: Grant | null = null;
-  #silentLooks = 0;
+  #silentQueries = 0;
 
   constructor(private readonly source: GpuSource) {}
 
@@ -97,8 +97,8 @@ class HostGpus implements GpuAccess {
 
   async look(): Promise<boolean> {
     const listed = await this.source.list();
-    this.#silentLooks = listed === null ? this.#silentLooks + 1 : 0;
-    if (listed === null && this.#silentLooks < SILENT_LOOKS) return false;
+    this.#silentQueries = listed === null ? this.#silentQueries + 1 : 0;
+    if (listed === null && this.#silentQueries < MAX_SILENT_QUERIES) return false;
     const gpus = listed ?? [];
     if (gpus.length > 0 && JSON.stringify(gpus) !== JSON.stringify(this.#gpus)) {
       this.#grant = await this.source.describe(gpus);

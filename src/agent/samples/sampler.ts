@@ -96,11 +96,11 @@ export class Sampler {
 
   #round(up: readonly UpInstance[]): Round {
     const hasGpus = up.some(({ gpuUuids, hasExited }) => gpuUuids.length > 0 && !hasExited);
-    const asksDriver = hasGpus && !this.deps.pretended;
+    const queriesDriver = hasGpus && !this.deps.pretended;
     let read: Promise<Processes> | undefined;
     return {
-      gpuLoads: asksDriver ? this.#gpuLoads() : Promise.resolve(null),
-      gpuProcesses: asksDriver ? this.#gpuProcesses() : Promise.resolve(null),
+      gpuLoads: queriesDriver ? this.#gpuLoads() : Promise.resolve(null),
+      gpuProcesses: queriesDriver ? this.#gpuProcesses() : Promise.resolve(null),
       processes: () => {
         read ??= readProcesses();
         return read;

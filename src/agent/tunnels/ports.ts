@@ -75,7 +75,7 @@ class Helper {
   readonly #pid: number;
   readonly #network: string;
   readonly #waiting = new Map<number, { resolve(socket: Socket): void; reject(error: Error): void }>();
-  #asked = 0;
+  #lastId = 0;
   #idle: NodeJS.Timeout;
 
   private constructor(child: ChildProcess, pid: number, network: string) {
@@ -114,8 +114,8 @@ class Helper {
   connect(port: number): Promise<Socket> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.end(), IDLE_MS);
-    this.#asked += 1;
-    const id = this.#asked;
+    this.#lastId += 1;
+    const id = this.#lastId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(id);

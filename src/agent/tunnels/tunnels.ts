@@ -32,7 +32,7 @@ import { Shells, TooManyShells } from './shells.js';
 /** Maximum ids that are remembered; an id can be named more than once. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
-const MAX_WORDS = 1_000;
+const MAX_MESSAGE = 1_000;
 
 export interface TunnelsDeps {
   engine: Engine;
@@ -229,7 +229,7 @@ export class AgentTunnels {
 }
 
 function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reason' | 'message'> {
-  const message = error.message.slice(0, MAX_WORDS);
+  const message = error.message.slice(0, MAX_MESSAGE);
   if (error instanceof Refused) return { reason: error.reason, message };
   if (error instanceof TooManyShells) return { reason: 'busy', message };
   if (error instanceof NoListener) return { reason: 'no_listener', message };

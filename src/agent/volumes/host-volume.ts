@@ -13,7 +13,7 @@ const IS_FULL = /no space left on device/i;
 /** HTTP statuses of refusals in restic's messages about its REST server. */
 const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
-const IS_AWAY =
+const IS_UNREACHABLE =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
 /** Another restic works on the repository. The message includes process ids. */
 const IS_LOCKED = /already locked|unable to create lock/i;
@@ -231,7 +231,7 @@ export class HostVolume {
     const place = at === null ? { at: BACKUP_PATH, access: 'ro' as const } : { at, access: 'rw' as const };
     const refused = new AbortController();
     const onLine = (line: string) => {
-      onProblem(wordsOf(line));
+      onProblem(messageOf(line));
       if (!IS_REFUSED.test(line)) return;
       repository.isMade().catch((error) => error instanceof VolumeFault && error.kind === 'refused' && refused.abort());
     };
@@ -240,24 +240,24 @@ export class HostVolume {
     // The record must include a snapshot that is in the store, even if it was cancelled at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
     if (signal.aborted) throw new VolumeFault('failed', 'it was cancelled');
-    throw await this.#judge(repository, end);
+    throw await this.#classify(repository, end);
   }
 
-  async #judge(repository: Repository, { stderr, code }: ResticEnd): Promise<VolumeFault> {
+  async #classify(repository: Repository, { stderr, code }: ResticEnd): Promise<VolumeFault> {
     try {
       await repository.isMade();
     } catch (error) {
       return error as VolumeFault;
     }
-    const words = wordsOf(
+    const reason = messageOf(
       stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic exited with ${code}`,
     );
     const all = stderr.join('\n');
     if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more space than the volume has');
     if (STORE_IS_FULL.test(all))
       return new VolumeFault('away', 'its snapshots have reached their limit in the store (507)');
-    if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', words);
-    return new VolumeFault(IS_LOCKED.test(all) || IS_AWAY.test(all) ? 'away' : 'failed', words);
+    if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', reason);
+    return new VolumeFault(IS_LOCKED.test(all) || IS_UNREACHABLE.test(all) ? 'away' : 'failed', reason);
   }
 }
 
@@ -302,11 +302,11 @@ function readSummary(lines: readonly string[]): Summary {
 }
 
 /** restic writes some messages as JSON. */
-function wordsOf(line: string): string {
+function messageOf(line: string): string {
   const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
-  const words = read?.message ?? read?.error?.message;
-  if (typeof words !== 'string') return line.replace(/^Fatal: /, '');
-  return typeof read?.item === 'string' ? `${read.item}: ${words}` : words;
+  const message = read?.message ?? read?.error?.message;
+  if (typeof message !== 'string') return line.replace(/^Fatal: /, '');
+  return typeof read?.item === 'string' ? `${read.item}: ${message}` : message;
 }
 
 function parse(line: string): unknown {

@@ -8,8 +8,8 @@ import { Restic } from './restic.js';
 import { VolumeRecords } from './volume-records.js';
 
 const VOLUME = /^v-[a-f0-9]{8}$/;
-const RESTORES_AT_ONCE = 2;
-const SAVES_AT_ONCE = 2;
+const MAX_CONCURRENT_RESTORES = 2;
+const MAX_CONCURRENT_SAVES = 2;
 /**
  * A renter can make a volume that takes days to read or to restore: others of the host stop waiting for it after this
  * time.
@@ -23,8 +23,8 @@ export class HostVolumes {
   readonly #records: VolumeRecords;
   readonly #files: FileSystems;
   readonly #snapshots = new Limiter(1, PLACE_LENT_MS);
-  readonly #restores = new Limiter(RESTORES_AT_ONCE, PLACE_LENT_MS);
-  readonly #saves = new Limiter(SAVES_AT_ONCE, PLACE_LENT_MS);
+  readonly #restores = new Limiter(MAX_CONCURRENT_RESTORES, PLACE_LENT_MS);
+  readonly #saves = new Limiter(MAX_CONCURRENT_SAVES, PLACE_LENT_MS);
 
   private constructor(
     private readonly dir: string,

@@ -37,14 +37,14 @@ export class Repository {
 
   /** Whether it exists; false before its first use. */
   async isMade(): Promise<boolean> {
-    const status = await this.#ask('config', async (answer) => answer.status);
+    const status = await this.#request('config', async (answer) => answer.status);
     return status !== 404;
   }
 
   /** Returns the full id of a snapshot in the store; rejects where it doesn't exist. */
   async snapshotId(short: string): Promise<string> {
     if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic reported no snapshot');
-    const names = await this.#ask('snapshots/', async (answer) => namesOf(await answer.text()));
+    const names = await this.#request('snapshots/', async (answer) => namesOf(await answer.text()));
     const id = names.find((name) => name.startsWith(short));
     if (id === undefined) throw new VolumeFault('failed', 'the store does not have the new snapshot');
     return id;
@@ -54,7 +54,7 @@ export class Repository {
     return `${this.gatewayUrl.replace(/\/+$/, '')}${this.volume.path}`;
   }
 
-  async #ask<T>(path: string, read: (answer: Response) => Promise<T>): Promise<T> {
+  async #request<T>(path: string, read: (answer: Response) => Promise<T>): Promise<T> {
     const { lease, token } = this.volume;
     const authorization = `Basic ${Buffer.from(`${lease}:${token}`).toString('base64')}`;
     const headers = { authorization, accept: 'application/vnd.x.restic.rest.v2' };

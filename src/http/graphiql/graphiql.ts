@@ -54,8 +54,8 @@ function headersOf(tab) {
 }
 
 function isSubscription({ operationName }, document) {
-  const isAsked = ({ name }) => operationName == null || name?.value === operationName;
-  return document?.definitions.some((node) => node.operation === 'subscription' && isAsked(node)) === true;
+  const isRequested = ({ name }) => operationName == null || name?.value === operationName;
+  return document?.definitions.some((node) => node.operation === 'subscription' && isRequested(node)) === true;
 }
 
 async function* eventsOf(response) {

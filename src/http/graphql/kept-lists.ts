@@ -27,7 +27,7 @@ import type { CheckedArgs } from './use-checks.js';
 
 /** Maximum characters of all cached texts together, including the overhead of each; at most two bytes each. */
 const MAX_CHARACTERS = 8_000_000;
-const CHARACTERS_BESIDE = 64;
+const OVERHEAD_CHARACTERS = 64;
 
 /** Runs an operation whose variables are checked; null if it must run like any other. */
 export type RunKept = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
@@ -64,7 +64,7 @@ export class KeptLists {
     if (list === null) return null;
     const { node, field } = list;
     if (!isKept(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
-    const wordsOf = this.#wordsOf(list, document);
+    const textsOf = this.#textsOf(list, document);
     const key = (node.alias ?? node.name).value;
     const info = {
       fieldName: field.name,
@@ -85,21 +85,21 @@ export class KeptLists {
       } catch (error) {
         return { errors: [locatedError(error, [node], [key])], data: null };
       }
-      const words = wordsOf(entries, contextValue);
-      return words && { text: `{"data":{"${key}":[${words.join(',')}]}}` };
+      const texts = textsOf(entries, contextValue);
+      return texts && { text: `{"data":{"${key}":[${texts.join(',')}]}}` };
     };
   }
 
   /**
    * Formats each entry by the list's selection; null if an entry has an error, which only the whole answer can report.
    */
-  #wordsOf({ node, field }: ListField, document: DocumentNode) {
+  #textsOf({ node, field }: ListField, document: DocumentNode) {
     const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
     const selection = {};
     return (entries: readonly object[], context: unknown): string[] | null => {
-      const words = entries.map((entry) => this.#texts.get(entry, selection));
-      const missing = entries.filter((_entry, place) => words[place] === undefined);
-      if (missing.length === 0) return words as string[];
+      const texts = entries.map((entry) => this.#texts.get(entry, selection));
+      const missing = entries.filter((_entry, place) => texts[place] === undefined);
+      if (missing.length === 0) return texts as string[];
       if (!isCompiledQuery(query)) return null;
       const { data, errors } = query.query(missing, context, {}) as ExecutionResult<{ entries: object[] }>;
       if (data == null || errors !== undefined) return null;
@@ -107,7 +107,7 @@ export class KeptLists {
       made.forEach((text, place) => {
         this.#texts.keep(missing[place]!, selection, text);
       });
-      return words.map((text) => text ?? made.shift()!);
+      return texts.map((text) => text ?? made.shift()!);
     };
   }
 }
@@ -127,7 +127,7 @@ export class KeptTexts {
   }
 
   keep(entry: object, selection: object, text: string): void {
-    const taken = text.length + CHARACTERS_BESIDE;
+    const taken = text.length + OVERHEAD_CHARACTERS;
     this.#characters += taken;
     if (this.#characters > this.#mostCharacters) {
       this.#texts = new WeakMap();

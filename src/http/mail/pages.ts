@@ -16,20 +16,20 @@ const HEADERS = {
   'X-Robots-Tag': 'noindex',
 };
 
-interface Words {
-  asks: string;
+interface Texts {
+  question: string;
   button: string;
   done: string;
 }
 
-const WORDS: Readonly<Record<LinkPurpose, Words>> = {
+const TEXTS: Readonly<Record<LinkPurpose, Texts>> = {
   confirm: {
-    asks: 'Send notices of the account to your mail address?',
+    question: 'Send notices of the account to your mail address?',
     button: 'Send notices',
     done: 'Your address is confirmed. It will receive notices.',
   },
   end: {
-    asks: 'Stop sending notices to your mail address?',
+    question: 'Stop sending notices to your mail address?',
     button: 'Unsubscribe',
     done: 'Your address no longer receives notices.',
   },
@@ -49,18 +49,18 @@ export function createMailPages(deps: Deps): Router {
     ['end', endByLink],
   ] as const;
   for (const [purpose, act] of paths) {
-    const { asks, button, done } = WORDS[purpose];
+    const { question, button, done } = TEXTS[purpose];
     const path = `/mail/${purpose}`;
     router.all(path, named(path));
     router.get(path, async (request, response) => {
       const [id, token] = linkOf(request);
       const isKnown = await isLink(deps, purpose, id, token);
-      send(response, isKnown ? 200 : 404, isKnown ? `<p>${asks}</p>${form(button)}` : `<p>${UNKNOWN}</p>`);
+      send(response, isKnown ? 200 : 404, isKnown ? `<p>${question}</p>${form(button)}` : `<p>${UNKNOWN}</p>`);
     });
     router.post(path, async (request, response) => {
       const outcome = await act(deps, ...linkOf(request));
-      const words = { done, late: LATE, unknown: UNKNOWN }[outcome];
-      send(response, STATUS[outcome], `<p role="status">${words}</p>`);
+      const text = { done, late: LATE, unknown: UNKNOWN }[outcome];
+      send(response, STATUS[outcome], `<p role="status">${text}</p>`);
     });
     router.all(path, refuseOtherMethods('GET, HEAD, POST, OPTIONS'));
   }

@@ -43,8 +43,8 @@ while oldest and tonumber(oldest) + window <= now do
 end
 local taken = redis.call('LLEN', key)
 if taken + cost > limit then
-  local inTheWay = redis.call('LINDEX', key, taken + cost - limit - 1)
-  return {0, taken, redis.call('LINDEX', key, -1) + window - now, inTheWay + window - now}
+  local blocking = redis.call('LINDEX', key, taken + cost - limit - 1)
+  return {0, taken, redis.call('LINDEX', key, -1) + window - now, blocking + window - now}
 end
 for _ = 1, cost do
   redis.call('RPUSH', key, string.format('%.0f', now))
@@ -69,7 +69,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
   const redis = connect(url);
   let state: RedisState | 'closed' = 'ok';
 
-  const ask = async (accountId: string, cost: number, limit: number): Promise<Reservation> => {
+  const reserveInRedis = async (accountId: string, cost: number, limit: number): Promise<Reservation> => {
     const answer = redis.reserveRequests(KEY_PREFIX + accountId, cost, limit, WINDOW_MS);
     const [admitted, taken, resetMs, retryMs] = await inTime(answer);
     return { admitted: admitted === 1, taken, resetMs, retryMs };
@@ -81,7 +81,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
   };
   const probe = async () => {
     try {
-      await ask(PROBE, 1, PROBE_LIMIT);
+      await reserveInRedis(PROBE, 1, PROBE_LIMIT);
       if (state === 'away') log.info('Redis reachable again; gateway processes share the rate limit');
       if (state !== 'closed') state = 'ok';
     } catch (error) {
@@ -101,7 +101,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
     async reserve(accountId, cost, limit) {
       if (state !== 'ok') return own.reserve(accountId, cost, limit);
       try {
-        const reservation = await ask(accountId, cost, limit);
+        const reservation = await reserveInRedis(accountId, cost, limit);
         if (reservation.admitted) own.note(accountId, cost);
         return reservation;
       } catch (error) {

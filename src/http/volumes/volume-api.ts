@@ -31,7 +31,7 @@ const BYTES_TYPE = 'application/octet-stream';
 const STORE_RETRY_SECONDS = 5;
 const INSUFFICIENT_STORAGE = 507;
 /** Entries of a list that are sent in one piece. */
-const ENTRIES_AT_ONCE = 500;
+const ENTRIES_PER_WRITE = 500;
 
 const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
 const DOWNLOADS = { perTarget: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
@@ -67,7 +67,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const serve = createServe(deps);
   const logFault = createFaultLog(log, ' of a volume');
   const ownerDownloads = new OwnerDownloads(deps);
-  const asks = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'too many requests for this volume' });
+  const requests = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'too many requests for this volume' });
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const found = placeOf(request);
@@ -80,7 +80,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
       keyUses.note(access.caller);
       if (request.method === 'GET') ownerDownloads.add(response, access.caller);
     }
-    asks.take(access.volume.id);
+    requests.take(access.volume.id);
     request.state.isLongLived = true;
     if (access.kind === 'owner' && isOfHistory(request, found.place)) request.state.isRoutine = false;
     const gone = new AbortController();
@@ -191,7 +191,7 @@ async function sendList(deps: Deps, { request, response, access, gone }: Exchang
     piece += entries === 0 ? '[' : ',';
     piece += hasSizes ? `{"name":"${name}","size":${size}}` : `"${name}"`;
     entries += 1;
-    if (entries % ENTRIES_AT_ONCE === 0) await flush();
+    if (entries % ENTRIES_PER_WRITE === 0) await flush();
   }
   piece += entries === 0 ? '[]' : ']';
   await flush();
