@@ -10,8 +10,8 @@ import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
-import { KeptSamples } from './samples/kept-samples.js';
-import { type Look, Sampler } from './samples/sampler.js';
+import { PendingSamples } from './samples/pending-samples.js';
+import { type Measurement, Sampler } from './samples/sampler.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
@@ -62,7 +62,7 @@ export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
   readonly #sampler: Sampler;
-  readonly #samples: KeptSamples;
+  readonly #samples: PendingSamples;
   readonly #loads: LoadWatch;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
@@ -87,12 +87,12 @@ export class Agent {
     });
     const up = () => this.#reconciler.up;
     this.#loads = new LoadWatch({ pretended: deps.pretended, up });
-    this.#samples = new KeptSamples(deps.clock);
+    this.#samples = new PendingSamples(deps.clock);
     this.#sampler = new Sampler({
       ...deps,
       up,
       keep: (sample, at) => this.#samples.keep(sample, at),
-      looked: (looks) => this.#looked(looks),
+      onMeasured: (measurements) => this.#onMeasured(measurements),
     });
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
     this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
@@ -170,11 +170,11 @@ export class Agent {
       this.#progressDue = false;
       this.#call = new AbortController();
       const sent = this.deps.clock.now();
-      const { samples, done } = this.#samples.untold();
+      const { samples, done } = this.#samples.unsent();
       try {
         this.#sequence += 1;
         const { state } = this.#reconciler;
-        const { instances, told } = this.#loads.withLoad(state.instances);
+        const { instances, markReported } = this.#loads.withLoad(state.instances);
         const { generation, now } = await this.deps.gateway.report(
           {
             protocol: AGENT_PROTOCOL,
@@ -191,10 +191,10 @@ export class Agent {
           this.#call.signal,
         );
         faults = 0;
-        told();
+        markReported();
         done();
         this.#reached();
-        if (now !== undefined) this.#sampler.slots.heard(now, sent);
+        if (now !== undefined) this.#sampler.slots.syncTime(now, sent);
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
@@ -225,7 +225,7 @@ export class Agent {
       await clock.sleep(isKnown ? CHECK_GPUS_EVERY_MS : RECHECK_GPUS_MS, this.#ending.signal);
       if (this.#ended) return;
       const before = gpus.found?.join();
-      isKnown = await gpus.look();
+      isKnown = await gpus.refresh();
       if (gpus.found?.join() === before) continue;
       log.warn({ before, now: gpus.found?.join() }, 'the GPUs of this host have changed');
       this.#changed('phase');
@@ -233,18 +233,18 @@ export class Agent {
   }
 
   /** Reports immediately: watchers see changes soon, and a busy instance is not stopped as idle. */
-  #looked(looks: readonly Look[]): void {
-    this.#loads.note(looks);
-    if (looks.length > 0) this.#changed('phase');
+  #onMeasured(measurements: readonly Measurement[]): void {
+    this.#loads.record(measurements);
+    if (measurements.length > 0) this.#changed('phase');
   }
 
   #changed(kind: 'phase' | 'progress'): void {
-    const news = this.#reportDue;
+    const due = this.#reportDue;
     if (kind === 'phase') {
-      news.abort();
+      due.abort();
     } else if (!this.#progressDue) {
       this.#progressDue = true;
-      void this.deps.clock.sleep(PROGRESS_EVERY_MS, news.signal).then(() => news.abort());
+      void this.deps.clock.sleep(PROGRESS_EVERY_MS, due.signal).then(() => due.abort());
     }
   }
 
@@ -277,13 +277,15 @@ export class Agent {
     if (this.#reportedProblem === kind) return;
     this.#reportedProblem = kind;
     const advice =
-      kind === 'revoked' ? "the gateway does not accept this machine's token; join again" : 'request to the gateway failed';
+      kind === 'revoked'
+        ? "the gateway does not accept this machine's token; join again"
+        : 'request to the gateway failed';
     this.deps.log.warn({ message: error.message, kind }, advice);
   }
 
   async #pause(fault: Error, faults: number): Promise<void> {
-    const away = fault instanceof GatewayFault && fault.kind === 'away';
-    const pause = pauseMs(faults - 1, away ? MAX_UNREACHABLE_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
+    const isUnreachable = fault instanceof GatewayFault && fault.kind === 'unreachable';
+    const pause = pauseMs(faults - 1, isUnreachable ? MAX_UNREACHABLE_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
     // Spreads the retries by up to a half, so that the agents of a fleet don't come back in the same second.
     await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
   }

@@ -79,16 +79,18 @@ function createProgram(): Command {
 }
 
 function addHardwareCommand(program: Command): void {
-  command(program, 'hardware', 'Print the hardware that join would report, and its blocks of GPUs by size, as JSON').action(
-    async (options: Options) => {
-      const { settings, engine } = await open(options);
-      const disks = await probeDisks(settings.dataDir, engine.info);
-      const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-      const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
-      const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
-      process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
-    },
-  );
+  command(
+    program,
+    'hardware',
+    'Print the hardware that join would report, and its blocks of GPUs by size, as JSON',
+  ).action(async (options: Options) => {
+    const { settings, engine } = await open(options);
+    const disks = await probeDisks(settings.dataDir, engine.info);
+    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
+    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
+    const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
+    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
+  });
 }
 
 function addJoinCommand(program: Command): void {
@@ -170,12 +172,12 @@ function exitCodeOf(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof EngineFault) {
-    complain(`the engine ${error.kind === 'away' ? 'does not answer' : 'refused'}: ${error.message}`);
+    complain(`the engine ${error.kind === 'unreachable' ? 'does not answer' : 'refused'}: ${error.message}`);
     return EXIT.failed;
   }
   if (error instanceof GatewayFault) {
-    complain(error.kind === 'away' ? `the gateway does not answer: ${error.message}` : error.message);
-    return error.kind === 'away' ? EXIT.noConnection : EXIT.failed;
+    complain(error.kind === 'unreachable' ? `the gateway does not answer: ${error.message}` : error.message);
+    return error.kind === 'unreachable' ? EXIT.noConnection : EXIT.failed;
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return EXIT.failed;

@@ -74,11 +74,12 @@ export class HostTrial {
       await this.#run(program, tried, cpus.length > 0 ? cpus : null);
       return true;
     } catch (error) {
-      const isUnreachable = error instanceof EngineFault && error.kind === 'away';
+      const isUnreachable = error instanceof EngineFault && error.kind === 'unreachable';
       if (cpus.length === 0 || isUnreachable || error instanceof MissingGpus) throw error;
       await this.#run(program, tried, null);
       const { message } = error as Error;
-      if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');
+      if (!this.#isUnpinnedLogged)
+        this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');
       this.#isUnpinnedLogged = true;
       return false;
     }

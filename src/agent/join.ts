@@ -43,7 +43,8 @@ export async function join(
 
 /** The token is part of every request: in plaintext only within this computer. */
 export function gatewayUrl(url: string): string {
-  if (!URL.canParse(url)) throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
+  if (!URL.canParse(url))
+    throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {

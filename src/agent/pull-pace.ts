@@ -26,7 +26,7 @@ export class PullPace {
     this.#windowAt = now;
   }
 
-  note(progress: PullProgress): void {
+  record(progress: PullProgress): void {
     this.#last = progress;
   }
 

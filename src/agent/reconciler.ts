@@ -26,9 +26,9 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 const MAX_CONCURRENT_PULLS = 2;
 const WATCH_AGAIN_MS = 500;
 const MAX_WATCH_AGAIN_MS = 4_000;
-/** Events of the engine within this time are answered by one look. */
+/** Events of the engine within this time cause one refresh. */
 const EVENTS_TOGETHER_MS = 50;
-/** Time between complete looks, in case an event was lost. */
+/** Time between complete refreshes, in case an event was lost. */
 const REFRESH_EVERY_MS = 10_000;
 const RETRY_ENGINE_MS = 1_000;
 
@@ -111,7 +111,7 @@ export class Reconciler {
 
   /** Takes a document as the truth, even if it is older than the last one. */
   async apply(document: DesiredState): Promise<void> {
-    // Looks first: containers that the document doesn't name are stopped before anything else starts.
+    // Lists the containers first: those that the document doesn't name are stopped before anything else starts.
     if (this.#document === null) await this.#refresh();
     this.#document = document;
     const wasCutOff = this.#cutOff;
@@ -158,7 +158,7 @@ export class Reconciler {
       } catch (error) {
         if (signal.aborted) return;
         this.#setEngine('away', (error as Error).message);
-        // The regular look also finds the engine; but without its events the agent would notice late that a container
+        // The regular refresh also finds the engine; but without its events the agent would notice late that a container
         // ended.
         await clock.sleep(pause, signal);
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
@@ -210,7 +210,7 @@ export class Reconciler {
     });
   }
 
-  /** Looks at the engine, one look at a time; a caller during a look gets the next one, which begins after the call. */
+  /** Lists the engine's containers, once at a time; a caller during a refresh gets the next one, which begins after the call. */
   async #refresh(): Promise<void> {
     const before = this.#refreshing;
     const next = (async () => {
@@ -314,7 +314,7 @@ export class Reconciler {
     const desired = this.#tasks.get(instanceId)?.desired ?? null;
     if (desired !== null && desired.gpuUuids === undefined) return undefined;
     const container = await this.deps.engine.inspect(instanceId);
-    return [...(desired?.gpuUuids ?? []), ...(container === null ? [] : this.deps.gpus.given(container))];
+    return [...(desired?.gpuUuids ?? []), ...(container === null ? [] : this.deps.gpus.grantedTo(container))];
   }
 }
 

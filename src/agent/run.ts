@@ -35,7 +35,9 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
   if (machine === null)
-    throw new UsageError(`this host has not joined a gateway: ${file.path} does not exist; run: gpu-agent join URL CODE`);
+    throw new UsageError(
+      `this host has not joined a gateway: ${file.path} does not exist; run: gpu-agent join URL CODE`,
+    );
   lockDataDir(settings.dataDir);
   setFlagsFromString(HEAP_GROWTH);
   const { machineId, gateway, token, pretended, diskLimit } = machine;

@@ -62,7 +62,7 @@ async function stillJoined(
  * machine, and retires it if that fails.
  */
 async function rejoin(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
-  await withRetries(() => new Gateway(url, null).isThere(), isUnreachable);
+  await withRetries(() => new Gateway(url, null).checkReachable(), isUnreachable);
   let enrolment = await enroll([]);
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
@@ -82,7 +82,7 @@ async function rejoin(settings: AgentSettings, engine: Engine, url: string, pret
 }
 
 function isUnreachable(error: unknown): boolean {
-  return error instanceof GatewayFault && error.kind === 'away';
+  return error instanceof GatewayFault && error.kind === 'unreachable';
 }
 
 /** Returns a join code; for a new machine without `id`. A code that is not used leaves nothing behind. */
@@ -97,7 +97,8 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
  * Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns its output.
  */
 async function admin(args: readonly string[]): Promise<string> {
-  if (!existsSync(ADMIN)) throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in its folder");
+  if (!existsSync(ADMIN))
+    throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in its folder");
   try {
     return (await promisify(execFile)(process.execPath, [ADMIN, ...args], { timeout: ADMIN_WITHIN_MS })).stdout;
   } catch (error) {

@@ -72,7 +72,12 @@ export function createPipeline(options: PipelineOptions): RequestListener {
     }
   }
 
-  function sendCached(request: IncomingMessage, response: ServerResponse, headers: Headers, answer: PublicAnswer): void {
+  function sendCached(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: Headers,
+    answer: PublicAnswer,
+  ): void {
     request.state.route = answer.route;
     const reply = answers.replyTo(request, answer);
     response.writeHead(reply.status, [...headers, 'Vary', VARY, ...reply.headers]).end(reply.body);

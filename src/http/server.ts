@@ -50,7 +50,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     message: `the request line and headers must be at most ${MAX_HEADER_BYTES / 1_024} kB`,
   },
 };
-const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'the only supported value of Expect is 100-continue' };
+const UNMET_EXPECTATION: Refusal = {
+  status: 417,
+  code: 'invalid_request',
+  message: 'the only supported value of Expect is 100-continue',
+};
 
 /**
  * Creates a server that answers in JSON even if no request results: malformed, too slow, or with too large a head.

@@ -8,7 +8,8 @@ import type { Connected } from './command.js';
    agent resolved from outside could lead to sockets of the host. Debian and Ubuntu, including slim images, have
    perl; others may have it. */
 
-const NEEDS_PERL = 'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets require"; exit 1; }';
+const NEEDS_PERL =
+  'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets require"; exit 1; }';
 
 /** Prints `+` once connected, else `-` and the reason; then passes bytes on. Either side may end its own half first. */
 const CONNECT = String.raw`use strict; use Socket; $|=1; $SIG{PIPE}="IGNORE";
@@ -54,7 +55,7 @@ while (1) {
   }
 }`;
 
-/** Why the program failed to start, in its own reply. */
+/** The program could not be started; the message is from the program. */
 export class RelayRefused extends Error {}
 
 export function connectUnix(connected: Connected, path: string): Promise<Tunnel> {

@@ -11,9 +11,9 @@ import { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, READS_WITHIN_MS } from './command.js';
 import { joinPort } from './join.js';
 import { refuseChannel, socketOf } from './library.js';
+import { PendingConnections } from './pending-connections.js';
 import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
-import { Strangers } from './strangers.js';
 
 /** A connection without a login is closed after this time. */
 const LOGIN_MS = 20_000;
@@ -78,7 +78,7 @@ export class SshServer {
   readonly #server: Server;
   /** Open connections with their client networks. */
   readonly #open = new Map<Socket, string>();
-  readonly #strangers = new Strangers<Socket>();
+  readonly #pending = new PendingConnections<Socket>();
   /** Connections that have logged in. */
   readonly #loggedIn = new Set<LoggedIn>();
   #watch: ReachWatch<LoggedIn> | null = null;
@@ -162,11 +162,11 @@ export class SshServer {
     }
     this.#open.set(socket, network);
     const late = setTimeout(() => {
-      if (this.#strangers.leave(network, socket)) socket.destroy();
+      if (this.#pending.leave(network, socket)) socket.destroy();
     }, LOGIN_MS);
     socket.once('close', () => {
       clearTimeout(late);
-      this.#strangers.leave(network, socket);
+      this.#pending.leave(network, socket);
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
@@ -180,7 +180,7 @@ export class SshServer {
     let ofNetwork = 0;
     for (const other of this.#open.values()) if (other === network) ofNetwork += 1;
     if (this.#open.size >= MAX_CONNECTIONS || ofNetwork >= MAX_CONNECTIONS_PER_NETWORK) return false;
-    return this.#strangers.enter(network, socket, (dropped) => {
+    return this.#pending.enter(network, socket, (dropped) => {
       this.#open.delete(dropped);
       dropped.destroy();
     });
@@ -219,7 +219,7 @@ export class SshServer {
     client.once('ready', () => {
       const network = this.#open.get(socket);
       if (connected === null || network === undefined) return client.end();
-      this.#strangers.loggedIn(network, socket);
+      this.#pending.loggedIn(network, socket);
       serve(client, connected, deps.settings.serviceDomain);
       const { instanceId, opener } = connected;
       this.#watchAccess({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);

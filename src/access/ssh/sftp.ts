@@ -135,7 +135,8 @@ class SftpServer {
       pending.push(chunk as Buffer);
       while (pending.length >= 4) {
         const length = pending.peek().readUInt32BE(0);
-        if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'not an SFTP packet');
+        if (length > MAX_PACKET_BYTES + 1_024 || length === 0)
+          throw new SftpFault(STATUS.badMessage, 'not an SFTP packet');
         if (pending.length < 4 + length) break;
         const packet = new Packet(pending.take(4 + length).subarray(4));
         await this.#send(channel, await this.#answer(packet));

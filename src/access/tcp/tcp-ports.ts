@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
 import { readTcpPorts, type TcpTarget } from '../../domain/instances/tcp-ports.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { Strangers } from '../ssh/strangers.js';
+import { PendingConnections } from '../ssh/pending-connections.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** Maximum concurrent connections; below the tunnel limit of an instance, so that SSH still gets in. */
@@ -35,7 +35,7 @@ export class TcpPorts {
   readonly #servers: Server[] = [];
   /** Open connections with their instances. */
   readonly #open = new Map<Socket, string>();
-  readonly #opening = new Strangers<Socket>(OPENING);
+  readonly #opening = new PendingConnections<Socket>(OPENING);
   #targets: ReadonlyMap<number, TcpTarget> = new Map();
   #served: { deps: Deps; tunnels: Tunnels } | null = null;
   #unsubscribe: () => void = () => {};

@@ -49,7 +49,8 @@ export class Terminals {
     if (request.url !== TERMINAL_PATH) return false;
     socket.on('error', () => {});
     this.#accept(request, socket, head).catch((error: unknown) => {
-      if (!(error instanceof DomainError)) this.#options.log.error({ err: error }, 'browser terminal could not be opened');
+      if (!(error instanceof DomainError))
+        this.#options.log.error({ err: error }, 'browser terminal could not be opened');
       const isKnown = error instanceof DomainError;
       refuseUpgrade(socket, isKnown ? STATUS_OF[error.code] : INTERNAL);
     });

@@ -159,8 +159,8 @@ export class DockerEngine implements Engine {
         onProgress(counter.progress);
       });
     } catch (error) {
-      if (stalled.signal.aborted) throw new PullFault('the pull has stalled', { words: (error as Error).message });
-      const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'away';
+      if (stalled.signal.aborted) throw new PullFault('the pull has stalled', { detail: (error as Error).message });
+      const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'unreachable';
       throw isEngines ? pullFault(error.message, login !== null) : error;
     } finally {
       clearTimeout(timer);
@@ -257,7 +257,7 @@ export class DockerEngine implements Engine {
       // Health checks of images and commands that inspect a container change nothing.
       if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
     });
-    throw new EngineFault('away', 'the engine closed its event stream');
+    throw new EngineFault('unreachable', 'the engine closed its event stream');
   }
 
   async exec(instanceId: string, spec: ExecSpec): Promise<Exec> {
@@ -412,7 +412,7 @@ async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
     await pipeline(stream, target, { end: target instanceof Demux });
   } catch (error) {
-    throw new EngineFault('away', (error as Error).message);
+    throw new EngineFault('unreachable', (error as Error).message);
   }
 }
 
@@ -485,12 +485,12 @@ async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   } catch (error) {
     if (error instanceof EngineFault) throw error;
     const { statusCode, json, message } = error as { statusCode?: number; json?: unknown; message: string };
-    if (statusCode === undefined) throw new EngineFault('away', message);
+    if (statusCode === undefined) throw new EngineFault('unreachable', message);
     if (done.includes(statusCode)) return undefined as T;
-    const words = (json as { message?: string; cause?: string } | null)?.message ?? message;
-    if (statusCode === 404) throw new EngineFault('missing', words);
-    if (statusCode === 409) throw new EngineFault('conflict', words);
-    throw new EngineFault('refused', words, statusCode < 500);
+    const text = (json as { message?: string; cause?: string } | null)?.message ?? message;
+    if (statusCode === 404) throw new EngineFault('missing', text);
+    if (statusCode === 409) throw new EngineFault('conflict', text);
+    throw new EngineFault('refused', text, statusCode < 500);
   }
 }
 
@@ -518,7 +518,7 @@ async function readLines(stream: Readable, onLine: (line: unknown) => void): Pro
     if (last !== undefined) onLine(last);
   } catch (error) {
     if (error instanceof EngineFault) throw error;
-    throw new EngineFault('away', (error as Error).message);
+    throw new EngineFault('unreachable', (error as Error).message);
   } finally {
     stream.destroy();
   }

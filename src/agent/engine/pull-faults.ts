@@ -7,7 +7,7 @@ const LOGIN_DENIED = 'the registry rejected the login, or has no such image for 
  * Meanings of an engine's error texts for a pull; the first match counts. The text itself may hold answers of a
  * registry, or of any address that the registry redirects the engine to: renters get one of these reasons instead.
  */
-const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
+const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
   [
     /connection refused|no route to host|network is unreachable|no such host/i,
     'the registry is unreachable',
@@ -35,7 +35,7 @@ const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; 
   [/no space left/i, 'the host has no disk space left for the image'],
 ];
 
-export function pullFault(words: string, hasLogin: boolean): PullFault {
-  const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(words)) ?? [null, 'the image could not be pulled'];
-  return new PullFault(hasLogin && reason === DENIED ? LOGIN_DENIED : reason, { words, ...rest });
+export function pullFault(text: string, hasLogin: boolean): PullFault {
+  const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(text)) ?? [null, 'the image could not be pulled'];
+  return new PullFault(hasLogin && reason === DENIED ? LOGIN_DENIED : reason, { detail: text, ...rest });
 }

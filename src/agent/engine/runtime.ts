@@ -61,7 +61,7 @@ const O_PATH = 0o10000000;
 /** Other variables might be secret, and the host's process list shows the arguments of a runtime. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
 /** Holds the command for the watcher: in its arguments, `pkill -f` would mistake the watcher for the command. */
-const COMMAND_VARIABLE = 'GPU_WATCH_WORDS';
+const COMMAND_VARIABLE = 'GPU_WATCH_COMMAND';
 /**
  * Runs a command and reports how it went; nothing outside the container waits for it. It prints `r` when it is ready,
  * `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the engine can still
@@ -104,7 +104,7 @@ export class RuntimeCommands {
   }
 
   /**
-   * Runs `spec`, which must be suited; `find` looks for the container. Returns null, with nothing run, where the
+   * Runs `spec`, which must be suited; `find` finds the container. Returns null, with nothing run, where the
    * runtime can't be reached, refuses, or is busy: the engine is used then.
    */
   async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {

@@ -154,7 +154,8 @@ class Helper {
 
   #fail(): void {
     clearTimeout(this.#idle);
-    for (const { reject } of this.#waiting.values()) reject(new EngineFault('away', 'the connection to the container was lost'));
+    for (const { reject } of this.#waiting.values())
+      reject(new EngineFault('unreachable', 'the connection to the container was lost'));
     this.#waiting.clear();
   }
 }

@@ -9,8 +9,8 @@ import {
   type ShellTarget,
   type TunnelSocket,
 } from '../tunnel-protocol.js';
-import { KeptOutput } from './kept-output.js';
 import { inShell } from './login.js';
+import { OutputBuffer } from './output-buffer.js';
 import { exitCodeOf, hangUp, resizeSoon } from './running.js';
 
 const SEND_CHUNK_BYTES = 65_536;
@@ -90,7 +90,9 @@ export class Shells {
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
     const left = own.flatMap(({ shell }) => (shell === null || shell.detachedAt === null ? [] : shell));
     if (left.length === 0)
-      throw new TooManyShells(`the instance has ${MAX_SHELLS_PER_INSTANCE} terminals in browsers, the maximum; close one first`);
+      throw new TooManyShells(
+        `the instance has ${MAX_SHELLS_PER_INSTANCE} terminals in browsers, the maximum; close one first`,
+      );
     left.reduce((first, other) => (other.detachedAt! < first.detachedAt! ? other : first)).release();
   }
 }
@@ -100,7 +102,7 @@ class Shell {
   readonly #exec: Exec;
   readonly #keptMs: number;
   readonly #onOver: () => void;
-  readonly #output = new KeptOutput(KEPT_OUTPUT_BYTES);
+  readonly #output = new OutputBuffer(KEPT_OUTPUT_BYTES);
   #tunnel: Tunnel | null = null;
   #detachedAt: number | null = null;
   #timer: NodeJS.Timeout | undefined;

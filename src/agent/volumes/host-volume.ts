@@ -71,7 +71,7 @@ export class HostVolume {
    * Fills the file system with the lease's initial content, and mounts it. Keeps files that are exactly that snapshot,
    * and files that this instance wrote after it: the store has nothing newer.
    */
-  async bring(
+  async provide(
     instance: string,
     open: OpenVolume,
     sizeGb: number,
@@ -255,9 +255,9 @@ export class HostVolume {
     const all = stderr.join('\n');
     if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more space than the volume has');
     if (STORE_IS_FULL.test(all))
-      return new VolumeFault('away', 'its snapshots have reached their limit in the store (507)');
+      return new VolumeFault('unreachable', 'its snapshots have reached their limit in the store (507)');
     if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', reason);
-    return new VolumeFault(IS_LOCKED.test(all) || IS_UNREACHABLE.test(all) ? 'away' : 'failed', reason);
+    return new VolumeFault(IS_LOCKED.test(all) || IS_UNREACHABLE.test(all) ? 'unreachable' : 'failed', reason);
   }
 }
 

@@ -88,9 +88,9 @@ export class InstanceVolumes {
    * Resolves when each file system is mounted with the right content. Rejects with VolumesFailed where that can't
    * succeed in this start, and with VolumesWait for a temporary obstacle, for a bounded time.
    */
-  async bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+  async prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     try {
-      await this.#bring(desired, onProgress, signal);
+      await this.#prepare(desired, onProgress, signal);
       if (signal.aborted) return;
       this.#unreadable = 0;
       this.#broken = 0;
@@ -104,7 +104,7 @@ export class InstanceVolumes {
     }
   }
 
-  async #bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+  async #prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const wanted = desired.volumes ?? [];
     // A container that ended without being stopped in this start still has them.
     if (wanted.length === 0 || this.#watching?.start === desired.start) return;
@@ -170,10 +170,10 @@ export class InstanceVolumes {
     })();
     const ended = AbortSignal.any([signal, late.signal]);
     try {
-      await restores.run(() => this.context.volume(id).bring(this.instanceId, open, sizeGb, watch, ended), signal);
+      await restores.run(() => this.context.volume(id).provide(this.instanceId, open, sizeGb, watch, ended), signal);
     } catch (error) {
       if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} was not restored: ${problem}`);
-      if (most > 0 && error instanceof VolumeFault && error.kind === 'away') this.#broken += 1;
+      if (most > 0 && error instanceof VolumeFault && error.kind === 'unreachable') this.#broken += 1;
       throw error;
     } finally {
       over.abort();
@@ -233,7 +233,7 @@ export class InstanceVolumes {
   }
 
   /** Whether changes of an instance that does not run must still be saved, or reported as saved. */
-  owes(desired: DesiredInstance): boolean {
+  hasUnsaved(desired: DesiredInstance): boolean {
     const held = heldOf(desired);
     for (const { id, lease } of this.#observed.values())
       if (!held.some((each) => each.id === id && each.lease === lease)) this.#observed.delete(id);
@@ -243,7 +243,7 @@ export class InstanceVolumes {
 
   /**
    * Saves the volumes of an instance whose container has ended: resolves once the store has the last changes of each
-   * volume whose lease it holds. Continues when the signal is aborted, until `bring`; rejects with the obstacle.
+   * volume whose lease it holds. Continues when the signal is aborted, until `prepare`; rejects with the obstacle.
    */
   async save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     this.rest();

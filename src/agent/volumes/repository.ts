@@ -10,13 +10,13 @@ const SHORT_ID = /^[a-f0-9]{8,64}$/;
 export type OpenVolume = VolumeAccess['volumes'][number];
 
 /**
- * Why a volume's task failed. `away`: the store gives no usable answer, but may later. `refused`: the lease is no
+ * Why a volume's task failed. `unreachable`: the store gives no usable answer, but may later. `refused`: the lease is no
  * longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
  * `host`: the host can't hold it. `failed`: anything else.
  */
 export class VolumeFault extends Error {
   constructor(
-    readonly kind: 'away' | 'refused' | 'unreadable' | 'full' | 'host' | 'failed',
+    readonly kind: 'unreachable' | 'refused' | 'unreadable' | 'full' | 'host' | 'failed',
     message: string,
   ) {
     super(message);
@@ -62,12 +62,13 @@ export class Repository {
     try {
       const answer = await fetch(this.#url + path, { headers, redirect: 'error', signal: limit.signal });
       if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', 'the lease of the volume has ended');
-      if (!answer.ok && answer.status !== 404) throw new VolumeFault('away', `the store returned HTTP ${answer.status}`);
+      if (!answer.ok && answer.status !== 404)
+        throw new VolumeFault('unreachable', `the store returned HTTP ${answer.status}`);
       return await read(answer);
     } catch (error) {
       if (error instanceof VolumeFault) throw error;
       const { message, cause } = error as Error & { cause?: Error };
-      throw new VolumeFault('away', `the store does not answer: ${cause?.message || message}`);
+      throw new VolumeFault('unreachable', `the store does not answer: ${cause?.message || message}`);
     } finally {
       limit.clear();
     }

@@ -43,7 +43,9 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
       license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     servers: [{ url: serverUrl }],
-    tags: [{ name: TAG, description: 'A machine joins once. Afterwards, its agent requests its desired state and reports.' }],
+    tags: [
+      { name: TAG, description: 'A machine joins once. Afterwards, its agent requests its desired state and reports.' },
+    ],
     paths: {
       '/join': {
         post: {
@@ -65,7 +67,8 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
           operationId: 'desired',
           tags: [TAG],
           summary: 'Desired state of the machine',
-          description: 'Waits until the number of the document differs from `after`. A newer request ends an older one.',
+          description:
+            'Waits until the number of the document differs from `after`. A newer request ends an older one.',
           security: BEARER,
           parameters: [
             query('after', Number.MAX_SAFE_INTEGER, 'Number of the document that the agent has; 0 for none.'),
@@ -86,7 +89,13 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
           description: 'For the current start of an instance on this machine. Keep them only in memory.',
           security: BEARER,
           parameters: [
-            { name: 'instance', in: 'query', required: true, description: 'Id of the instance.', schema: { type: 'string' } },
+            {
+              name: 'instance',
+              in: 'query',
+              required: true,
+              description: 'Id of the instance.',
+              schema: { type: 'string' },
+            },
             query('start', Number.MAX_SAFE_INTEGER, 'Number of the start in the document.'),
           ],
           responses: { 200: answer('The secrets', 'StartSecrets'), ...refusals(401, 404, 409, 422, 429, 503) },
@@ -101,10 +110,19 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
             'For the current start of an instance on this machine, while it holds their leases: while it runs, and until its last changes are saved. Keep it only in memory.',
           security: BEARER,
           parameters: [
-            { name: 'instance', in: 'query', required: true, description: 'Id of the instance.', schema: { type: 'string' } },
+            {
+              name: 'instance',
+              in: 'query',
+              required: true,
+              description: 'Id of the instance.',
+              schema: { type: 'string' },
+            },
             query('start', Number.MAX_SAFE_INTEGER, 'Number of the start in the document.'),
           ],
-          responses: { 200: answer('Access to its volumes', 'VolumeAccess'), ...refusals(401, 404, 409, 422, 429, 503) },
+          responses: {
+            200: answer('Access to its volumes', 'VolumeAccess'),
+            ...refusals(401, 404, 409, 422, 429, 503),
+          },
         },
       },
       '/report': {
@@ -122,7 +140,11 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
     components: {
       schemas: Object.fromEntries(schemas),
       securitySchemes: {
-        hostToken: { type: 'http', scheme: 'bearer', description: `\`${HOST_TOKEN_PREFIX}\` followed by 40 hexadecimal characters.` },
+        hostToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `\`${HOST_TOKEN_PREFIX}\` followed by 40 hexadecimal characters.`,
+        },
       },
     },
   };

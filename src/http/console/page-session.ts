@@ -32,7 +32,7 @@ export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptio
     if (token === null) throw unauthorized(null);
     const { caller, fault } = await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) throw unauthorized(fault);
-    keyUses.note(caller);
+    keyUses.record(caller);
     request.state.accountId = caller.accountId;
     return caller;
   };

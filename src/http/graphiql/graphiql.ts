@@ -135,7 +135,7 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
 
   router.get(endpoint, (req, res, next) => {
     res.vary('Accept');
-    if (!asksForGraphiql(req)) return next();
+    if (!isGraphiqlPage(req)) return next();
     if (page === null) return void res.status(503).type('text').send('GraphiQL is not built: run npm run build.\n');
     res.set({
       'Cache-Control': 'no-cache',
@@ -162,7 +162,7 @@ function builtVersion(assetsDir: string): string | null {
 }
 
 /** Returns whether a browser opens the page; a query in the address makes the request an operation. */
-export function asksForGraphiql(request: IncomingMessage): boolean {
+export function isGraphiqlPage(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;
   if (preferredType(headers.accept, ANSWER_TYPES) !== 'text/html') return false;

@@ -102,7 +102,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
       if (state !== 'ok') return own.reserve(accountId, cost, limit);
       try {
         const reservation = await reserveInRedis(accountId, cost, limit);
-        if (reservation.admitted) own.note(accountId, cost);
+        if (reservation.admitted) own.record(accountId, cost);
         return reservation;
       } catch (error) {
         lose(error as Error);

@@ -67,7 +67,11 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const serve = createServe(deps);
   const logFault = createFaultLog(log, ' of a volume');
   const ownerDownloads = new OwnerDownloads(deps);
-  const requests = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'too many requests for this volume' });
+  const requests = createTokenBuckets({
+    size: 2_000,
+    everySeconds: 0.01,
+    refusal: () => 'too many requests for this volume',
+  });
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const found = placeOf(request);
@@ -77,7 +81,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
     const access = await accessOf(deps, { volumeId: found.volume, password: passwordOf(request), address });
     request.state.accountId = access.volume.accountId;
     if (access.kind === 'owner') {
-      keyUses.note(access.caller);
+      keyUses.record(access.caller);
       if (request.method === 'GET') ownerDownloads.add(response, access.caller);
     }
     requests.take(access.volume.id);

@@ -25,7 +25,7 @@ it('a disk that is left without its container is reported as unknown, and erased
     engine: engine as Engine,
     disks: openDisks(dataDir, 'volume'),
     volumes: await HostVolumes.open(dataDir, ''),
-    gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
+    gpus: { found: [], refresh: async () => true, uuids: () => [], grant: async () => null, grantedTo: () => [] },
     clock: hostClock,
     log: pino({ level: 'silent' }),
     machineId: 'm-test',

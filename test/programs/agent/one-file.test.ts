@@ -56,12 +56,15 @@ describe('gpu-agent.mjs', () => {
     expect(runAlone('hardware', '--engine', '/nowhere.sock')).toMatchObject({ status: 2, stdout: '' });
   });
 
-  it.each([[], ['hardware'], ['join'], ['run'], ['try']])('prints help with an example in 80 columns: %s', (...command) => {
-    const { status, stdout } = runAlone(...command, '--help');
-    expect(status).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^Examples?:\\n .*gpu-agent ${command[0] ?? 'join'}`, 'ms'));
-    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-  });
+  it.each([[], ['hardware'], ['join'], ['run'], ['try']])(
+    'prints help with an example in 80 columns: %s',
+    (...command) => {
+      const { status, stdout } = runAlone(...command, '--help');
+      expect(status).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Examples?:\\n .*gpu-agent ${command[0] ?? 'join'}`, 'ms'));
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
 
   it('reports a missing command in one line', () => {
     const stderr = 'gpu-agent: missing command; --help lists the commands\n';

@@ -99,7 +99,7 @@ class FailingEngine implements Partial<Engine> {
 
   async pull(_image: string, _login: unknown, _onProgress: unknown, signal: AbortSignal): Promise<void> {
     await fastClock.sleep(this.pullSeconds * 1_000, signal);
-    throw new PullFault('the registry does not answer', { words: 'i/o timeout' });
+    throw new PullFault('the registry does not answer', { detail: 'i/o timeout' });
   }
 }
 

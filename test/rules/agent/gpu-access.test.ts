@@ -45,7 +45,7 @@ describe('GPUs of a driver with scripted output', () => {
     expect(await access.grant({ gpus: 2 })).toEqual({ kind: 'nvidia', uuids: [A, B] });
     expect(await access.grant({ gpus: 0 })).toBeNull();
     await expect(access.grant({ gpus: 4 })).rejects.toThrow('does not have 4 GPUs');
-    expect(access.given(container([], [C]))).toEqual([C]);
+    expect(access.grantedTo(container([], [C]))).toEqual([C]);
   });
 
   it('are looked up again before one is reported missing', async () => {
@@ -63,11 +63,11 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('are missing only if the driver fails twice', async () => {
     says(null);
-    expect([await access.look(), access.found]).toEqual([false, [A, B, C]]);
+    expect([await access.refresh(), access.found]).toEqual([false, [A, B, C]]);
     says([A, B]);
-    expect([await access.look(), access.found]).toEqual([true, [A, B]]);
+    expect([await access.refresh(), access.found]).toEqual([true, [A, B]]);
     says(null);
-    expect([await access.look(), await access.look(), access.found]).toEqual([false, false, []]);
+    expect([await access.refresh(), await access.refresh(), access.found]).toEqual([false, false, []]);
     const unknown = await openGpuAccess(null, docker('nvidia'), log);
     expect(unknown.found).toBeNull();
   });
@@ -90,7 +90,7 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('keeps a container running without a lost GPU and without a replacement', async () => {
     says([A, C]);
-    await access.look();
+    await access.refresh();
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
     // Numbers have moved up, and only the device of the missing one remains.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
@@ -100,7 +100,7 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('identifies CDI devices by UUID, and those of earlier agents by number', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
-    expect(access.given(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
+    expect(access.grantedTo(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });
 });
 
@@ -112,5 +112,5 @@ it('simulated GPUs are assigned by UUID too, as numbered devices', async () => {
     kind: 'nodes',
     nodes: [{ host: '/dev/zero', inside: '/dev/gpu-pretended1' }],
   });
-  expect(access.given(container(['/dev/gpu-pretended1', '/dev/fuse']))).toEqual([B]);
+  expect(access.grantedTo(container(['/dev/gpu-pretended1', '/dev/fuse']))).toEqual([B]);
 });

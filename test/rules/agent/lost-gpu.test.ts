@@ -41,13 +41,13 @@ it('looks for GPUs every five minutes, sooner if the driver is silent', async ()
     get found() {
       return found;
     },
-    look: async () => {
+    refresh: async () => {
       found = there;
       return found !== null;
     },
     uuids: () => [],
     grant: async () => null,
-    given: () => [],
+    grantedTo: () => [],
   };
   const agent = new Agent({
     gateway: new Gateway(gateway.url, TOKEN),

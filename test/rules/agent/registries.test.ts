@@ -114,7 +114,7 @@ describe('a registry', () => {
     expect(fault).toBeInstanceOf(PullFault);
     expect(fault).toMatchObject({
       message: `images are not pulled from ${registry}: its address is not public`,
-      words: expect.stringMatching(
+      detail: expect.stringMatching(
         new RegExp(`^${registry.replaceAll('.', '\\.')} is at [0-9.:]+; GPU_AGENT_REGISTRIES`),
       ),
       final: true,
@@ -138,7 +138,7 @@ describe('a registry', () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
       message: 'the registry nowhere.example is not found',
-      words: 'getaddrinfo ENOTFOUND nowhere.example',
+      detail: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
     // The resolver itself fails to respond: the registry may exist.
@@ -164,15 +164,10 @@ describe('the reason of a failed pull', () => {
       false,
     ],
     ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry does not answer', false, false],
-    [
-      'toomanyrequests: You have reached your pull rate limit',
-      'the registry limits the rate of pulls',
-      false,
-      false,
-    ],
+    ['toomanyrequests: You have reached your pull rate limit', 'the registry limits the rate of pulls', false, false],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('%s', (words, message, final, unreachable) => {
-    expect(pullFault(words, false)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
+    expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });
   });
 
   it('is the login if there is one and the registry denies access', () => {

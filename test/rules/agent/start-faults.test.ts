@@ -21,10 +21,7 @@ describe('why a container does not start', () => {
     [`${DOCKER} exec: "/etc": is a directory: unknown`, '/etc is a folder in the image'],
     ['crun: open executable: Permission denied: OCI permission denied', "the program can't be executed in the image"],
     [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm was built for another kind of machine'],
-    [
-      'workdir "/x" exists on container 810f, but is not a directory',
-      "the image's working directory can't be entered",
-    ],
+    ['workdir "/x" exists on container 810f, but is not a directory', "the image's working directory can't be entered"],
     ['unable to find user nobodyx: no matching entries in passwd file', "the image's user does not exist in it"],
     [
       `OCI runtime error: ${PODMAN} error mounting "/var/lib/gpu-agent/volumes/v-1" to rootfs at "/etc/passwd": mount /var/lib/gpu-agent/volumes/v-1:/etc/passwd (via /proc/self/fd/6), flags: 0x5000: not a directory`,

@@ -24,7 +24,7 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
   const volume = {
     isAtHand: async () => false,
     record: async () => null,
-    bring: (_instance: string, _open: object, _sizeGb: number, watch: RestoreWatch, signal: AbortSignal) =>
+    provide: (_instance: string, _open: object, _sizeGb: number, watch: RestoreWatch, signal: AbortSignal) =>
       bring(watch, signal),
   };
   const volumes = new InstanceVolumes('i-1', {
@@ -45,7 +45,7 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
   });
   for (let tries = 1; tries < 100; tries += 1) {
     const error = await volumes
-      .bring(DESIRED, () => {}, new AbortController().signal)
+      .prepare(DESIRED, () => {}, new AbortController().signal)
       .then(
         () => null,
         (fault: Error) => fault,
@@ -60,7 +60,7 @@ async function failing(bring: (watch: RestoreWatch, signal: AbortSignal) => Prom
 
 test('a store that is away, or a lock that stays, fails the start after ten minutes', async () => {
   const locked = async () => {
-    throw new VolumeFault('away', 'the repository is already locked');
+    throw new VolumeFault('unreachable', 'the repository is already locked');
   };
   const { seconds, blame } = await failing(locked);
   expect([seconds >= 600 && seconds <= 660, blame]).toEqual([true, 'image']);
@@ -83,7 +83,7 @@ test('a restic that gets nowhere is ended after ten minutes', async () => {
 test('restores that break off again and again fail the start', async () => {
   const broken = async (watch: RestoreWatch) => {
     watch.onBytes(1_000);
-    throw new VolumeFault('away', 'connection reset');
+    throw new VolumeFault('unreachable', 'connection reset');
   };
   expect(await failing(broken)).toMatchObject({ tries: 6, blame: 'image' });
 });

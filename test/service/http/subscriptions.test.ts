@@ -305,7 +305,9 @@ describe('over HTTP', () => {
     const renter = await here.renter();
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       const stream = await subscribe(here.address, BALANCE, { key: renter.key, method, headers: { accept } });
-      await expect.poll(stream.text, PATIENCE).toContain('a subscription requires the header Accept: text/event-stream');
+      await expect
+        .poll(stream.text, PATIENCE)
+        .toContain('a subscription requires the header Accept: text/event-stream');
       expect([stream.status, JSON.parse(stream.text()).errors[0].extensions]).toEqual([
         406,
         { code: 'invalid_request', status: 406 },

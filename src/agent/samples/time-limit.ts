@@ -2,7 +2,7 @@
  * Wraps `query` with a time limit: returns null for an answer that fails or takes longer than `withinMs`. While a call
  * hangs, no other is made, so that a source that never answers costs one call instead of one each time.
  */
-export function impatient<A extends unknown[], T>(
+export function withTimeLimit<A extends unknown[], T>(
   query: (...of: A) => Promise<T | null>,
   withinMs: number,
 ): (...of: A) => Promise<T | null> {

@@ -30,7 +30,7 @@ const MAX_CHARACTERS = 8_000_000;
 const OVERHEAD_CHARACTERS = 64;
 
 /** Runs an operation whose variables are checked; null if it must run like any other. */
-export type RunKept = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
+export type RunCached = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
 /** A field of the query type that is an operation's only field. */
 interface ListField {
@@ -48,22 +48,22 @@ interface Seen {
  * Answers lists of objects that never change (`NEVER_CHANGES` in the schema) by joining their texts, each of which is
  * created once per selection and object. The field's resolver still finds the list's content.
  */
-export class KeptLists {
+export class CachedLists {
   readonly #schema: GraphQLSchema;
-  readonly #texts: KeptTexts;
+  readonly #texts: CachedTexts;
 
   constructor(schema: GraphQLSchema, mostCharacters = MAX_CHARACTERS) {
     this.#schema = schema;
-    this.#texts = new KeptTexts(mostCharacters);
+    this.#texts = new CachedTexts(mostCharacters);
   }
 
   /** Returns null for an operation that requests anything other than one such list, or selects fields by variables. */
-  prepare(document: DocumentNode, operation: OperationDefinitionNode): RunKept | null {
+  prepare(document: DocumentNode, operation: OperationDefinitionNode): RunCached | null {
     const fragments = fragmentsOf(document);
     const list = listOf(operation, this.#schema.getQueryType()!);
     if (list === null) return null;
     const { node, field } = list;
-    if (!isKept(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
+    if (!isCacheable(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
     const textsOf = this.#textsOf(list, document);
     const key = (node.alias ?? node.name).value;
     const info = {
@@ -113,7 +113,7 @@ export class KeptLists {
 }
 
 /** Texts of objects by selection, each kept as long as its object exists. All are dropped if there are too many. */
-export class KeptTexts {
+export class CachedTexts {
   readonly #mostCharacters: number;
   #texts = new WeakMap<object, Map<object, string>>();
   #characters = 0;
@@ -150,21 +150,21 @@ function listOf({ operation, selectionSet }: OperationDefinitionNode, root: Grap
 }
 
 /** Returns whether the selection depends only on the object, regardless of the caller and the variables. */
-function isKept(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
+function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
   if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
   return selections.every((node) => {
     if (node.directives!.length > 0) return false;
-    if (node.kind === Kind.INLINE_FRAGMENT) return isKept(type, node.selectionSet, seen);
+    if (node.kind === Kind.INLINE_FRAGMENT) return isCacheable(type, node.selectionSet, seen);
     if (node.kind === Kind.FRAGMENT_SPREAD) {
       const { name } = node;
       if (seen.spread.has(name.value)) return true;
       seen.spread.add(name.value);
-      return isKept(type, seen.fragments.get(name.value)!.selectionSet, seen);
+      return isCacheable(type, seen.fragments.get(name.value)!.selectionSet, seen);
     }
     const field = type.getFields()[node.name.value];
     if (field === undefined) return node.name.value === TypeNameMetaFieldDef.name;
     const below = getNamedType(field.type);
-    return field.args.length === 0 && (isLeafType(below) || isKept(below, node.selectionSet!, seen));
+    return field.args.length === 0 && (isLeafType(below) || isCacheable(below, node.selectionSet!, seen));
   });
 }
 
