@@ -1,4 +1,4 @@
-// The house: imports run one way (docs/architecture.md).
+// Import rules: imports go in one direction (docs/architecture.md).
 const only = (name, from, allowed, comment) => ({
   name,
   comment,
@@ -7,7 +7,7 @@ const only = (name, from, allowed, comment) => ({
   to: { path: '^(src|prisma)/', pathNot: allowed },
 });
 
-/** A folder of the domain: beside its own files it imports the rules, the files all areas share, and these other areas. */
+/** Restricts a folder of the domain: besides its own files, it imports the rules, shared files, and these other areas. */
 const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
@@ -21,7 +21,7 @@ module.exports = {
     only('rules-know-only-rules', '^src/domain/rules/', '^src/domain/rules/', 'rules import nothing but each other'),
     {
       name: 'rules-are-pure',
-      comment: 'rules need no package; hashing and the forms of addresses are all that they take from Node',
+      comment: 'rules need no package; from Node they use only hashing and address formats',
       severity: 'error',
       from: { path: '^src/domain/rules/' },
       to: { dependencyTypesNot: ['local'], pathNot: '^(node:)?(crypto|net)$' },
@@ -36,63 +36,63 @@ module.exports = {
       'payments-know-rules',
       '^src/payments/',
       '^src/(payments|untrusted)/|^src/domain/(rules/|top-ups/processor)',
-      'an adapter is the port that the domain asks for, in the words of the rules',
+      'adapters implement ports of the domain, in terms of its rules',
     ),
     only(
       'webhooks-know-rules',
       '^src/(webhooks|mail)/',
       '^src/(webhooks|mail)/|^src/name-lookup|^src/domain/(rules/|webhooks/receiver)',
-      'an adapter is the port that the domain asks for, in the words of the rules',
+      'adapters implement ports of the domain, in terms of its rules',
     ),
     only(
       'volume-stores-know-their-port',
       '^src/volumes/',
       '^src/volumes/|^src/domain/volumes/(store|restic)',
-      'an adapter is the port that the domain asks for',
+      'adapters implement ports of the domain',
     ),
-    area('billing', [], 'the ledger and what reads it'),
-    area('accounts', ['billing'], 'who pays, and their keys'),
-    area('activity', ['billing'], 'who asked for which change'),
-    area('webhooks', ['billing'], 'who is told of events, and sending them'),
+    area('billing', [], 'the ledger and its readers'),
+    area('accounts', ['billing'], 'customers and their keys'),
+    area('activity', ['billing'], 'the log of changes and their initiators'),
+    area('webhooks', ['billing'], 'recipients of events, and delivery'),
     area(
       'secrets',
       ['volumes', 'webhooks'],
-      'values that launches name, and what encrypts them and the secrets of webhooks',
+      'values that launches reference, and encryption of them and of webhook secrets',
     ),
-    area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and who may write them'),
+    area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and their writers'),
     area('instances', ['billing', 'secrets', 'volumes'], 'rentals'),
-    area('samples', ['billing'], 'what instances did, as their host agents measured it'),
+    area('samples', ['billing'], 'measurements of instances by host agents'),
     area(
       'fleet',
       ['billing', 'samples', 'secrets', 'volumes'],
-      'host agents, what ought to run on their machines, and what is given back',
+      'host agents, the desired state of their machines, and service credits',
     ),
     area(
       'inventory',
       ['billing', 'instances', 'secrets', 'volumes'],
       'machines and offers; renting the best offer is a rental',
     ),
-    area('templates', ['billing', 'instances', 'secrets'], 'launches that accounts keep'),
-    area('market', [], 'prices and where they come from'),
+    area('templates', ['billing', 'instances', 'secrets'], 'saved launches of accounts'),
+    area('market', [], 'prices and their sources'),
     area('top-ups', ['billing'], 'credit paid in cryptocurrency'),
-    area('web-ports', ['billing', 'instances', 'secrets'], 'who may visit the web ports of instances'),
+    area('web-ports', ['billing', 'instances', 'secrets'], 'access to the web ports of instances'),
     area(
       'updates',
       ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'samples', 'top-ups'],
-      'what is told as it changes',
+      'notifications of changes',
     ),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),
     only(
       'schema-knows-domain',
       '^src/schema/',
       '^src/(schema|domain)/|^src/database/generated/pothos-types',
-      'resolvers call the domain; the builder reads the types Prisma generated',
+      'resolvers call the domain; the builder reads the types that Prisma generated',
     ),
     only(
       'rest-knows-itself',
       '^src/rest/',
       '^src/rest/|^src/domain/rules/(gpu-tier|input-fault)|^src/nearest-name',
-      'REST is handed the built schema and knows nothing of the domain but how tiers and faults of inputs are spelled',
+      'REST receives the built schema; of the domain it knows only how tiers and input faults are spelled',
     ),
     only(
       'http-composes',
@@ -104,17 +104,17 @@ module.exports = {
       'metrics-observe',
       '^src/metrics/',
       '^src/(metrics|domain)/|^src/access/tunnels|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
-      'metrics look at the parts that count; nothing but the composition root knows of them',
+      'metrics observe other parts; only the composition root knows them',
     ),
     only(
       'traces-know-the-tracer',
       '^src/traces/',
       '^src/traces/|^src/http/tracer',
-      'spans are made from what they are told; nothing but the composition root knows of them',
+      'traces receive the data of their spans; only the composition root knows them',
     ),
     {
       name: 'figures-stay-outside',
-      comment: 'neither metrics nor traces are known to what they observe',
+      comment: 'observed code does not know metrics and traces',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(metrics|traces|compose|main)' },
       to: { path: '^src/(metrics|traces)/|node_modules/(prom-client|@opentelemetry)/' },
@@ -123,7 +123,7 @@ module.exports = {
       'access-composes',
       '^src/access/',
       '^src/(access|domain|untrusted)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/(deadline|quoted)',
-      'ways into instances: they use the domain and the tunnels that host agents dial',
+      'access to instances uses the domain and the tunnels that host agents dial',
     ),
     only(
       'commands-stand-on-the-domain',
@@ -134,7 +134,7 @@ module.exports = {
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),
     {
       name: 'client-runs-anywhere',
-      comment: 'browsers too: no package and nothing of Node',
+      comment: 'also in browsers: no package and nothing of Node',
       severity: 'error',
       from: { path: '^src/client/' },
       to: { dependencyTypesNot: ['local'] },
@@ -143,25 +143,25 @@ module.exports = {
       'command-line-stands-on-the-client',
       '^src/cli/',
       '^src/(cli|client|run)/|^src/(package-root|visible|quoted|nearest-name)',
-      "the renter's command line goes through the client alone",
+      "the renter's command line uses only the client",
     ),
-    only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run is made of the client and of SSH'),
+    only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run uses the client and SSH'),
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
       '^src/(agent|untrusted)/|^src/(command-help|package-root|log-output|visible|deadline|quoted)',
-      'the host agent reaches the gateway by HTTP alone',
+      'the host agent reaches the gateway only by HTTP',
     ),
     {
       name: 'console-knows-the-protocol',
-      comment: 'the console goes through GraphQL as everybody: nothing of the server is in the page',
+      comment: 'the console uses GraphQL like any client: the page contains nothing of the server',
       severity: 'error',
       from: { path: '^web/' },
       to: { path: '^(src|prisma|test|bench|scripts)/' },
     },
     {
       name: 'console-is-small',
-      comment: 'each package that the page loads is named here; gql.tada gives types alone',
+      comment: 'lists each package that the page loads; gql.tada provides only types',
       severity: 'error',
       from: { path: '^web/', pathNot: '^web/(vite|build/)' },
       to: {

@@ -9,7 +9,7 @@ import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
 export interface Fee {
   /** Fee on top of `LARGE_USD`. */
   onLarge: Micro;
-  /** Fixed fee; zero if there is none. */
+  /** Fixed fee; zero without one. */
   fixed: Micro;
 }
 

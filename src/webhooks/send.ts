@@ -6,21 +6,21 @@ import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
 import { createNameLookup, type LookupAll } from '../name-lookup.js';
 
-/** For the whole exchange, with name and connection. */
+/** Time limit for the whole exchange, including name lookup and connection. */
 const WITHIN_MS = 5_000;
 const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
 export interface SenderOptions {
-  /** Networks that are reached although they are not public. */
+  /** Networks that may be reached although they are not public. */
   allowed: readonly string[];
   /** Defaults to the hosts file and DNS, never the system's resolver, whose threads renters' names could occupy. */
   lookup?: LookupAll;
 }
 
 /**
- * Sends one event. The address is judged when the connection is made, by the very answer of the name that it is made to, so a name that
- * changes its address helps nobody. Redirects are not followed: they are answers like any other.
+ * Returns a sender of events. It checks the resolved address that it connects to, so that a name can't change its address
+ * after the check. Redirects are not followed: they are responses like any other.
  */
 export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {
@@ -29,7 +29,7 @@ export function createSender({ allowed, lookup = createNameLookup() }: SenderOpt
       const addresses = found.filter(({ address }) => mayConnect(address, allowed));
       const [first] = addresses;
       if (first === undefined) return done(notPublic(host), '', 4);
-      // Node asks for all of them where it tries both families.
+      // Node requests all of them if it tries both families.
       if (options.all === true) (done as (error: null, all: LookupAddress[]) => void)(null, addresses);
       else done(null, first.address, first.family);
     });
@@ -53,7 +53,7 @@ function exchange(
   allowed: readonly string[],
 ): Promise<Attempt> {
   const { protocol, hostname } = new URL(url);
-  // A host that is an address is connected to without being looked up.
+  // A host that is an address is not looked up.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !mayConnect(host, allowed)) return Promise.reject(notPublic(host));
   const send = protocol === 'https:' ? requestHttps : requestHttp;
@@ -81,7 +81,7 @@ function exchange(
   });
 }
 
-/** Reads what may be read, and cuts off the rest: its status counts whatever follows. */
+/** Reads up to the limit, and discards the rest: only the status counts. */
 async function readAnswer(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const part of answer) {
