@@ -37,9 +37,9 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
 function repeatedHeader(rawHeaders: readonly string[]): string | null {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index]!;
-    if (!LENGTHS.has(given.length)) continue;
-    const name = given.toLowerCase();
+    const rawName = rawHeaders[index]!;
+    if (!LENGTHS.has(rawName.length)) continue;
+    const name = rawName.toLowerCase();
     if (!SINGLE_HEADERS.includes(name)) continue;
     if (seen.includes(name)) return `the header ${name} may occur only once`;
     seen.push(name);

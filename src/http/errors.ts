@@ -76,14 +76,14 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   const logFault = createFaultLog(log);
   return (error, request, response, next) => {
     if (response.headersSent) return next(error);
-    const fault = inOwnNames(error, describeFault(bodyFault(error) ?? error));
+    const fault = withRouteNames(error, describeFault(bodyFault(error) ?? error));
     logFault(fault, error, { id: request.state.id });
     sendError(response, fault);
   };
 }
 
 /** Replaces field names with the route's own, if a route refused. */
-function inOwnNames(error: unknown, { field, message, ...rest }: Fault): Fault {
+function withRouteNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };
 }

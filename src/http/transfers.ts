@@ -65,10 +65,10 @@ export class Transfers {
       });
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
-        this.#waiting = this.#waiting.filter((each) => each !== mine);
+        this.#waiting = this.#waiting.filter((each) => each !== entry);
         reject(signal.reason);
       };
-      const mine: Waiting = {
+      const entry: Waiting = {
         mover,
         begin: () => {
           signal.removeEventListener('abort', leave);
@@ -77,7 +77,7 @@ export class Transfers {
       };
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(mine);
+      this.#waiting.push(entry);
     });
   }
 

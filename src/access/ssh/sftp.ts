@@ -236,8 +236,8 @@ class SftpServer {
       case REQUEST.mkdir: {
         const folder = path();
         const { mode } = packet.attributes();
-        const given = mode === undefined ? '' : `-m ${octal(mode & ~this.#umask)} `;
-        await this.#shell.run(`mkdir ${given}-- ${quote(folder)}`);
+        const modeOption = mode === undefined ? '' : `-m ${octal(mode & ~this.#umask)} `;
+        await this.#shell.run(`mkdir ${modeOption}-- ${quote(folder)}`);
         return done();
       }
       case REQUEST.rmdir:

@@ -164,10 +164,10 @@ async function begin(
 ): Promise<Command | null> {
   const pidFile = join(dir, 'pid');
   const variables = Object.entries({ ...env, [COMMAND_VARIABLE]: argv.map(quoted).join(' ') });
-  const given = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
-  const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
+  const envFlags = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  const flags = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...envFlags];
   // The runtime's warnings would appear in the command's standard error.
-  const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
+  const args = ['--root', root, '--log', '/dev/null', 'exec', ...flags, engineId, ...WATCHER];
   const pipes = await openPipes();
   const command = new Command(pipes.ours, pipes.input);
   try {

@@ -148,11 +148,11 @@ type PathKind = 'folder' | 'file';
 /** Reads the path in an address. Refuses an address with neither or both. */
 function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
   const [, query = ''] = url.split('?', 2);
-  const given = query.split('&').map((pair) => {
+  const parameters = query.split('&').map((pair) => {
     const at = pair.indexOf('=');
     return at < 0 ? ([pair, ''] as const) : ([pair.slice(0, at), pair.slice(at + 1)] as const);
   });
-  const paths = given.filter(([name]) => name === 'folder' || name === 'file');
+  const paths = parameters.filter(([name]) => name === 'folder' || name === 'file');
   const [kind, text] = paths[0] ?? [];
   if (paths.length !== 1 || !kinds.includes(kind as PathKind))
     throw new DomainError(
@@ -162,7 +162,7 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
         field: 'path',
       },
     );
-  const isReplacing = given.some(([name, value]) => name === 'replace' && value === 'true');
+  const isReplacing = parameters.some(([name, value]) => name === 'replace' && value === 'true');
   return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
 }
 

@@ -79,8 +79,12 @@ export class CachedLists {
     return async ({ rootValue, contextValue, coerced = {} }) => {
       let entries: object[];
       try {
-        const given = getArgumentValues(field, node, coerced);
-        const found = field.resolve!(rootValue, given, contextValue, { ...info, rootValue, variableValues: coerced });
+        const fieldArguments = getArgumentValues(field, node, coerced);
+        const found = field.resolve!(rootValue, fieldArguments, contextValue, {
+          ...info,
+          rootValue,
+          variableValues: coerced,
+        });
         entries = (await found) as object[];
       } catch (error) {
         return { errors: [locatedError(error, [node], [key])], data: null };

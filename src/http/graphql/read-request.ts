@@ -104,10 +104,10 @@ async function fromBody(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 function fromQueryString(url: string): Record<string, unknown> {
-  const given = parseQuery(/^[^#?]*\?([^#]*)/.exec(url)?.[1] ?? '');
+  const query = parseQuery(/^[^#?]*\?([^#]*)/.exec(url)?.[1] ?? '');
   const parameters: Record<string, unknown> = {};
   for (const name of [...TEXT_PARAMETERS, ...JSON_PARAMETERS]) {
-    const text = given[name];
+    const text = query[name];
     if (Array.isArray(text)) throw badRequest(`${name} may occur only once`);
     if (text === undefined || text === '') continue;
     parameters[name] = JSON_PARAMETERS.includes(name) ? fromJson(name, text) : text;

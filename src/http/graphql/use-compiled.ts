@@ -73,7 +73,11 @@ export class CompiledOperations {
     if (query === null || operation?.operation !== 'query') return { document, query, run: null };
     const whole = runner(query, execute as Execute);
     const cached = this.#lists.prepare(document, operation);
-    return { document, query, run: cached === null ? whole : async (given) => (await cached(given)) ?? whole(given) };
+    return {
+      document,
+      query,
+      run: cached === null ? whole : async (checkedArgs) => (await cached(checkedArgs)) ?? whole(checkedArgs),
+    };
   }
 }
 
