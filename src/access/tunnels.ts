@@ -26,8 +26,8 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent has
- * opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
+ * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent
+ * has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
  * `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
@@ -154,7 +154,8 @@ export class Tunnels {
     const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null, cutBy: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
-    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are checked as a whole.
+    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are
+    // checked as a whole.
     if (opener.apiKeyId !== null) this.#watch.check([entry]);
     const openedAt = performance.now();
     try {

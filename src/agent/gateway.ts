@@ -21,8 +21,8 @@ const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_MESSAGE = 300;
 
 /**
- * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`: it
- * refuses the request. `invalid`: an answer that doesn't follow the protocol.
+ * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`:
+ * it refuses the request. `invalid`: an answer that doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(

@@ -400,8 +400,8 @@ export class InstanceTask {
   }
 
   /**
-   * `isFinal`: the host lacks its disk or its GPUs. `renterMessage` is the message for the renter, if `why` names nothing of the
-   * host.
+   * `isFinal`: the host lacks its disk or its GPUs. `renterMessage` is the message for the renter, if `why` names
+   * nothing of the host.
    */
   async #hostFault(
     desired: DesiredInstance,

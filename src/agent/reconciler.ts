@@ -158,8 +158,8 @@ export class Reconciler {
       } catch (error) {
         if (signal.aborted) return;
         this.#setEngine('away', (error as Error).message);
-        // The regular refresh also finds the engine; but without its events the agent would notice late that a container
-        // ended.
+        // The regular refresh also finds the engine; but without its events the agent would notice late that a
+        // container ended.
         await clock.sleep(pause, signal);
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
       }
@@ -210,7 +210,10 @@ export class Reconciler {
     });
   }
 
-  /** Lists the engine's containers, once at a time; a caller during a refresh gets the next one, which begins after the call. */
+  /**
+   * Lists the engine's containers, once at a time; a caller during a refresh gets the next one, which begins after the
+   * call.
+   */
   async #refresh(): Promise<void> {
     const before = this.#refreshing;
     const next = (async () => {

@@ -9,7 +9,10 @@ export interface DescriptionOptions {
   introspection: boolean;
 }
 
-/** Serves GET /llms.txt, which lists the service's descriptions for language models, and GET /schema.graphql. Both are public. */
+/**
+ * Serves GET /llms.txt, which lists the service's descriptions for language models, and GET /schema.graphql. Both are
+ * public.
+ */
 export function createDescriptions({ schema, publicUrl, introspection }: DescriptionOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const serve = (path: string, text: () => string) => {

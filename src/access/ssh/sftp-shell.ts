@@ -147,8 +147,8 @@ export interface Listing {
 }
 
 /**
- * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have one character
- * for each byte.
+ * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have
+ * one character for each byte.
  */
 export function* entriesOf(output: Buffer, mark: string): Generator<Entry | null, undefined> {
   const begin = Buffer.from(`${mark} `);

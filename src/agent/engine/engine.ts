@@ -174,8 +174,8 @@ export interface Engine {
 }
 
 /**
- * `unreachable`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one; inspect again.
- * `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
+ * `unreachable`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one;
+ * inspect again. `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
  */
 export class EngineFault extends Error {
   constructor(

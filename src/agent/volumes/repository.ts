@@ -10,8 +10,8 @@ const SHORT_ID = /^[a-f0-9]{8,64}$/;
 export type OpenVolume = VolumeAccess['volumes'][number];
 
 /**
- * Why a volume's task failed. `unreachable`: the store gives no usable answer, but may later. `refused`: the lease is no
- * longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
+ * Why a volume's task failed. `unreachable`: the store gives no usable answer, but may later. `refused`: the lease is
+ * no longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
  * `host`: the host can't hold it. `failed`: anything else.
  */
 export class VolumeFault extends Error {

@@ -21,7 +21,9 @@ export interface PageSessionOptions {
  */
 export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
 
-/** For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin. */
+/**
+ * For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin.
+ */
 export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptions): PageSession {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
   return async (request) => {

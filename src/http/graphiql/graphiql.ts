@@ -121,8 +121,8 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
 `;
 
 /**
- * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away from the
- * pointer and the click is lost.
+ * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away
+ * from the pointer and the click is lost.
  */
 const STYLE = 'html, body, #root { height: 100% } .graphiql-tab { transform: none !important }';
 

@@ -85,7 +85,9 @@ function checked(parameters: unknown): GraphQLParams {
   return withoutOthers(parameters);
 }
 
-/** Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP). */
+/**
+ * Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP).
+ */
 function withoutOthers(parameters: object): GraphQLParams {
   if (Object.keys(parameters).every((name) => PARAMETERS.has(name))) return parameters;
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => PARAMETERS.has(name)));
