@@ -128,7 +128,7 @@ module.exports = {
     only(
       'commands-use-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock|visible)|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
+      '^src/(admin|domain)/|^src/(command-help|compose|config|system-clock|visible)|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
       'operator commands call the domain',
     ),
     only(
@@ -154,7 +154,7 @@ module.exports = {
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/(agent|untrusted)/|^src/(package-root|log-output|visible|deadline|quoted)',
+      '^src/(agent|untrusted)/|^src/(command-help|package-root|log-output|visible|deadline|quoted)',
       'the host agent uses the gateway only by HTTP',
     ),
     {

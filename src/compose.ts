@@ -102,10 +102,10 @@ export async function openGateway(
   const surfaces = Promise.all([
     import('./http/app.js'),
     import('./http/surface.js'),
-    import('./http/console/terminal-door.js'),
+    import('./http/console/terminal-auth.js'),
   ]);
   const startedAt = performance.now();
-  const note = (message: string) => log.info(message);
+  const logInfo = (message: string) => log.info(message);
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
@@ -117,9 +117,9 @@ export async function openGateway(
     await base.tcpPorts?.serve(deps, tunnels);
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
-    const { demoKey } = await seedDatabase(deps, config.seed, note);
-    if (performance.now() - startedAt > SLOW_MS) note('database ready; loading the API');
-    const [{ createApp }, { createSurface, untracedSurface }, { createTerminalDoor }] = await surfaces;
+    const { demoKey } = await seedDatabase(deps, config.seed, logInfo);
+    if (performance.now() - startedAt > SLOW_MS) logInfo('database ready; loading the API');
+    const [{ createApp }, { createSurface, untracedSurface }, { createTerminalAuth }] = await surfaces;
     await deps.inventory.current();
     const surface = base.traces === null ? untracedSurface() : createSurface(await useCaseTracer(base.traces));
     const keyUses = createKeyUses(deps, onFault);
@@ -139,7 +139,7 @@ export async function openGateway(
       messages: base.messages,
       isServing: () => base.server.isServing,
     });
-    const identify = createTerminalDoor({ deps, keyUses, isTrusted });
+    const identify = createTerminalAuth({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
     // An instance may use any path.
     const onUpgrade: UpgradeListener = (request, socket, head) =>

@@ -76,8 +76,8 @@ export const SETTINGS = {
   SSH_PORT: {
     group: 'Access',
     name: 'sshPort',
-    takes: text('a whole number from 0 to 65535, or empty', (given) =>
-      given === '' ? null : readWhole(given, 0, 65_535),
+    takes: text('a whole number from 0 to 65535, or empty', (input) =>
+      input === '' ? null : readWhole(input, 0, 65_535),
     ),
     takesNothing: true,
     default: '2222',
@@ -94,7 +94,7 @@ export const SETTINGS = {
   STREAMS_URL: {
     group: 'Access',
     name: 'streamsUrl',
-    takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (given) => given.replace(/\/+$/, '')),
+    takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (input) => input.replace(/\/+$/, '')),
     unset: 'the address agents joined at',
     about: 'Address of this process for host agents, if several gateways share one.',
   },
@@ -136,7 +136,7 @@ export const SETTINGS = {
   SERVICE_DOMAIN: {
     group: 'Callers',
     name: 'serviceDomain',
-    takes: text('a domain name in lower case', (given) => (DOMAIN_NAME.test(given) ? given : undefined)),
+    takes: text('a domain name in lower case', (input) => (DOMAIN_NAME.test(input) ? input : undefined)),
     default: 'gpu.localhost',
     about: "Domain of the instances' host names: <instance id>.<domain>.",
     domain: true,
@@ -144,7 +144,7 @@ export const SETTINGS = {
   PUBLIC_URL: {
     group: 'Callers',
     name: 'publicUrl',
-    takes: address(['http:', 'https:'], 'https://api.example.com', (given) => given.replace(/\/+$/, '')),
+    takes: address(['http:', 'https:'], 'https://api.example.com', (input) => input.replace(/\/+$/, '')),
     unset: 'the address that the gateway listens on',
     about: 'Address at which clients reach the gateway, used in links.',
   },
@@ -250,7 +250,7 @@ export const SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Metrics and traces',
     name: 'tracesUrl',
-    takes: address(['http:', 'https:'], 'http://127.0.0.1:4318', (given) => given.replace(/\/+$/, '')),
+    takes: address(['http:', 'https:'], 'http://127.0.0.1:4318', (input) => input.replace(/\/+$/, '')),
     unset: 'no traces',
     about: 'OTLP over HTTP endpoint for traces; /v1/traces is appended.',
   },
@@ -335,8 +335,8 @@ export const SETTINGS = {
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',
-    takes: text('a file path or an address such as https://example.com/listings.csv', (given) =>
-      isAddress(given) || !HAS_SCHEME.test(given) ? given : undefined,
+    takes: text('a file path or an address such as https://example.com/listings.csv', (input) =>
+      isAddress(input) || !HAS_SCHEME.test(input) ? input : undefined,
     ),
     unset: 'prices change only by import',
     about: 'CSV of market listings, fetched on schedule.',
@@ -345,8 +345,8 @@ export const SETTINGS = {
   MARKET_SCHEDULE: {
     group: 'Market',
     name: 'marketSchedule',
-    takes: text('a cron pattern in UTC with a next time, such as 0 4 * * 1', (given) =>
-      isSchedule(given) ? given : undefined,
+    takes: text('a cron pattern in UTC with a next time, such as 0 4 * * 1', (input) =>
+      isSchedule(input) ? input : undefined,
     ),
     default: '0 4 * * 1',
     about:
@@ -371,7 +371,7 @@ export const SETTINGS = {
   PAYMENTS_URL: {
     group: 'Payments',
     name: 'paymentsUrl',
-    takes: address(['http:', 'https:'], 'http://shkeeper:5000', (given) => given.replace(/\/+$/, '')),
+    takes: address(['http:', 'https:'], 'http://shkeeper:5000', (input) => input.replace(/\/+$/, '')),
     unset: 'required with PAYMENTS',
     about: 'Address of the payment processor.',
   },
@@ -463,10 +463,10 @@ const environment = z.object(
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   // A variable with an empty value, such as `PORT=` in a file, counts as unset.
   const rows: Readonly<Record<string, Setting>> = SETTINGS;
-  const isGiven = (variable: string, value: string | undefined) =>
+  const isSet = (variable: string, value: string | undefined) =>
     value !== undefined && (value !== '' || rows[variable]?.takesNothing === true);
-  const given = Object.fromEntries(Object.entries(env).filter(([variable, value]) => isGiven(variable, value)));
-  const parsed = environment.safeParse(given);
+  const input = Object.fromEntries(Object.entries(env).filter(([variable, value]) => isSet(variable, value)));
+  const parsed = environment.safeParse(input);
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'));
   }
@@ -494,11 +494,11 @@ export function domainSettings(config: Config): DomainConfig {
 }
 
 /** Returns the schema of a variable. `read` returns its value, or undefined for an invalid text. */
-function text<T>(takes: string, read: (given: string) => T | undefined) {
+function text<T>(takes: string, read: (input: string) => T | undefined) {
   return z
     .string()
-    .transform((given, context) => {
-      const value = read(given);
+    .transform((input, context) => {
+      const value = read(input);
       if (value !== undefined) return value;
       context.addIssue({ code: 'custom', message: `must be ${takes}` });
       return z.NEVER;
@@ -506,82 +506,82 @@ function text<T>(takes: string, read: (given: string) => T | undefined) {
     .describe(takes);
 }
 
-function readKeys(given: string): string[] | undefined {
-  const keys = given.split(',').map((key) => key.trim());
+function readKeys(input: string): string[] | undefined {
+  const keys = input.split(',').map((key) => key.trim());
   return keys.every((key) => SEALING_KEY.test(key)) ? keys : undefined;
 }
 
-function readS3(given: string): { bucket: string; prefix: string } | undefined {
+function readS3(input: string): { bucket: string; prefix: string } | undefined {
   const [, bucket, prefix = ''] =
-    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]{0,200}))?$/.exec(given) ?? [];
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]{0,200}))?$/.exec(input) ?? [];
   if (bucket === undefined) return undefined;
   const tidy = prefix.replace(/\/+$/, '');
   return { bucket, prefix: tidy === '' ? '' : `${tidy}/` };
 }
 
-function readPorts(given: string): { from: number; to: number } | undefined {
-  const [, from = 0, to = 0] = (/^(\d{1,5})-(\d{1,5})$/.exec(given) ?? []).map(Number);
+function readPorts(input: string): { from: number; to: number } | undefined {
+  const [, from = 0, to = 0] = (/^(\d{1,5})-(\d{1,5})$/.exec(input) ?? []).map(Number);
   const fits = from >= 1 && from <= to && to <= 65_535 && to - from < MAX_TCP_RANGE;
   return fits ? { from, to } : undefined;
 }
 
 function anyText(takes: string) {
-  return text(takes, (given) => given);
+  return text(takes, (input) => input);
 }
 
 function whole(min: number, max: number) {
-  return text(`a whole number from ${min} to ${max}`, (given) => readWhole(given, min, max));
+  return text(`a whole number from ${min} to ${max}`, (input) => readWhole(input, min, max));
 }
 
 function seconds(min: number, max: number, secondsPerUnit: number) {
-  return text(`a whole number from ${min} to ${max}`, (given) => {
-    const units = readWhole(given, min, max);
+  return text(`a whole number from ${min} to ${max}`, (input) => {
+    const units = readWhole(input, min, max);
     return units === undefined ? undefined : BigInt(units * secondsPerUnit);
   });
 }
 
-function oneOf<const T extends string>(words: readonly T[], takes: string) {
-  return text(takes, (given) => words.find((word) => word === given));
+function oneOf<const T extends string>(choices: readonly T[], takes: string) {
+  return text(takes, (input) => choices.find((choice) => choice === input));
 }
 
-function address(protocols: string[], example: string, tidy = (given: string) => given) {
-  return text(`an address such as ${example}`, (given) =>
-    URL.canParse(given) && protocols.includes(new URL(given).protocol) ? tidy(given) : undefined,
+function address(protocols: string[], example: string, tidy = (input: string) => input) {
+  return text(`an address such as ${example}`, (input) =>
+    URL.canParse(input) && protocols.includes(new URL(input).protocol) ? tidy(input) : undefined,
   );
 }
 
-function readSender(given: string): string | undefined {
-  const [, name = '', address = ''] = /^(?:([\w .-]{1,60}) )?<?([^<>\s]+)>?$/.exec(given) ?? [];
+function readSender(input: string): string | undefined {
+  const [, name = '', address = ''] = /^(?:([\w .-]{1,60}) )?<?([^<>\s]+)>?$/.exec(input) ?? [];
   if (!isMailAddress(address)) return undefined;
   return name === '' ? address : `${name} <${address}>`;
 }
 
-function readSwitch(given: string): boolean | undefined {
-  return given === 'on' ? true : given === 'off' ? false : undefined;
+function readSwitch(input: string): boolean | undefined {
+  return input === 'on' ? true : input === 'off' ? false : undefined;
 }
 
-function readWhole(given: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+function readWhole(input: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,9}$/.test(input) ? Number(input) : Number.NaN;
   return value >= min && value <= max ? value : undefined;
 }
 
-function readGbRate(given: string): bigint | undefined {
-  const micro = parseUsd(given);
+function readGbRate(input: string): bigint | undefined {
+  const micro = parseUsd(input);
   return micro !== null && micro >= 0n && micro <= MAX_MICRO_PER_GB_HOUR ? micro : undefined;
 }
 
-function readAskAbove(given: string): bigint | undefined {
-  const micro = parseUsd(given);
+function readAskAbove(input: string): bigint | undefined {
+  const micro = parseUsd(input);
   return micro !== null && micro >= 0n && micro <= MAX_ASK_ABOVE_MICRO ? micro : undefined;
 }
 
-function readRatio(given: string): number | undefined {
-  return /^(0|1|[01]?\.\d{1,9})$/.test(given) && Number(given) <= 1 ? Number(given) : undefined;
+function readRatio(input: string): number | undefined {
+  return /^(0|1|[01]?\.\d{1,9})$/.test(input) && Number(input) <= 1 ? Number(input) : undefined;
 }
 
 /** Reads W3C Baggage: names and values, percent-encoded. */
-function readHeaders(given: string): Readonly<Record<string, string>> | undefined {
-  const pairs = given.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
+function readHeaders(input: string): Readonly<Record<string, string>> | undefined {
+  const pairs = input.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
   if (pairs.some((pair) => pair === null)) return undefined;
   try {
     return Object.fromEntries(pairs.map((pair) => [pair![1]!, decodeURIComponent(pair![2]!)]));
@@ -590,25 +590,25 @@ function readHeaders(given: string): Readonly<Record<string, string>> | undefine
   }
 }
 
-function readOrigins(given: string): '*' | string[] | undefined {
-  if (given === '*') return '*';
-  const list = given.split(',').map((origin) => origin.trim());
+function readOrigins(input: string): '*' | string[] | undefined {
+  if (input === '*') return '*';
+  const list = input.split(',').map((origin) => origin.trim());
   // A star within an origin would never match.
   const isOrigin = (origin: string) =>
     URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*');
   return list.every(isOrigin) ? list : undefined;
 }
 
-function readProxies(given: string): false | number | string[] | undefined {
-  if (given === 'off') return false;
-  if (/^[1-9]$/.test(given)) return Number(given);
-  const list = given.split(',').map((proxy) => proxy.trim());
+function readProxies(input: string): false | number | string[] | undefined {
+  if (input === 'off') return false;
+  if (/^[1-9]$/.test(input)) return Number(input);
+  const list = input.split(',').map((proxy) => proxy.trim());
   return list.every(isProxy) ? list : undefined;
 }
 
-function readNetworks(given: string): string[] | undefined {
-  if (given === 'none') return [];
-  const list = given.split(',').map((network) => network.trim());
+function readNetworks(input: string): string[] | undefined {
+  if (input === 'none') return [];
+  const list = input.split(',').map((network) => network.trim());
   return list.every(isProxy) ? list : undefined;
 }
 

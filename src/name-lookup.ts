@@ -52,9 +52,9 @@ export function createNameLookup({
   system = null,
   withinMs = WITHIN_MS,
 }: NameLookupOptions = {}): LookupAll {
-  const hosts = new KeptFile(hostsFile, readHosts);
-  const search = new KeptFile(resolvConf, readSearch);
-  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  const hosts = new CachedFile(hostsFile, readHosts);
+  const search = new CachedFile(resolvConf, readSearch);
+  const inFlight = new Map<string, Promise<LookupAddress[]>>();
   let ofSystem = 0;
 
   const find = async (host: string): Promise<LookupAddress[]> => {
@@ -92,11 +92,11 @@ export function createNameLookup({
   };
 
   return (host, _options, done) => {
-    let found = underWay.get(host);
+    let found = inFlight.get(host);
     if (found === undefined) {
-      if (underWay.size >= MAX_NAMES) return void process.nextTick(done, fault('EAI_AGAIN', host), []);
-      found = find(host).finally(() => underWay.delete(host));
-      underWay.set(host, found);
+      if (inFlight.size >= MAX_NAMES) return void process.nextTick(done, fault('EAI_AGAIN', host), []);
+      found = find(host).finally(() => inFlight.delete(host));
+      inFlight.set(host, found);
     }
     // An error that the callback throws is not one of the lookup.
     found.then(
@@ -111,11 +111,16 @@ export function installNameLookup(): void {
   const lookup = createNameLookup({ system: systemLookup });
   const installed = (
     host: string,
-    given: LookupOptions | number | ((...found: unknown[]) => void),
+    optionsOrDone: LookupOptions | number | ((...found: unknown[]) => void),
     then?: (...found: unknown[]) => void,
   ): void => {
-    const options = typeof given === 'object' ? given : typeof given === 'number' ? { family: given } : {};
-    const done = (typeof given === 'function' ? given : then)!;
+    const options =
+      typeof optionsOrDone === 'object'
+        ? optionsOrDone
+        : typeof optionsOrDone === 'number'
+          ? { family: optionsOrDone }
+          : {};
+    const done = (typeof optionsOrDone === 'function' ? optionsOrDone : then)!;
     const family = isIP(host ?? '');
     if (!host || family !== 0) {
       // An address needs no lookup.
@@ -219,10 +224,10 @@ function readHosts(text: string): Map<string, LookupAddress[]> {
 }
 
 /** Content of a small file, read again when the file has changed. Null if the file is missing. */
-class KeptFile<T> {
+class CachedFile<T> {
   readonly #path: string;
   readonly #parse: (text: string) => T;
-  #kept: { version: string; content: T } | null = null;
+  #cached: { version: string; content: T } | null = null;
 
   constructor(path: string, parse: (text: string) => T) {
     this.#path = path;
@@ -233,9 +238,9 @@ class KeptFile<T> {
     try {
       const { mtimeMs, size, ino } = statSync(this.#path);
       const version = `${mtimeMs} ${size} ${ino}`;
-      if (this.#kept?.version !== version)
-        this.#kept = { version, content: this.#parse(readFileSync(this.#path, 'utf8')) };
-      return this.#kept.content;
+      if (this.#cached?.version !== version)
+        this.#cached = { version, content: this.#parse(readFileSync(this.#path, 'utf8')) };
+      return this.#cached.content;
     } catch {
       return null;
     }

@@ -4,12 +4,12 @@ import { distance } from 'fastest-levenshtein';
 const MAX_CHARACTERS = 64;
 
 /**
- * Returns the known name that `given` most likely means; null if none is near. Case, separators and the order of words
+ * Returns the known name that `input` most likely means; null if none is near. Case, separators and the order of words
  * don't count: `maxPrice` is `price_max`.
  */
-export function nearestName(given: string, known: readonly string[]): string | null {
-  if (given.length > MAX_CHARACTERS) return null;
-  const words = wordsOf(given);
+export function nearestName(input: string, known: readonly string[]): string | null {
+  if (input.length > MAX_CHARACTERS) return null;
+  const words = wordsOf(input);
   let nearest: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const name of known) {
@@ -20,11 +20,11 @@ export function nearestName(given: string, known: readonly string[]): string | n
 }
 
 /** Returns the distance: 0 for the same words, 1 for nothing in common. */
-function unlikeness(given: readonly string[], name: readonly string[]): number {
-  const [one, other] = [given.join(' '), name.join(' ')];
+function unlikeness(input: readonly string[], name: readonly string[]): number {
+  const [one, other] = [input.join(' '), name.join(' ')];
   const share = distance(one, other) / Math.max(one.length, other.length, 1);
   // For example, gpu_name means gpu.
-  const isWithin = name.length > 0 && name.every((word) => given.includes(word));
+  const isWithin = name.length > 0 && name.every((word) => input.includes(word));
   return isWithin ? Math.min(share, 0.4) : share;
 }
 

@@ -1,4 +1,4 @@
-/** Quotes a word for a shell in single quotes. The word must have no zero bytes, which no word can contain. */
+/** Quotes a word for a shell in single quotes. The word must not contain zero bytes, which a shell can't represent. */
 export function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -25,7 +25,7 @@ export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): (
   const read = async () => {
     if (secretsKeys !== null) return secretsKeys.map(sealingKey);
     if (databaseUrl !== null)
-      throw new DomainError('action_failed', 'this service keeps no secrets: its operator has not set SECRETS_KEY');
+      throw new DomainError('action_failed', "this service can't store secrets: its operator has not set SECRETS_KEY");
     return [sealingKey(await keyOfFile(dataDir))];
   };
   return () => {

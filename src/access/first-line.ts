@@ -11,7 +11,7 @@ const MAX_BYTES = 4_096;
 export async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
   let read: Buffer = Buffer.alloc(0);
   while (!read.subarray(0, MAX_BYTES).includes(10)) {
-    if (read.length >= MAX_BYTES) throw new Error('its first line does not end');
+    if (read.length >= MAX_BYTES) throw new Error('its first line is too long');
     const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) read = Buffer.concat([read, chunk]);
     else if (tunnel.readableEnded || tunnel.destroyed) throw new Error('no shell');

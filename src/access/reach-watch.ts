@@ -29,7 +29,7 @@ export class ReachWatch<T extends Access> {
   constructor(options: ReachWatchOptions<T>) {
     this.#options = options;
     this.#unsubscribe = options.deps.db.notices.subscribe({
-      onNotice: (notice) => this.#note(notice),
+      onNotice: (notice) => this.#onNotice(notice),
       onLost: () => this.check([...options.open]),
     });
   }
@@ -63,7 +63,7 @@ export class ReachWatch<T extends Access> {
     );
   }
 
-  #note(notice: Notice): void {
+  #onNotice(notice: Notice): void {
     const concerns = concernedBy(notice);
     if (concerns !== null) this.check([...this.#options.open].filter(concerns));
   }

@@ -26,8 +26,8 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent has
- * opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
+ * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent
+ * has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
  * `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
@@ -42,7 +42,7 @@ import { type Access, ReachWatch } from './reach-watch.js';
 const MAX_TUNNELS = 5_000;
 const MAX_TUNNELS_PER_HOST = 512;
 /** Tunnels guaranteed to an instance regardless of its neighbours on the host: at most eight share one. */
-const SURE_TUNNELS = 64;
+const GUARANTEED_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from when the agent dials: an engine that receives a hundred commands concurrently is slow. */
 const OPENS_WITHIN_MS = 60_000;
@@ -154,7 +154,8 @@ export class Tunnels {
     const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null, cutBy: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
-    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are checked as a whole.
+    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are
+    // checked as a whole.
     if (opener.apiKeyId !== null) this.#watch.check([entry]);
     const openedAt = performance.now();
     try {
@@ -167,7 +168,7 @@ export class Tunnels {
         const seconds = Math.round(performance.now() - openedAt) / 1_000;
         const { bytesIn, bytesOut } = tunnel;
         const of = { tunnel: entry.id, instance: instanceId, kind: target.kind };
-        this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a tunnel ended');
+        this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'tunnel closed');
       });
       return tunnel;
     } catch (error) {
@@ -182,7 +183,7 @@ export class Tunnels {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (!request.url!.startsWith(TUNNELS_PATH)) return false;
     this.#accept(request, socket, head).catch((error) => {
-      this.#log.error({ err: error }, 'a tunnel could not be taken');
+      this.#log.error({ err: error }, 'tunnel could not be accepted');
       refuseUpgrade(socket, '503 Service Unavailable');
     });
     return true;
@@ -227,7 +228,7 @@ export class Tunnels {
           reject(error);
         },
       };
-      const onAbort = () => pending.fail(new TunnelRefused('cancelled', 'the tunnel is not wanted any more'));
+      const onAbort = () => pending.fail(new TunnelRefused('cancelled', 'the tunnel was cancelled'));
       let timer = setTimeout(late, WANT_SECONDS * 1_000);
       this.#dialled.set(id, pending);
       if (signal?.aborted) return onAbort();
@@ -253,7 +254,7 @@ export class Tunnels {
       const tunnel = new GatewayTunnel(ws, id);
       pending.entry.tunnel = tunnel;
       pending.dialled();
-      tunnel.once('close', () => pending.fail(new TunnelRefused('unreachable', 'the machine broke the tunnel off')));
+      tunnel.once('close', () => pending.fail(new TunnelRefused('unreachable', 'the machine closed the tunnel')));
       tunnel.on('error', () => {});
       tunnel.once('control', (message: AgentControl) => {
         if (message.type === 'opened') {
@@ -284,7 +285,7 @@ export class Tunnels {
 
   #cut(entries: readonly Open[]): void {
     for (const entry of entries)
-      this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} can't be reached any more`));
+      this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} is no longer reachable`));
   }
 
   #end(entry: Open, why: TunnelRefused): void {
@@ -357,8 +358,8 @@ function knows({ headers }: IncomingMessage, { kind }: TunnelTarget): boolean {
 /** Returns why an instance gets no further tunnel, given the numbers open; null if it does. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
-    return `an instance has at most ${MAX_TUNNELS_PER_INSTANCE} open tunnels`;
-  const isHostFull = open.ofHost >= MAX_TUNNELS_PER_HOST && open.ofInstance >= SURE_TUNNELS;
+    return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;
+  const isHostFull = open.ofHost >= MAX_TUNNELS_PER_HOST && open.ofInstance >= GUARANTEED_TUNNELS;
   return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 
@@ -371,7 +372,7 @@ function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: T
   if (state === 'running' || (kind === 'logs' && state !== 'unreachable')) return machineId;
   if (state === 'stopped') throw new TunnelRefused('stopped', `${instanceId} is stopped`);
   if (state === 'starting') throw new TunnelRefused('starting', `${instanceId} is not running yet`);
-  throw new TunnelRefused('unreachable', `the machine of ${instanceId} is not heard from`);
+  throw new TunnelRefused('unreachable', `the machine of ${instanceId} is unreachable`);
 }
 
 function ending(): TunnelRefused {

@@ -1,4 +1,5 @@
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { finishProgram, newProgram } from '../command-help.js';
 import { DatabaseUnusable } from '../compose.js';
 import { ConfigError } from '../config.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
@@ -25,7 +26,6 @@ import { addTopUpCommands } from './top-ups.js';
 import { addVolumeCommands } from './volumes.js';
 
 const BAD_INPUT = 2;
-const NO_COMMAND = 'missing command; --help lists the commands';
 
 /** Runs an operator command, to which `run` passes the dependencies. Returns the exit code. */
 export async function runCommand(args: readonly string[], run: Run): Promise<number> {
@@ -52,8 +52,7 @@ const GROUPS = {
   'Database:': [addBackupCommands],
 };
 
-const NOTES = `
-Examples:
+const NOTES = `Examples:
   admin account create --name "Acme GmbH" --credit 100
   admin machine enroll rig-1 --region us-tx --online
 
@@ -61,34 +60,14 @@ Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input, no change`;
 
 /** Returns the program with all operator commands. */
 export function createProgram(run: Run): Command {
-  const program = new Command('admin')
-    .description('Operator commands. They use the database of DATABASE_URL or DATA_DIR.')
-    .helpOption('-h, --help', 'Print help')
-    .helpCommand('help [command]', 'Print help for a command')
-    .addHelpText('after', ({ error }) => (error ? '' : NOTES))
-    .configureHelp({ showGlobalOptions: true, subcommandTerm })
-    .configureOutput({ writeErr: (text) => complain(text.replace(/^error: /, '').replace(/^Usage:.*/s, NO_COMMAND)) });
+  const texts = { description: 'Operator commands. They use the database of DATABASE_URL or DATA_DIR.', notes: NOTES };
+  const program = newProgram('admin', texts, complain);
   for (const [heading, groups] of Object.entries(GROUPS)) {
     program.commandsGroup(heading);
     for (const add of groups) add(program, run);
   }
-  finish(program, []);
+  finishProgram(program, EXAMPLES);
   return program;
-}
-
-/** Returns a command's name and arguments for the list of commands; its options are in its own help. */
-function subcommandTerm(command: Command): string {
-  const names = command.registeredArguments.map((each) => (each.required ? `<${each.name()}>` : `[${each.name()}]`));
-  return [command.name(), ...names].join(' ');
-}
-
-/** Makes a command and its subcommands throw instead of exiting, and adds examples to their help. */
-function finish(command: Command, path: readonly string[]): void {
-  command.exitOverride().helpOption('-h, --help', 'Print help');
-  if (command.commands.length > 0) command.helpCommand('help [command]', 'Print help for a command');
-  const example = EXAMPLES[path.join(' ')];
-  if (example !== undefined) command.addHelpText('after', ({ error }) => (error ? '' : `\nExample:\n  ${example}`));
-  for (const child of command.commands) finish(child, [...path, child.name()]);
 }
 
 /** Returns 2 for bad input (nothing was changed), otherwise 1; 0 after help. */

@@ -10,8 +10,8 @@ import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
-import { KeptSamples } from './samples/kept-samples.js';
-import { type Look, Sampler } from './samples/sampler.js';
+import { PendingSamples } from './samples/pending-samples.js';
+import { type Measurement, Sampler } from './samples/sampler.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
@@ -19,18 +19,18 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Additional wait of a heartbeat while samples are taken, since a report is sent right after each of them. */
+/** Additional wait of a heartbeat while samples are taken, since a report follows each of them immediately. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
-const ASK_EVERY_MS = 1_000;
-const LOOK_FOR_GPUS_MS = 300_000;
+const POLL_EVERY_MS = 1_000;
+const CHECK_GPUS_EVERY_MS = 300_000;
 /** Pause after a driver that did not answer. */
-const LOOK_AGAIN_MS = 30_000;
+const RECHECK_GPUS_MS = 30_000;
 /** Tunnels requested within this time come in one answer. */
 const TUNNELS_TOGETHER_MS = 20;
 /** Minimum time between two reports that differ only in the bytes of a pull. */
 const PROGRESS_EVERY_MS = 1_000;
 /** Short, so that a restarted gateway is reached again soon. */
-const MAX_AWAY_PAUSE_MS = 4_000;
+const MAX_UNREACHABLE_PAUSE_MS = 4_000;
 /** Longer: for a gateway that answers, but with a refusal or an invalid answer. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
@@ -62,13 +62,13 @@ export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
   readonly #sampler: Sampler;
-  readonly #samples: KeptSamples;
+  readonly #samples: PendingSamples;
   readonly #loads: LoadWatch;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
   #sequence = 0;
   /** Aborted when there is something to report. */
-  #news = new AbortController();
+  #reportDue = new AbortController();
   /** Aborted when the gateway has a newer document than the known one. */
   #staleness = new AbortController();
   /** Ends a report in flight. */
@@ -87,12 +87,12 @@ export class Agent {
     });
     const up = () => this.#reconciler.up;
     this.#loads = new LoadWatch({ pretended: deps.pretended, up });
-    this.#samples = new KeptSamples(deps.clock);
+    this.#samples = new PendingSamples(deps.clock);
     this.#sampler = new Sampler({
       ...deps,
       up,
       keep: (sample, at) => this.#samples.keep(sample, at),
-      looked: (looks) => this.#looked(looks),
+      onMeasured: (measurements) => this.#onMeasured(measurements),
     });
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
     this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
@@ -104,15 +104,15 @@ export class Agent {
     const watching = this.#reconciler.run();
     this.#checkCutOff();
     // Requests the desired state first, so that the first report is about it.
-    await this.#askOnce(0);
+    await this.#pollOnce(0);
     const sampling = this.#sampler.run(this.#ending.signal);
-    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
+    await Promise.all([watching, this.#poll(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
   }
 
   /** Leaves the containers unchanged. */
   end(): void {
     this.#ending.abort();
-    this.#news.abort();
+    this.#reportDue.abort();
     this.#call.abort();
     this.#staleness.abort();
     this.#reconciler.end();
@@ -123,23 +123,23 @@ export class Agent {
     return this.#ending.signal.aborted;
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     let faults = 0;
     while (!this.#ended) {
-      const asked = this.deps.clock.now();
-      const outcome = await this.#askOnce(MAX_WAIT_SECONDS);
+      const polledAt = this.deps.clock.now();
+      const outcome = await this.#pollOnce(MAX_WAIT_SECONDS);
       faults = outcome instanceof Error ? faults + 1 : 0;
       if (outcome instanceof Error) await this.#pause(outcome, faults);
       else if (outcome === 'tunnels') await this.deps.clock.sleep(TUNNELS_TOGETHER_MS, this.#ending.signal);
       // For a gateway that doesn't wait, or that sends one document again and again.
       else if (outcome === 'nothing new') {
-        await this.deps.clock.sleep(asked + ASK_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
+        await this.deps.clock.sleep(polledAt + POLL_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
       }
     }
   }
 
   /** Neither a fault nor an empty answer changes anything. `stale`: request again immediately. */
-  async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
+  async #pollOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
@@ -153,7 +153,7 @@ export class Agent {
       this.#tunnels.dial(tunnels);
       if (tunnels.length > 0 && generation === after) return 'tunnels';
       const known = generation === this.#reconciler.generation;
-      if (!known) this.deps.log.info({ generation, instances: instances.length }, 'a document of what ought to be');
+      if (!known) this.deps.log.info({ generation, instances: instances.length }, 'desired state received');
       await this.#reconciler.apply(document);
       return known ? 'nothing new' : 'new';
     } catch (error) {
@@ -166,15 +166,15 @@ export class Agent {
   async #report(): Promise<void> {
     let faults = 0;
     while (!this.#ended) {
-      this.#news = new AbortController();
+      this.#reportDue = new AbortController();
       this.#progressDue = false;
       this.#call = new AbortController();
       const sent = this.deps.clock.now();
-      const { samples, done } = this.#samples.untold();
+      const { samples, done } = this.#samples.unsent();
       try {
         this.#sequence += 1;
         const { state } = this.#reconciler;
-        const { instances, told } = this.#loads.withLoad(state.instances);
+        const { instances, markReported } = this.#loads.withLoad(state.instances);
         const { generation, now } = await this.deps.gateway.report(
           {
             protocol: AGENT_PROTOCOL,
@@ -191,10 +191,10 @@ export class Agent {
           this.#call.signal,
         );
         faults = 0;
-        told();
+        markReported();
         done();
         this.#reached();
-        if (now !== undefined) this.#sampler.slots.heard(now, sent);
+        if (now !== undefined) this.#sampler.slots.syncTime(now, sent);
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
@@ -207,7 +207,7 @@ export class Agent {
         continue;
       }
       const pause = HEARTBEAT_SECONDS * 1_000 + (this.#reconciler.up.length > 0 ? WAIT_FOR_SAMPLES_MS : 0);
-      await this.deps.clock.sleep(pause - (this.deps.clock.now() - sent), this.#news.signal);
+      await this.deps.clock.sleep(pause - (this.deps.clock.now() - sent), this.#reportDue.signal);
       if (!this.#ended) await this.deps.clock.sleep(REPORT_TOGETHER_MS, this.#ending.signal);
     }
   }
@@ -222,29 +222,29 @@ export class Agent {
     const { gpus, clock, log } = this.deps;
     let isKnown = gpus.found !== null;
     while (!this.#ended) {
-      await clock.sleep(isKnown ? LOOK_FOR_GPUS_MS : LOOK_AGAIN_MS, this.#ending.signal);
+      await clock.sleep(isKnown ? CHECK_GPUS_EVERY_MS : RECHECK_GPUS_MS, this.#ending.signal);
       if (this.#ended) return;
       const before = gpus.found?.join();
-      isKnown = await gpus.look();
+      isKnown = await gpus.refresh();
       if (gpus.found?.join() === before) continue;
-      log.warn({ before, now: gpus.found?.join() }, 'the host has other GPUs than before');
+      log.warn({ before, now: gpus.found?.join() }, 'the GPUs of this host have changed');
       this.#changed('phase');
     }
   }
 
   /** Reports immediately: watchers see changes soon, and a busy instance is not stopped as idle. */
-  #looked(looks: readonly Look[]): void {
-    this.#loads.note(looks);
-    if (looks.length > 0) this.#changed('phase');
+  #onMeasured(measurements: readonly Measurement[]): void {
+    this.#loads.record(measurements);
+    if (measurements.length > 0) this.#changed('phase');
   }
 
   #changed(kind: 'phase' | 'progress'): void {
-    const news = this.#news;
+    const due = this.#reportDue;
     if (kind === 'phase') {
-      news.abort();
+      due.abort();
     } else if (!this.#progressDue) {
       this.#progressDue = true;
-      void this.deps.clock.sleep(PROGRESS_EVERY_MS, news.signal).then(() => news.abort());
+      void this.deps.clock.sleep(PROGRESS_EVERY_MS, due.signal).then(() => due.abort());
     }
   }
 
@@ -258,7 +258,7 @@ export class Agent {
   #checkCutOff(): void {
     const silence = this.deps.clock.now() - this.#lastContact;
     if (silence < this.deps.cutOffSeconds * 1_000 || this.#reconciler.isCutOff) return;
-    this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'the gateway is out of reach: what runs is stopped');
+    this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'gateway unreachable; stopping containers');
     this.#reconciler.cutOff();
     this.#staleness.abort();
   }
@@ -268,7 +268,7 @@ export class Agent {
     this.deps.lastContact.write(this.#lastContact);
     if (this.#reportedProblem === '') return;
     this.#reportedProblem = '';
-    this.deps.log.info('the gateway answers');
+    this.deps.log.info('gateway reachable again');
   }
 
   /** Logs each kind of fault once in a row: a gateway that is down for a day must not fill the log. */
@@ -277,13 +277,15 @@ export class Agent {
     if (this.#reportedProblem === kind) return;
     this.#reportedProblem = kind;
     const advice =
-      kind === 'revoked' ? 'the gateway does not know this machine’s token: join again' : 'no answer of use';
+      kind === 'revoked'
+        ? "the gateway does not accept this machine's token; join again"
+        : 'request to the gateway failed';
     this.deps.log.warn({ message: error.message, kind }, advice);
   }
 
   async #pause(fault: Error, faults: number): Promise<void> {
-    const away = fault instanceof GatewayFault && fault.kind === 'away';
-    const pause = pauseMs(faults - 1, away ? MAX_AWAY_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
+    const isUnreachable = fault instanceof GatewayFault && fault.kind === 'unreachable';
+    const pause = pauseMs(faults - 1, isUnreachable ? MAX_UNREACHABLE_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
     // Spreads the retries by up to a half, so that the agents of a fleet don't come back in the same second.
     await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
   }

@@ -1,4 +1,5 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { finishProgram, newProgram } from '../command-help.js';
 import { visible, visibleJson } from '../visible.js';
 import { blockCounts } from './blocks.js';
 import { probeDisks } from './disks.js';
@@ -17,14 +18,39 @@ import { HostVolumes } from './volumes/host-volumes.js';
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
 const MB_PER_GB = 1_024;
 
-const NOTES = `
+const NOTES = `Examples:
+  gpu-agent hardware
+  gpu-agent join https://gpu.example.com gpu_join_5f0c…
+  gpu-agent run
+
 Environment:
-  GPU_AGENT_DATA_DIR         as --data-dir
-  GPU_AGENT_ENGINE           as --engine
-  GPU_AGENT_REGISTRIES       registries of yours that may be at private addresses, with commas between
-  GPU_AGENT_STOP_SECONDS     between SIGTERM and SIGKILL of a container (default: 10)
-  GPU_AGENT_CUT_OFF_SECONDS  seconds without the gateway after which it stops what it runs (default: 900)
-  LOG_LEVEL                  of the log on stderr (default: info)`;
+  GPU_AGENT_DATA_DIR            as --data-dir
+  GPU_AGENT_ENGINE              as --engine
+  GPU_AGENT_REGISTRIES          registries that may have private addresses,
+                                separated by commas (default: none)
+  GPU_AGENT_STOP_SECONDS        seconds between SIGTERM and SIGKILL of a
+                                container, 0 to 300 (default: 10)
+  GPU_AGENT_PULL_SECONDS        maximum seconds to pull the image of a start,
+                                1 to 86400 (default: 1200)
+  GPU_AGENT_PULL_KB_PER_SECOND  minimum speed of a pull in kB/s, up to 1000000;
+                                0 disables the check (default: 100)
+  GPU_AGENT_CUT_OFF_SECONDS     seconds without the gateway after which
+                                containers are stopped, 1 to 86400
+                                (default: 900)
+  LOG_LEVEL                     level of the JSON log on stderr: fatal, error,
+                                warn, info, debug, trace or silent
+                                (default: info)
+
+Exit codes: 0 done; 1 refused or failed; 2 wrong usage or no container engine,
+no change; 3 no response from the gateway`;
+
+/** One example per command, shown at the end of its help. */
+const EXAMPLES = {
+  hardware: 'gpu-agent hardware --engine /run/podman/podman.sock',
+  join: 'gpu-agent join https://gpu.example.com gpu_join_5f0c… --name rig-1',
+  run: 'GPU_AGENT_REGISTRIES=registry.internal:5000 gpu-agent run',
+  try: 'gpu-agent try --gpus 2 --gpu-name "NVIDIA H100 80GB HBM3" --vram-gb 80',
+};
 
 interface Options {
   dataDir?: string;
@@ -40,12 +66,38 @@ interface TryOptions {
 }
 
 function createProgram(): Command {
-  const program = new Command('gpu-agent')
-    .description('The host agent of the GPU rental gateway: makes this host a machine of it.')
-    .addHelpText('after', NOTES)
-    .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
-  command(program, 'join <url> <code>', 'join with a code of `admin machine enroll`')
-    .option('--name <name>', 'name to report instead of the host name')
+  const description = "Rent out this host's GPUs through a GPU rental gateway, in containers of Docker or Podman.";
+  const program = newProgram('gpu-agent', { description, notes: NOTES }, complain);
+  program.commandsGroup('Host:');
+  addHardwareCommand(program);
+  addJoinCommand(program);
+  addRunCommand(program);
+  program.commandsGroup('Trial:');
+  addTryCommand(program);
+  finishProgram(program, EXAMPLES);
+  return program;
+}
+
+function addHardwareCommand(program: Command): void {
+  command(
+    program,
+    'hardware',
+    'Print the hardware that join would report, and its blocks of GPUs by size, as JSON',
+  ).action(async (options: Options) => {
+    const { settings, engine } = await open(options);
+    const disks = await probeDisks(settings.dataDir, engine.info);
+    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
+    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
+    const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
+    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
+  });
+}
+
+function addJoinCommand(program: Command): void {
+  command(program, 'join', 'Join a gateway, with a code from `admin machine enroll`')
+    .argument('<url>', 'Address of the gateway: https://, or http:// on this computer')
+    .argument('<code>', 'Join code; works once, for one hour')
+    .option('--name <name>', 'Name of this host at the gateway (default: its host name)')
     .action(async (url: string, code: string, options: Options & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
@@ -57,45 +109,42 @@ function createProgram(): Command {
       const next = `\nThis host is machine ${machine.machineId} (${machine.gpu}). Next: gpu-agent run\n`;
       process.stdout.write(describe(hardware) + next);
     });
-  command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
-    run(readSettings(process.env, options)),
+}
+
+function addRunCommand(program: Command): void {
+  command(program, 'run', 'Run rented instances in the foreground; after SIGTERM, containers continue').action(
+    (options: Options) => run(readSettings(process.env, options)),
   );
-  command(
-    program,
-    'hardware',
-    'show what joining would report to the gateway, and the blocks that could be sold, by size',
-  ).action(async (options: Options) => {
-    const { settings, engine } = await open(options);
-    const disks = await probeDisks(settings.dataDir, engine.info);
-    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
-    const { words: volumes } = await HostVolumes.open(settings.dataDir, '');
-    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
-  });
-  command(program, 'try', 'join this computer with simulated GPUs to the gateway that runs on it')
-    .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')
-    .option('--gpus <count>', 'simulated GPUs', whole(1, 64), 1)
-    .option('--gpu-name <name>', 'the model as nvidia-smi would name it', 'NVIDIA GeForce RTX 4090')
-    .option('--vram-gb <gb>', 'memory of each', whole(1, 1_024), 24)
-    .option(
-      '--image <name>',
-      'an image of this host to run as it is (default: nginx, or where there is no network the newest)',
-    )
+}
+
+function addTryCommand(program: Command): void {
+  command(program, 'try', 'Join a gateway on this computer with simulated GPUs, and run')
+    .option('--url <url>', 'Address of the gateway', 'http://127.0.0.1:4000')
+    .option('--image <name>', 'Image on this host to offer (default: nginx, or the newest without a network)')
+    .optionsGroup('Simulated GPUs:')
+    .option('--gpus <count>', 'Number of GPUs, 1 to 64', whole(1, 64), 1)
+    .option('--gpu-name <name>', 'Model, as nvidia-smi prints it', 'NVIDIA GeForce RTX 4090')
+    .option('--vram-gb <gb>', 'Memory of each GPU in GB, 1 to 1024', whole(1, 1_024), 24)
     .action(async (options: Options & TryOptions) => {
       const { settings, engine } = await open(options);
       const { url, gpus: count, gpuName: name, vramGb, image = null } = options;
       await tryOut(settings, engine, { url, image, pretended: { count, name, vramMb: vramGb * MB_PER_GB } });
     });
-  for (const child of [program, ...program.commands]) child.exitOverride();
-  return program;
 }
 
-function command(program: Command, usage: string, description: string): Command {
+/** Adds a command with the options that all commands have. */
+function command(program: Command, name: string, description: string): Command {
   return program
-    .command(usage)
+    .command(name)
     .description(description)
-    .option('--data-dir <dir>', 'folder of the token and the disks of instances')
-    .option('--engine <socket>', 'socket of Docker or Podman');
+    .option(
+      '--data-dir <dir>',
+      'Folder of the machine token and the disks of instances (default: /var/lib/gpu-agent for root, otherwise ~/.local/share/gpu-agent)',
+    )
+    .option(
+      '--engine <socket>',
+      "Socket of Docker or Podman (default: /run/docker.sock, /run/podman/podman.sock, then the user's own)",
+    );
 }
 
 async function open(options: Options) {
@@ -112,7 +161,7 @@ function whole(min: number, max: number) {
   return (text: string): number => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It has to be a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 }
 
@@ -123,12 +172,12 @@ function exitCodeOf(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof EngineFault) {
-    complain(`the engine ${error.kind === 'away' ? 'does not answer' : 'refuses'}: ${error.message}`);
+    complain(`the engine ${error.kind === 'unreachable' ? 'does not answer' : 'refused'}: ${error.message}`);
     return EXIT.failed;
   }
   if (error instanceof GatewayFault) {
-    complain(error.kind === 'away' ? `the gateway does not answer: ${error.message}` : error.message);
-    return error.kind === 'away' ? EXIT.noConnection : EXIT.failed;
+    complain(error.kind === 'unreachable' ? `the gateway does not answer: ${error.message}` : error.message);
+    return error.kind === 'unreachable' ? EXIT.noConnection : EXIT.failed;
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return EXIT.failed;

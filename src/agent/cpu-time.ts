@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** Ticks in a second in the figures that the kernel shows to programs, on every architecture that the agent runs on. */
+/** Clock ticks per second in /proc, on every architecture that the agent supports. */
 const TICKS_PER_SECOND = 100;
 
 interface Process {

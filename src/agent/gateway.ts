@@ -18,15 +18,15 @@ import {
 
 const ANSWERS_WITHIN_MS = 15_000;
 const MAX_ANSWER_BYTES = 33_554_432;
-const MAX_WORDS = 300;
+const MAX_MESSAGE = 300;
 
 /**
- * `away`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`: it
- * refuses the request. `nonsense`: an answer that doesn't follow the protocol.
+ * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`:
+ * it refuses the request. `invalid`: an answer that doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(
-    readonly kind: 'away' | 'revoked' | 'refused' | 'nonsense',
+    readonly kind: 'unreachable' | 'revoked' | 'refused' | 'invalid',
     message: string,
   ) {
     super(message);
@@ -47,16 +47,16 @@ export class Gateway {
   }
 
   /** Rejects while no gateway answers. */
-  async isThere(): Promise<void> {
-    await this.#ask('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
+  async checkReachable(): Promise<void> {
+    await this.#request('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
       // A refusal also shows that a gateway answers.
-      if (error instanceof GatewayFault && error.kind === 'away') throw error;
+      if (error instanceof GatewayFault && error.kind === 'unreachable') throw error;
     });
   }
 
   async join(request: JoinRequest): Promise<JoinAnswer> {
-    const answer = await this.#ask('POST', '/join', this.answersWithinMs, joinAnswer, request);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway gave no token');
+    const answer = await this.#request('POST', '/join', this.answersWithinMs, joinAnswer, request);
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no token');
     return answer;
   }
 
@@ -64,32 +64,32 @@ export class Gateway {
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
-    return this.#ask('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
+    return this.#request('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
   }
 
   /** Requests the secrets of a start. */
   async secrets(instanceId: string, start: number): Promise<StartSecrets> {
     const path = `/secrets?instance=${instanceId}&start=${start}`;
-    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, startSecrets);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no secrets');
+    const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, startSecrets);
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no secrets');
     return answer;
   }
 
   /** Requests access to the volumes whose leases the instance holds in a start. */
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
-    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent nothing about volumes');
+    const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no access to volumes');
     return answer;
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const answer = await this.#ask('POST', '/report', this.answersWithinMs, reportAnswer, report, signal);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no generation');
+    const answer = await this.#request('POST', '/report', this.answersWithinMs, reportAnswer, report, signal);
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no generation');
     return answer;
   }
 
-  async #ask<T>(
+  async #request<T>(
     method: string,
     path: string,
     withinMs: number,
@@ -104,7 +104,7 @@ export class Gateway {
     const read = shape.safeParse(parse(text));
     if (read.success) return read.data;
     const { path: where = [], message = '' } = read.error.issues[0] ?? {};
-    throw new GatewayFault('nonsense', `the gateway's answer is not of the protocol: ${where.join('.')} ${message}`);
+    throw new GatewayFault('invalid', `invalid response from the gateway: ${where.join('.')} ${message}`);
   }
 
   async #fetch(method: string, path: string, body: object | undefined, signal: AbortSignal): Promise<[number, string]> {
@@ -124,16 +124,16 @@ export class Gateway {
     } catch (error) {
       if (error instanceof GatewayFault) throw error;
       const { message, cause } = error as Error & { cause?: Error };
-      throw new GatewayFault('away', cause?.message || message);
+      throw new GatewayFault('unreachable', cause?.message || message);
     }
   }
 }
 
 function faultOf(status: number, text: string): GatewayFault {
   const { error } = (parse(text) ?? {}) as { error?: { message?: unknown } };
-  const words = typeof error?.message === 'string' ? error.message.slice(0, MAX_WORDS) : `it answered ${status}`;
-  if (status === 401) return new GatewayFault('revoked', words);
-  return new GatewayFault(status >= 500 || status === 429 ? 'away' : 'refused', words);
+  const message = typeof error?.message === 'string' ? error.message.slice(0, MAX_MESSAGE) : `HTTP ${status}`;
+  if (status === 401) return new GatewayFault('revoked', message);
+  return new GatewayFault(status >= 500 || status === 429 ? 'unreachable' : 'refused', message);
 }
 
 async function bounded(answer: Response): Promise<string> {
@@ -142,7 +142,7 @@ async function bounded(answer: Response): Promise<string> {
   if (answer.body === null) return '';
   for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('nonsense', 'the answer of the gateway is too large');
+    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('invalid', 'the response of the gateway is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -74,11 +74,12 @@ export class HostTrial {
       await this.#run(program, tried, cpus.length > 0 ? cpus : null);
       return true;
     } catch (error) {
-      const isAway = error instanceof EngineFault && error.kind === 'away';
-      if (cpus.length === 0 || isAway || error instanceof MissingGpus) throw error;
+      const isUnreachable = error instanceof EngineFault && error.kind === 'unreachable';
+      if (cpus.length === 0 || isUnreachable || error instanceof MissingGpus) throw error;
       await this.#run(program, tried, null);
       const { message } = error as Error;
-      if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine keeps no container on its processors');
+      if (!this.#isUnpinnedLogged)
+        this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');
       this.#isUnpinnedLogged = true;
       return false;
     }
@@ -112,7 +113,7 @@ export class HostTrial {
       });
       await engine.prepare(instanceId);
       const container = await engine.inspect(instanceId);
-      if (container === null) throw new EngineFault('missing', 'what was created is not there');
+      if (container === null) throw new EngineFault('missing', 'the created container does not exist');
       const wrong = wrongGpus(gpus, tried, container);
       if (wrong !== null) throw new MissingGpus(wrong);
       await engine.start(instanceId);

@@ -19,18 +19,18 @@ export interface ImageContext {
 
 /** Maximum pause before another try. */
 export const MAX_RESTART_PAUSE_MS = 60_000;
-const PULL_LOOK_MS = 1_000;
+const PULL_CHECK_MS = 1_000;
 const PULL_TRIES = 6;
 /**
  * How long a registry that can't be connected to is tried again: it may be restarting. Podman's own tries take longer.
  */
 const UNREACHABLE_MS = 5_000;
 
-/** The image is not tried again in this start. `words` are for the host's log, the message is for the renter. */
+/** The image is not tried again in this start. `detail` is for the host's log, the message is for the renter. */
 export class ImageFailed extends Error {
   constructor(
     message: string,
-    readonly words: string,
+    readonly detail: string,
   ) {
     super(message);
   }
@@ -64,7 +64,7 @@ export class InstanceImage {
    * that is over. Only the operator's own images are taken from the host: others may be there through another renter's
    * login, or were never meant to run here. Rejects with ImageFailed.
    */
-  async bring(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
+  async ensure(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
     const { image, fromTemplate = false } = desired;
     if (!fromTemplate && !this.#context.ownImages.has(image)) return this.#pull(readImageName(image)!, login, signal);
     const reference = withTag(image);
@@ -92,7 +92,7 @@ export class InstanceImage {
     }
     if (signal.aborted) return null;
     const pulled = await engine.imageId(reference);
-    if (pulled === null) await this.#pauseAfter(new Error('the image was pulled but is not there'), began, signal);
+    if (pulled === null) await this.#pauseAfter(new Error('the image was pulled but does not exist'), began, signal);
     return pulled;
   }
 
@@ -100,14 +100,14 @@ export class InstanceImage {
   async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
     const { pulls, clock, pullLimits } = this.#context;
     const late = new AbortController();
-    const giveUp = () => late.abort();
-    signal.addEventListener('abort', giveUp, { once: true });
-    if (signal.aborted) giveUp();
+    const cancel = () => late.abort();
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
     let fault: string | null = null;
     const watch = async (pace: PullPace) => {
       while (!late.signal.aborted && fault === null) {
         fault = pace.fault(clock.now());
-        if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
+        if (fault === null) await clock.sleep(PULL_CHECK_MS, late.signal);
       }
       late.abort();
     };
@@ -119,7 +119,7 @@ export class InstanceImage {
         void watch(this.#pace);
       },
       progress: (progress: PullProgress) => {
-        this.#pace?.note(progress);
+        this.#pace?.record(progress);
         this.#pulledBytes = progress.pulledBytes;
         this.#observe(progress);
       },
@@ -130,7 +130,7 @@ export class InstanceImage {
       if (fault !== null) throw new EngineFault('refused', fault, true);
       throw error;
     } finally {
-      signal.removeEventListener('abort', giveUp);
+      signal.removeEventListener('abort', cancel);
       late.abort();
     }
   }
@@ -138,17 +138,17 @@ export class InstanceImage {
   /** Rejects where there is no further try. */
   async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
-    if (fault?.kind === 'away') throw error;
-    const words = fault instanceof PullFault ? fault.words : error.message;
+    if (fault?.kind === 'unreachable') throw error;
+    const detail = fault instanceof PullFault ? fault.detail : error.message;
     const pause = pauseMs(this.#tries, MAX_RESTART_PAUSE_MS);
     this.#tries += 1;
     const isUnreachable = fault instanceof PullFault && fault.unreachable && !this.#pulledBytes;
     this.#unreachableSince = isUnreachable ? (this.#unreachableSince ?? began) : null;
     const waited = this.#context.clock.now() + pause - (this.#unreachableSince ?? Number.POSITIVE_INFINITY);
     if (fault?.final || this.#tries >= PULL_TRIES || waited > UNREACHABLE_MS) {
-      throw new ImageFailed(error.message, words);
+      throw new ImageFailed(error.message, detail);
     }
-    this.#trouble(words);
+    this.#trouble(detail);
     this.#observe({ phase: 'WAITING', message: error.message });
     await this.#context.clock.sleep(pause, signal);
   }

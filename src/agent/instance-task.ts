@@ -27,7 +27,7 @@ export interface TaskContext extends ImageContext {
     changed: (volumes: ObservedVolume[] | undefined) => void,
     trouble: (message: string) => void,
   ): InstanceVolumes;
-  /** The container as last seen; null when the instance has none, or before the first look. */
+  /** The container as last seen; null when the instance has none, or before the first check. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
   /** Whether the agent can't know if the gateway has rented out the machine. */
@@ -57,10 +57,10 @@ type Want = 'running' | 'stopped' | 'absent' | 'unknown' | 'undecided';
 /** After a run of this length, pauses start from the shortest again. */
 const STABLE_MS = 600_000;
 /** Short, so that an engine that was restarted is found soon. */
-const MAX_AWAY_PAUSE_MS = 4_000;
+const MAX_UNREACHABLE_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
 /** An engine that is down for this long, before anything of the renter's image was used, fails the start. */
-const MAX_ENGINE_AWAY_MS = 600_000;
+const MAX_ENGINE_UNREACHABLE_MS = 600_000;
 /** Maximum time for the steps after a pull, including an engine that does not answer. */
 const MAX_CREATING_MS = 600_000;
 /** Pause before secrets are requested again from a gateway that was unreachable. */
@@ -219,14 +219,14 @@ export class InstanceTask {
   }
 
   async #recover(error: Error, signal: AbortSignal): Promise<void> {
-    const away = error instanceof EngineFault && error.kind === 'away';
-    if (!away) {
+    const isUnreachable = error instanceof EngineFault && error.kind === 'unreachable';
+    if (!isUnreachable) {
       this.context.trouble(this.id, error.message);
-      const words = 'the machine has a problem with this instance; its agent tries again';
-      this.#observe({ message: error instanceof VolumesWait ? error.message : words });
+      const reason = 'the machine has a problem with this instance; its agent is retrying';
+      this.#observe({ message: error instanceof VolumesWait ? error.message : reason });
     }
-    if (this.#isGivenUp(error)) return;
-    const pause = pauseMs(this.#troubles, away ? MAX_AWAY_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
+    if (this.#hasTimedOut(error)) return;
+    const pause = pauseMs(this.#troubles, isUnreachable ? MAX_UNREACHABLE_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
     this.#troubles += 1;
     await this.context.clock.sleep(pause, signal);
     this.#again = true;
@@ -237,15 +237,17 @@ export class InstanceTask {
    * meantime. Before anything of the renter's image was used, the fault is the host's; afterwards an image may have
    * caused it. Volumes have their own bounds.
    */
-  #isGivenUp(error: Error): boolean {
+  #hasTimedOut(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
     if (this.want !== 'running' || hasRun || this.#failed !== null || error instanceof VolumesWait) return false;
     const pullMs = this.context.pullLimits.seconds * 1_000;
-    const limit = isHostTried ? (pulledAt === null ? pullMs : MAX_CREATING_MS) : MAX_ENGINE_AWAY_MS;
+    const limit = isHostTried ? (pulledAt === null ? pullMs : MAX_CREATING_MS) : MAX_ENGINE_UNREACHABLE_MS;
     if (this.context.clock.now() - (pulledAt ?? begunAt) < limit) return false;
     this.#failed = this.#desired!.start;
-    const isAway = error instanceof EngineFault && error.kind === 'away';
-    const message = isAway ? "the engine of the machine doesn't answer" : "the machine can't start this instance";
+    const isUnreachable = error instanceof EngineFault && error.kind === 'unreachable';
+    const message = isUnreachable
+      ? "the engine of the machine doesn't answer"
+      : "the machine can't start this instance";
     this.context.trouble(this.id, error.message);
     this.#observe({ phase: 'FAILED', message, fault: isHostTried ? 'image' : 'host' });
     return true;
@@ -259,11 +261,11 @@ export class InstanceTask {
     }
     if (want === 'absent') return this.#erase(this.#desired!, signal);
     if (want === 'stopped' || want === 'unknown') return this.#stop(signal);
-    if (want === 'undecided') return this.#look();
-    return this.#bringUp(this.#desired!, signal);
+    if (want === 'undecided') return this.#observeContainer();
+    return this.#ensureRunning(this.#desired!, signal);
   }
 
-  async #look(): Promise<void> {
+  async #observeContainer(): Promise<void> {
     const container = await this.#inspect();
     this.#observe({ phase: container?.running ? 'RUNNING' : 'STOPPED', exitCode: container?.exitCode ?? null });
   }
@@ -284,9 +286,9 @@ export class InstanceTask {
   async #stop(signal: AbortSignal): Promise<void> {
     const { engine } = this.context;
     const saves = this.want === 'stopped' && !this.context.isCutOff() ? this.#desired : null;
-    const message = this.context.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
-    const owes = saves !== null && this.#volumes.owes(saves);
-    if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running || owes) {
+    const message = this.context.isCutOff() ? 'stopped because the gateway was unreachable for too long' : null;
+    const hasUnsaved = saves !== null && this.#volumes.hasUnsaved(saves);
+    if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running || hasUnsaved) {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
@@ -294,7 +296,7 @@ export class InstanceTask {
         if (this.context.isCutOff()) await this.context.records.erase(this.id);
         await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
-        if (container?.running) throw new EngineFault('refused', 'the container goes on running');
+        if (container?.running) throw new EngineFault('refused', 'the container is still running');
       }
       await this.context.secretFiles.erase(this.id);
       // Started again in the meantime: a renter would read STOPPED for an instance that is about to start.
@@ -307,7 +309,7 @@ export class InstanceTask {
 
   /** Returns false if the desired state has changed. The GPUs are already free, so no other instance waits for this. */
   async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
-    if (!this.#volumes.owes(desired)) return true;
+    if (!this.#volumes.hasUnsaved(desired)) return true;
     this.#observe({ phase: 'SAVING' });
     this.context.phaseChanged();
     await this.#volumes.save(desired, signal);
@@ -320,22 +322,22 @@ export class InstanceTask {
     return Math.min(stopSeconds, this.#desired?.stopSeconds ?? stopSeconds);
   }
 
-  async #bringUp(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
-    if (this.#failed === desired.start) return this.#keepDown();
+  async #ensureRunning(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
+    if (this.#failed === desired.start) return this.#ensureStopped();
     const container = await this.#inspect();
     if (container !== null && container.machineId !== this.context.machineId) {
-      return this.#fail(desired, 'a container of another machine has the name of this one', 'host');
+      return this.#fail(desired, "another machine's container has this instance's name", 'host');
     }
     if (container?.running) return this.#confirm(desired, container);
     if (await this.#hasExited(desired, container)) return;
     if (this.#upSince !== null) return this.#pauseAfterEnd(container, signal);
     if (container === null && readImageName(desired.image) === null) {
-      return this.#fail(desired, 'this is not the name of an image', 'image');
+      return this.#fail(desired, 'the image name is invalid', 'image');
     }
     if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
-    if (!(await this.#bringVolumes(desired, signal))) return;
-    if (desired.secrets === true && !(await this.#askSecrets(desired, container, signal))) return;
-    const imageId = container === null ? await this.#bringImage(desired, signal) : null;
+    if (!(await this.#prepareVolumes(desired, signal))) return;
+    if (desired.secrets === true && !(await this.#requestSecrets(desired, container, signal))) return;
+    const imageId = container === null ? await this.#ensureImage(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
     this.#attempt.pulledAt ??= this.context.clock.now();
     try {
@@ -357,14 +359,14 @@ export class InstanceTask {
    */
   async #tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     for (let tries = 1; ; tries += 1) {
-      const { why, told, isFinal } = await this.#hostFault(desired, signal);
+      const { why, renterMessage, isFinal } = await this.#hostFault(desired, signal);
       if (signal.aborted) return false;
       if (why === null || (tries >= START_TRIES && !isFinal)) {
         Object.assign(this.#attempt, { isHostTried: true, hostFault: why });
         return true;
       }
       if (tries >= START_TRIES) {
-        await this.#fail(desired, told ?? 'the machine could not prepare the disk of the instance', 'host', why);
+        await this.#fail(desired, renterMessage ?? "the machine could not prepare the instance's disk", 'host', why);
         return false;
       }
       this.context.trouble(this.id, why);
@@ -377,10 +379,10 @@ export class InstanceTask {
    * Runs before the pull, whose deadlines begin after it. Returns false when the start has failed, or is to be tried
    * again.
    */
-  async #bringVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
+  async #prepareVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     const bytes = { pulledBytes: null, totalBytes: null };
     try {
-      await this.#volumes.bring(
+      await this.#volumes.prepare(
         desired,
         (progress) => this.#observe({ phase: 'RESTORING', ...(progress ?? { ...bytes, message: null }) }),
         signal,
@@ -398,25 +400,25 @@ export class InstanceTask {
   }
 
   /**
-   * `isFinal`: the host lacks its disk or its GPUs. `told` is the message for the renter, if `why` names nothing of the
-   * host.
+   * `isFinal`: the host lacks its disk or its GPUs. `renterMessage` is the message for the renter, if `why` names
+   * nothing of the host.
    */
   async #hostFault(
     desired: DesiredInstance,
     signal: AbortSignal,
-  ): Promise<{ why: string | null; told: string | null; isFinal: boolean }> {
+  ): Promise<{ why: string | null; renterMessage: string | null; isFinal: boolean }> {
     let isFinal = true;
     try {
       await this.context.disks.prepare(this.id, desired.diskGb);
       await this.context.gpus.grant(desired);
       isFinal = false;
       this.#attempt.isPinned = await this.context.tryHost(desired, signal);
-      return { why: null, told: null, isFinal };
+      return { why: null, renterMessage: null, isFinal };
     } catch (error) {
-      if (error instanceof EngineFault && error.kind === 'away') throw error;
+      if (error instanceof EngineFault && error.kind === 'unreachable') throw error;
       const why = (error as Error).message;
       const isMissing = error instanceof MissingGpus;
-      return { why, told: isMissing ? why : null, isFinal: isFinal || isMissing };
+      return { why, renterMessage: isMissing ? why : null, isFinal: isFinal || isMissing };
     }
   }
 
@@ -439,8 +441,8 @@ export class InstanceTask {
       const secrets = this.#hasSecretFiles ? this.context.secretFiles.path(this.id) : null;
       const cpus = this.#attempt.isPinned ? (desired.cpus ?? null) : null;
       const volumes = this.#volumes.mounts(desired);
-      const given = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, volumes, secrets, quotaGb };
-      await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
+      const options = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, volumes, secrets, quotaGb };
+      await engine.create({ instanceId: this.id, machineId, start, imageId, ...options });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
     // The desired state may have changed: the new container is then found by its label.
@@ -460,7 +462,7 @@ export class InstanceTask {
   }
 
   async #startRefused(desired: DesiredInstance, error: Error, signal: AbortSignal): Promise<void> {
-    if (error instanceof EngineFault && error.kind === 'away') throw error;
+    if (error instanceof EngineFault && error.kind === 'unreachable') throw error;
     if (error instanceof MissingGpus) return this.#fail(desired, error.message, 'host');
     this.#startTries += 1;
     const { pulledAt, hostFault, hasRun } = this.#attempt;
@@ -515,7 +517,7 @@ export class InstanceTask {
    * Requests the secrets of this start, once, and writes its files. A container that is restarted within a start has
    * them already, unless the host was restarted. Returns false when the start has failed, or is to be tried again.
    */
-  async #askSecrets(
+  async #requestSecrets(
     desired: DesiredInstance,
     container: ContainerDetail | null,
     signal: AbortSignal,
@@ -548,37 +550,37 @@ export class InstanceTask {
     const pause = pauseMs(this.#ends, MAX_RESTART_PAUSE_MS);
     this.#ends += 1;
     const exitCode = container?.exitCode ?? null;
-    const message = `the container ended by itself and is started again after ${pause / 1_000} s`;
+    const message = `the container exited; it restarts in ${pause / 1_000} s`;
     this.#observe({ phase: 'WAITING', exitCode, restarts: this.#observed.restarts + 1, message });
     await this.context.clock.sleep(pause, signal);
     this.#again = true;
   }
 
   /** Null when the start has failed, or is to be tried again. */
-  async #bringImage(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
+  async #ensureImage(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
     const { image, secrets } = this.#attempt;
     try {
-      const id = await image.bring(desired, secrets?.registryLogin ?? null, signal);
+      const id = await image.ensure(desired, secrets?.registryLogin ?? null, signal);
       this.#again ||= id === null;
       return id;
     } catch (error) {
       if (!(error instanceof ImageFailed)) throw error;
-      await this.#fail(desired, error.message, 'image', error.words);
+      await this.#fail(desired, error.message, 'image', error.detail);
       return null;
     }
   }
 
-  /** `words` go to the host's log, `message` to the renter. */
-  async #fail(desired: DesiredInstance, message: string, fault: Fault, words = message): Promise<void> {
+  /** `detail` goes to the host's log, `message` to the renter. */
+  async #fail(desired: DesiredInstance, message: string, fault: Fault, detail = message): Promise<void> {
     this.#failed = desired.start;
     this.context.distrustHost();
-    this.context.trouble(this.id, words);
-    await this.#keepDown();
+    this.context.trouble(this.id, detail);
+    await this.#ensureStopped();
     this.#observe({ phase: 'FAILED', message, fault });
   }
 
   /** Stops the container of a failed start; what it wrote stays until the instance is destroyed. */
-  async #keepDown(): Promise<void> {
+  async #ensureStopped(): Promise<void> {
     this.#upSince = null;
     const container = await this.#inspect();
     if (container?.running && container.machineId === this.context.machineId) {

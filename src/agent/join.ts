@@ -25,7 +25,7 @@ export async function join(
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host is machine ${before.machineId} already; remove ${file.path} to join again`);
+    throw new UsageError(`this host is already machine ${before.machineId}; remove ${file.path} to join again`);
   }
   const disks = await probeDisks(settings.dataDir, engine.info);
   const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
@@ -33,7 +33,7 @@ export async function join(
   try {
     file.prepare();
   } catch (error) {
-    throw new UsageError(`the data folder ${settings.dataDir} can't be written: ${(error as Error).message}`);
+    throw new UsageError(`can't write to the data folder ${settings.dataDir}: ${(error as Error).message}`);
   }
   const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware });
   const machine = { gateway, ...answer, diskLimit: disks.limit, pretended };
@@ -43,11 +43,12 @@ export async function join(
 
 /** The token is part of every request: in plaintext only within this computer. */
 export function gatewayUrl(url: string): string {
-  if (!URL.canParse(url)) throw new UsageError(`${url} is not an address such as https://gpu.example.com`);
+  if (!URL.canParse(url))
+    throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
-    throw new UsageError(`the gateway's address has to begin with https:// (http:// is for this computer alone)`);
+    throw new UsageError("the gateway's address must begin with https://; http:// is allowed only for this computer");
   }
   return url.replace(/\/+$/, '');
 }
@@ -72,9 +73,9 @@ export function describe({
   pretended,
 }: Hardware): string {
   const kept = {
-    quota: 'kept by a quota of the storage driver',
-    volume: '/workspace is a file system of each instance’s own; what is written elsewhere is not limited',
-    none: 'NOT limited: an instance can fill the disk of the host',
+    quota: 'limited by a quota of the storage driver',
+    volume: '/workspace is a separate file system per instance; writes elsewhere are not limited',
+    none: "NOT limited: an instance can fill the host's disk",
   };
   const cards = gpus.map(
     ({ index, name, vramMb }) => `  GPU ${index}   ${visible(name)}, ${vramMb} MB${pretended ? ' (simulated)' : ''}`,
@@ -83,13 +84,13 @@ export function describe({
     `  CPU     ${visible(cpu)}, ${vcpus} processors, ${ramGb} GB of memory`,
     `  disk    ${diskGb} GB for instances; ${kept[diskLimit]}`,
     ...(diskGb < OFFERED_FROM_GB
-      ? [`          the gateway offers no machine with less than ${OFFERED_FROM_GB} GB`]
+      ? [`          the gateway does not offer machines with less than ${OFFERED_FROM_GB} GB`]
       : []),
     `  engine  ${engine.name} ${engine.version}`,
     `  driver  ${driver ?? 'none'}${cudaMax === null ? '' : `, CUDA up to ${cudaMax}`}${nvlink ? ', NVLink' : ''}`,
     ...cards,
     ...(gpus.length > 1
-      ? [`  blocks  ${describeBlocks(gpus.map(({ name }) => name))}: the gateway sells the sizes you choose`]
+      ? [`  blocks  ${describeBlocks(gpus.map(({ name }) => name))}; you choose on the gateway which sizes to sell`]
       : []),
   ].join('\n');
 }

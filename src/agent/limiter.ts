@@ -18,19 +18,19 @@ export class Limiter {
     if (this.#free > 0) this.#free -= 1;
     else if (!(await this.#turn(signal))) return null;
     let isLent = true;
-    const giveBack = () => {
+    const release = () => {
       if (!isLent) return;
       isLent = false;
       const [next] = this.#waiting;
       if (next === undefined) this.#free += 1;
       else next();
     };
-    const timer = this.lentMs === null ? undefined : setTimeout(giveBack, this.lentMs);
+    const timer = this.lentMs === null ? undefined : setTimeout(release, this.lentMs);
     try {
       return signal?.aborted ? null : await job();
     } finally {
       clearTimeout(timer);
-      giveBack();
+      release();
     }
   }
 
@@ -38,14 +38,14 @@ export class Limiter {
     return new Promise((resolve) => {
       const leave = (taken: boolean) => {
         this.#waiting.delete(take);
-        signal?.removeEventListener('abort', giveUp);
+        signal?.removeEventListener('abort', cancel);
         resolve(taken);
       };
       const take = () => leave(true);
-      const giveUp = () => leave(false);
+      const cancel = () => leave(false);
       if (signal?.aborted) return resolve(false);
       this.#waiting.add(take);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 }

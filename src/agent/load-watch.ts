@@ -1,6 +1,6 @@
 import type { GpuLoad } from './gpus/load.js';
 import type { ObservedInstance } from './protocol.js';
-import type { Look, UpInstance } from './samples/sampler.js';
+import type { Measurement, UpInstance } from './samples/sampler.js';
 
 /** Load above which a GPU is busy; where GPUs are simulated, one processor. */
 const BUSY_ABOVE_PERCENT = 5;
@@ -9,11 +9,11 @@ const BUSY_ABOVE_PROCESSORS = BUSY_ABOVE_PERCENT / 100;
 /** Null: not known. */
 type Busy = boolean | null;
 
-interface Noted {
+interface LoadRecord {
   start: number;
-  /** Combines the last look with earlier looks that are not reported yet. */
+  /** Combines the last measurement with earlier measurements that are not reported yet. */
   busy: Busy;
-  isTold: boolean;
+  isReported: boolean;
 }
 
 export interface LoadWatchDeps {
@@ -24,46 +24,46 @@ export interface LoadWatchDeps {
 
 /** Tracks whether instances are busy, for those that are stopped when idle. */
 export class LoadWatch {
-  readonly #noted = new Map<string, Noted>();
+  readonly #records = new Map<string, LoadRecord>();
 
   constructor(private readonly deps: LoadWatchDeps) {}
 
-  /** Takes one look at each instance that is up. */
-  note(looks: readonly Look[]): void {
-    const watched = looks.filter(({ instance }) => instance.isWatched);
+  /** Records one measurement of each instance that is up. */
+  record(measurements: readonly Measurement[]): void {
+    const watched = measurements.filter(({ instance }) => instance.isWatched);
     const known = new Set(watched.map(({ instance }) => instance.id));
-    for (const id of this.#noted.keys()) if (!known.has(id)) this.#noted.delete(id);
-    for (const look of watched) this.#note(look);
+    for (const id of this.#records.keys()) if (!known.has(id)) this.#records.delete(id);
+    for (const measurement of watched) this.#record(measurement);
   }
 
-  /** Adds the known load to the observed instances; call `told` once the report has arrived. */
-  withLoad(observed: readonly ObservedInstance[]): { instances: ObservedInstance[]; told(): void } {
+  /** Adds the known load to the observed instances; call `markReported` once the report has arrived. */
+  withLoad(observed: readonly ObservedInstance[]): { instances: ObservedInstance[]; markReported(): void } {
     const watched = this.deps.up().filter(({ isWatched }) => isWatched);
     const starts = new Map(watched.map(({ id, start }) => [id, start]));
-    const used: Noted[] = [];
+    const used: LoadRecord[] = [];
     const instances = observed.map((instance) => {
       const { id, start } = instance;
-      const noted = this.#noted.get(id);
-      if (starts.get(id) !== start || noted?.start !== start) return instance;
-      used.push(noted);
-      return noted.busy === null ? instance : { ...instance, busy: noted.busy };
+      const record = this.#records.get(id);
+      if (starts.get(id) !== start || record?.start !== start) return instance;
+      used.push(record);
+      return record.busy === null ? instance : { ...instance, busy: record.busy };
     });
-    const told = () => {
-      for (const noted of used) noted.isTold = true;
+    const markReported = () => {
+      for (const record of used) record.isReported = true;
     };
-    return { instances, told };
+    return { instances, markReported };
   }
 
-  #note(look: Look): void {
-    const { id, start } = look.instance;
-    const before = this.#noted.get(id);
+  #record(measurement: Measurement): void {
+    const { id, start } = measurement.instance;
+    const before = this.#records.get(id);
     const last = before?.start === start ? before : null;
-    const busy = this.#isBusy(look);
-    const untold = last === null || last.isTold ? false : last.busy;
-    this.#noted.set(id, { start, busy: either(busy, untold), isTold: false });
+    const busy = this.#isBusy(measurement);
+    const unreported = last === null || last.isReported ? false : last.busy;
+    this.#records.set(id, { start, busy: either(busy, unreported), isReported: false });
   }
 
-  #isBusy({ instance, processors, gpus }: Look): Busy {
+  #isBusy({ instance, processors, gpus }: Measurement): Busy {
     if (instance.hasExited) return false;
     if (this.deps.pretended) return processors === null ? null : processors > BUSY_ABOVE_PROCESSORS;
     return busyOf(gpus);

@@ -26,7 +26,7 @@ export class PullPace {
     this.#windowAt = now;
   }
 
-  note(progress: PullProgress): void {
+  record(progress: PullProgress): void {
     this.#last = progress;
   }
 
@@ -47,7 +47,7 @@ export class PullPace {
     if (now - this.#windowAt < WINDOW_MS) return null;
     const kb = (pulledBytes - this.#windowBytes) / BYTES_PER_KB;
     if (kb < (kbPerSecond * (now - this.#windowAt)) / 1_000)
-      return `the image comes slower than ${kbPerSecond} kB a second`;
+      return `the image was pulled at less than ${kbPerSecond} kB per second`;
     this.#begin(now);
     return null;
   }

@@ -23,14 +23,14 @@ import { SharedPulls } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
 import type { HostVolumes } from './volumes/host-volumes.js';
 
-const PULLS_AT_ONCE = 2;
+const MAX_CONCURRENT_PULLS = 2;
 const WATCH_AGAIN_MS = 500;
 const MAX_WATCH_AGAIN_MS = 4_000;
-/** Events of the engine within this time are answered by one look. */
+/** Events of the engine within this time cause one refresh. */
 const EVENTS_TOGETHER_MS = 50;
-/** Time between complete looks, in case an event was lost. */
-const LOOK_EVERY_MS = 10_000;
-const LOOK_FOR_ENGINE_MS = 1_000;
+/** Time between complete refreshes, in case an event was lost. */
+const REFRESH_EVERY_MS = 10_000;
+const RETRY_ENGINE_MS = 1_000;
 
 export interface ReconcilerDeps {
   engine: Engine;
@@ -65,13 +65,13 @@ export class Reconciler {
   #kept = new Set<string>();
   #cutOff = false;
   #engineState: Report['engine'] = 'away';
-  #looking: Promise<void> | null = null;
-  #lookAgain = false;
+  #refreshing: Promise<void> | null = null;
+  #isRefreshDue = false;
   #ending = new AbortController();
 
   constructor(private readonly deps: ReconcilerDeps) {
     this.#trial = new HostTrial(deps);
-    this.#pulls = new SharedPulls(deps.engine, PULLS_AT_ONCE);
+    this.#pulls = new SharedPulls(deps.engine, MAX_CONCURRENT_PULLS);
   }
 
   get generation(): number {
@@ -111,8 +111,8 @@ export class Reconciler {
 
   /** Takes a document as the truth, even if it is older than the last one. */
   async apply(document: DesiredState): Promise<void> {
-    // Looks first: containers that the document doesn't name are stopped before anything else starts.
-    if (this.#document === null) await this.#look();
+    // Lists the containers first: those that the document doesn't name are stopped before anything else starts.
+    if (this.#document === null) await this.#refresh();
     this.#document = document;
     const wasCutOff = this.#cutOff;
     this.#cutOff = false;
@@ -123,7 +123,7 @@ export class Reconciler {
     for (const instance of ordered) this.#task(instance.id).decide(instance);
     for (const task of this.#tasks.values()) wasCutOff ? task.wakeNow() : task.wake();
     this.deps.changed('phase');
-    await this.#look();
+    await this.#refresh();
   }
 
   /** Stops everything, since the agent can't know what should run here. Ends with the next document. */
@@ -141,7 +141,7 @@ export class Reconciler {
   async run(): Promise<void> {
     const { engine, clock, machineId } = this.deps;
     const { signal } = this.#ending;
-    void this.#lookRegularly(signal);
+    void this.#refreshRegularly(signal);
     void this.#tryWhole();
     let pause = WATCH_AGAIN_MS;
     while (!signal.aborted) {
@@ -150,16 +150,16 @@ export class Reconciler {
           machineId,
           () => {
             pause = WATCH_AGAIN_MS;
-            void this.#look();
+            void this.#refresh();
           },
-          () => this.#lookSoon(),
+          () => this.#refreshSoon(),
           signal,
         );
       } catch (error) {
         if (signal.aborted) return;
         this.#setEngine('away', (error as Error).message);
-        // The regular look also finds the engine; but without its events the agent would notice late that a container
-        // ended.
+        // The regular refresh also finds the engine; but without its events the agent would notice late that a
+        // container ended.
         await clock.sleep(pause, signal);
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
       }
@@ -182,10 +182,10 @@ export class Reconciler {
     for (const task of this.#tasks.values()) task.end();
   }
 
-  async #lookRegularly(signal: AbortSignal): Promise<void> {
+  async #refreshRegularly(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.deps.clock.sleep(this.#engineState === 'ok' ? LOOK_EVERY_MS : LOOK_FOR_ENGINE_MS, signal);
-      if (!signal.aborted) await this.#look();
+      await this.deps.clock.sleep(this.#engineState === 'ok' ? REFRESH_EVERY_MS : RETRY_ENGINE_MS, signal);
+      if (!signal.aborted) await this.#refresh();
     }
   }
 
@@ -194,34 +194,37 @@ export class Reconciler {
     this.#engineState = state;
     this.deps.changed('phase');
     if (state === 'away') {
-      this.deps.log.warn({ message }, 'the container engine is away');
+      this.deps.log.warn({ message }, 'container engine unreachable');
     } else {
-      this.deps.log.info('the container engine answers');
+      this.deps.log.info('container engine reachable');
       for (const task of this.#tasks.values()) task.wakeNow();
     }
   }
 
-  #lookSoon(): void {
-    if (this.#lookAgain) return;
-    this.#lookAgain = true;
+  #refreshSoon(): void {
+    if (this.#isRefreshDue) return;
+    this.#isRefreshDue = true;
     void this.deps.clock.sleep(EVENTS_TOGETHER_MS, this.#ending.signal).then(() => {
-      this.#lookAgain = false;
-      if (!this.#ending.signal.aborted) void this.#look();
+      this.#isRefreshDue = false;
+      if (!this.#ending.signal.aborted) void this.#refresh();
     });
   }
 
-  /** Looks at the engine, one look at a time; a caller during a look gets the next one, which begins after the call. */
-  async #look(): Promise<void> {
-    const before = this.#looking;
+  /**
+   * Lists the engine's containers, once at a time; a caller during a refresh gets the next one, which begins after the
+   * call.
+   */
+  async #refresh(): Promise<void> {
+    const before = this.#refreshing;
     const next = (async () => {
       await before;
-      await this.#lookNow();
+      await this.#refreshNow();
     })();
-    this.#looking = next;
+    this.#refreshing = next;
     await next;
   }
 
-  async #lookNow(): Promise<void> {
+  async #refreshNow(): Promise<void> {
     const { engine, disks, volumes, secretFiles, machineId } = this.deps;
     try {
       const found = await engine.list(machineId);
@@ -234,7 +237,7 @@ export class Reconciler {
     }
     for (const id of [...this.#containers.keys(), ...this.#kept]) this.#task(id);
     for (const task of this.#tasks.values()) if (this.#differs(task)) task.wake();
-    this.#forgetGone();
+    this.#dropGone();
   }
 
   #differs(task: InstanceTask): boolean {
@@ -249,7 +252,7 @@ export class Reconciler {
   }
 
   /** Drops tasks of instances that no document names and the host doesn't have. */
-  #forgetGone(): void {
+  #dropGone(): void {
     for (const task of this.#tasks.values()) {
       if (task.desired !== null || this.#containers.has(task.id) || this.#kept.has(task.id)) continue;
       task.end();
@@ -279,7 +282,7 @@ export class Reconciler {
       starting: (job, signal) => this.#starts.run(job, signal),
       pulls: this.#pulls,
       phaseChanged: () => this.#wakeWaiting(id),
-      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'not done'),
+      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'instance has a problem'),
     });
     this.#tasks.set(id, task);
     if (this.#document !== null) task.decide(null);
@@ -300,13 +303,13 @@ export class Reconciler {
       if (!running || instanceId === desired.id) continue;
       const other = this.#tasks.get(instanceId);
       if (!overlap(desired.gpuUuids, await this.#held(instanceId))) continue;
-      if (other?.want !== 'running') return 'waits until another instance has stopped';
-      if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waits: another instance has the GPUs';
+      if (other?.want !== 'running') return 'waiting for another instance to stop';
+      if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waiting: another instance has the GPUs';
     }
     const clearing = [...this.#tasks.values()].some(
       (task) => task.id !== desired.id && task.clearing && overlap(desired.gpuUuids, task.desired?.gpuUuids),
     );
-    return clearing ? 'waits until another instance is erased' : null;
+    return clearing ? 'waiting for another instance to be erased' : null;
   }
 
   /** GPUs of a container: those that the engine gave it, and those that it should have; undefined for all. */
@@ -314,7 +317,7 @@ export class Reconciler {
     const desired = this.#tasks.get(instanceId)?.desired ?? null;
     if (desired !== null && desired.gpuUuids === undefined) return undefined;
     const container = await this.deps.engine.inspect(instanceId);
-    return [...(desired?.gpuUuids ?? []), ...(container === null ? [] : this.deps.gpus.given(container))];
+    return [...(desired?.gpuUuids ?? []), ...(container === null ? [] : this.deps.gpus.grantedTo(container))];
   }
 }
 

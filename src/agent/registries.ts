@@ -53,7 +53,7 @@ export class Registries {
     const refused = addresses.find((address) => isInside(address));
     if (refused === undefined) return;
     throw new PullFault(`images are not pulled from ${registry}: its address is not public`, {
-      words: `${registry} is at ${refused}; GPU_AGENT_REGISTRIES may list it`,
+      detail: `${registry} resolves to ${refused}; list it in GPU_AGENT_REGISTRIES to allow it`,
       final: true,
     });
   }
@@ -64,7 +64,7 @@ export class Registries {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new PullFault(`the registry ${registry} is not found`, {
-        words: message,
+        detail: message,
         unreachable: code !== 'EAI_AGAIN',
       });
     }

@@ -15,7 +15,7 @@ export async function withRetries<T>(
       return await attempt(tried);
     } catch (error) {
       if (tried + 1 >= TRIES || !isTemporary(error)) throw error;
-      report(`${(error as Error).message}; trying again (${tried + 2} of ${TRIES})`);
+      report(`${(error as Error).message}; retrying (attempt ${tried + 2} of ${TRIES})`);
       await hostClock.sleep(pauseMs(tried, MAX_PAUSE_MS));
     }
   }

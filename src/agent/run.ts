@@ -35,7 +35,9 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
   if (machine === null)
-    throw new UsageError(`this host has not joined: gpu-agent join URL CODE (${file.path} is not there)`);
+    throw new UsageError(
+      `this host has not joined a gateway: ${file.path} does not exist; run: gpu-agent join URL CODE`,
+    );
   lockDataDir(settings.dataDir);
   setFlagsFromString(HEAP_GROWTH);
   const { machineId, gateway, token, pretended, diskLimit } = machine;
@@ -71,12 +73,12 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
       engine: `${name} ${version}`,
       gpus: gpus.found?.length ?? 0,
       diskLimit,
-      volumes: volumes.words,
+      volumes: volumes.summary,
     },
-    'the agent runs',
+    'agent started',
   );
   await agent.run();
-  log.info('the agent ends; containers are left as they are');
+  log.info('agent stopped; containers continue');
   await output.written(LOGGED_WITHIN_MS);
 }
 
@@ -90,7 +92,7 @@ async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSetting
       return await openEngine(engineSocket, runtimeDir, commands, tries);
     } catch (error) {
       if (!(error instanceof NoEngine)) throw error;
-      if (tries === 0) log.warn({ message: error.message }, 'the container engine is away');
+      if (tries === 0) log.warn({ message: error.message }, 'container engine unreachable');
       await hostClock.sleep(pauseMs(tries, MAX_ENGINE_PAUSE_MS));
     }
   }
@@ -101,7 +103,7 @@ function openLog({ logLevel }: AgentSettings): { log: Logger; output: LogOutput 
   const output = new LogOutput(process.stderr);
   // It includes texts of engines and registries.
   const log = pino({ level: logLevel, hooks: { streamWrite: visibleJson } }, output);
-  output.onDropped = (lines) => log.warn({ lines }, 'lines of the log were dropped, since nobody read them');
+  output.onDropped = (lines) => log.warn({ lines }, 'log lines dropped because the log was not read');
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
   return { log, output };
 }

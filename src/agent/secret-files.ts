@@ -34,7 +34,11 @@ export class SecretFiles {
     try {
       await output('mount', '-t', 'tmpfs', '-o', `size=${MAX_MB}m,mode=0755,nosuid,nodev,noexec`, 'tmpfs', path);
     } catch {
-      throw new EngineFault('refused', 'this host can not hold secrets as files: its agent may not mount', true);
+      throw new EngineFault(
+        'refused',
+        "this host can't provide secrets as files: its agent can't mount file systems",
+        true,
+      );
     }
     for (const [name, value] of Object.entries(files))
       await writeFile(join(path, name), value, { mode: 0o400, flag: 'wx' });

@@ -31,7 +31,7 @@ const environment = z.object({
   GPU_AGENT_REGISTRIES: z
     .string()
     .transform((text) => text.split(/[\s,]+/).filter((registry) => registry !== ''))
-    .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, with commas between')))
+    .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, separated by commas')))
     .default([]),
   GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
   GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),
@@ -45,14 +45,14 @@ const environment = z.object({
 });
 
 export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string; engine?: string }): AgentSettings {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
-  const parsed = environment.safeParse(given);
+  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environment.safeParse(variables);
   if (!parsed.success) {
     throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
   }
   const read = parsed.data;
   return {
-    dataDir: options.dataDir ?? read.GPU_AGENT_DATA_DIR ?? usualDataDir(read.XDG_DATA_HOME),
+    dataDir: options.dataDir ?? read.GPU_AGENT_DATA_DIR ?? defaultDataDir(read.XDG_DATA_HOME),
     engineSocket: options.engine ?? read.GPU_AGENT_ENGINE ?? null,
     runtimeDir: read.XDG_RUNTIME_DIR ?? null,
     registries: read.GPU_AGENT_REGISTRIES,
@@ -64,7 +64,7 @@ export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string
   };
 }
 
-function usualDataDir(dataHome: string | undefined): string {
+function defaultDataDir(dataHome: string | undefined): string {
   if (process.getuid?.() === 0 && existsSync('/var/lib')) return '/var/lib/gpu-agent';
   return join(dataHome ?? join(homedir(), '.local/share'), 'gpu-agent');
 }

@@ -30,9 +30,9 @@ export class SharedPulls {
 
   constructor(
     private readonly engine: Engine,
-    atOnce: number,
+    maxConcurrent: number,
   ) {
-    this.#limiter = new Limiter(atOnce);
+    this.#limiter = new Limiter(maxConcurrent);
   }
 
   /** Rejects as the engine does, or when the signal is aborted. The pull itself ends when its last caller leaves. */
@@ -41,17 +41,17 @@ export class SharedPulls {
     const pull = this.#pulls.get(key) ?? this.#begin(key, wanted);
     return new Promise((resolve, reject) => {
       const leave = () => {
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', cancel);
         pull.followers.delete(follower);
       };
-      const giveUp = () => {
+      const cancel = () => {
         leave();
         if (pull.followers.size === 0) this.#end(key, pull);
-        reject(new Error('nobody waits for the image any more'));
+        reject(new Error('the pull was cancelled'));
       };
       pull.followers.add(follower);
-      if (signal.aborted) return giveUp();
-      signal.addEventListener('abort', giveUp, { once: true });
+      if (signal.aborted) return cancel();
+      signal.addEventListener('abort', cancel, { once: true });
       if (pull.hasBegun) follower.begun();
       if (pull.last !== null) follower.progress(pull.last);
       pull.done.then(() => resolve(), reject).finally(leave);

@@ -37,10 +37,10 @@ export async function chooseImage(
   if (await isHere(SMALL_IMAGE)) return { name: SMALL_IMAGE, isHere: true, because: null };
   if (await isHubThere()) return { name: SMALL_IMAGE, isHere: false, because: null };
   const [newest] = await engine.imageNames();
-  const missing = `Docker Hub can't be reached from this host`;
-  if (newest !== undefined) return { name: newest, isHere: true, because: `${missing}; this image is on it already.` };
+  const missing = 'Docker Hub is unreachable from this host';
+  if (newest !== undefined) return { name: newest, isHere: true, because: `${missing}; this image is already on it.` };
   throw new UsageError(
-    `${missing}, and no image is on it: connect it, or bring one by \`${engine.info.name} load -i FILE\`, then try again`,
+    `${missing}, and the host has no image: connect it, or load one with \`${engine.info.name} load -i FILE\`, then try again`,
   );
 }
 

@@ -16,7 +16,7 @@ import { run } from './run.js';
 import { type AgentSettings, UsageError } from './settings.js';
 import { chooseImage, type OfferedImage } from './try-image.js';
 
-const ASKS_WITHIN_MS = 60_000;
+const POLL_TIMEOUT_MS = 60_000;
 const ADMIN_WITHIN_MS = 60_000;
 /** Maximum lines shown of a failed command, the last ones. */
 const SHOWN_LINES = 3;
@@ -34,7 +34,7 @@ export async function tryOut(
   const gateway = gatewayUrl(url);
   const offered = await chooseImage(engine, image);
   const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
-  const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAgain(dir, engine, gateway, pretended));
+  const machine = (await stillJoined(dir, gateway, pretended)) ?? (await rejoin(dir, engine, gateway, pretended));
   process.stdout.write(howToDeploy(machine, offered));
   await run(dir, offered.isHere ? [offered.name] : []);
 }
@@ -47,8 +47,8 @@ async function stillJoined(
   const machine = new MachineFile(settings.dataDir).read();
   if (machine?.gateway !== gateway || JSON.stringify(machine.pretended) !== JSON.stringify(pretended)) return null;
   try {
-    const asking = () => new Gateway(gateway, machine.token).desired(0, 0, AbortSignal.timeout(ASKS_WITHIN_MS));
-    await withRetries(asking, isAway);
+    const poll = () => new Gateway(gateway, machine.token).desired(0, 0, AbortSignal.timeout(POLL_TIMEOUT_MS));
+    await withRetries(poll, isUnreachable);
     return machine;
   } catch (error) {
     // The database is not the one of the last run, so it has other machines.
@@ -61,8 +61,8 @@ async function stillJoined(
  * Joins as a new machine. If the gateway's answer is lost, the machine may exist already: then this joins as that
  * machine, and retires it if that fails.
  */
-async function joinAgain(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
-  await withRetries(() => new Gateway(url, null).isThere(), isAway);
+async function rejoin(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
+  await withRetries(() => new Gateway(url, null).checkReachable(), isUnreachable);
   let enrolment = await enroll([]);
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
@@ -73,23 +73,23 @@ async function joinAgain(settings: AgentSettings, engine: Engine, url: string, p
     const { machine } = await withRetries(async (tried) => {
       if (tried > 0) enrolment = await enroll([enrolment.machine_id]);
       return join(settings, engine, { url, code: enrolment.code, pretended });
-    }, isAway);
+    }, isUnreachable);
     return machine;
   } catch (error) {
-    if (isAway(error)) await admin(['machine', 'retire', enrolment.machine_id]).catch(() => {});
+    if (isUnreachable(error)) await admin(['machine', 'retire', enrolment.machine_id]).catch(() => {});
     throw error;
   }
 }
 
-function isAway(error: unknown): boolean {
-  return error instanceof GatewayFault && error.kind === 'away';
+function isUnreachable(error: unknown): boolean {
+  return error instanceof GatewayFault && error.kind === 'unreachable';
 }
 
 /** Returns a join code; for a new machine without `id`. A code that is not used leaves nothing behind. */
 function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
   return withRetries(
     async () => enrolled.parse(JSON.parse(await admin(['machine', 'enroll', ...id, '--demo', '--online', '--json']))),
-    (error) => error instanceof TookTooLong,
+    (error) => error instanceof TimedOut,
   );
 }
 
@@ -97,29 +97,30 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
  * Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns its output.
  */
 async function admin(args: readonly string[]): Promise<string> {
-  if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
+  if (!existsSync(ADMIN))
+    throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in its folder");
   try {
     return (await promisify(execFile)(process.execPath, [ADMIN, ...args], { timeout: ADMIN_WITHIN_MS })).stdout;
   } catch (error) {
     const { stderr = '', killed, code, signal } = error as ExecFileException & { stderr?: string };
-    const told = stderr.trim().split('\n').slice(-SHOWN_LINES).join('; ').slice(-MAX_SHOWN);
+    const stderrTail = stderr.trim().split('\n').slice(-SHOWN_LINES).join('; ').slice(-MAX_SHOWN);
     const command = `\`admin ${args.slice(0, 2).join(' ')}\``;
     if (killed) {
-      const why = told === '' ? '' : `: ${told}`;
-      throw new TookTooLong(`${command} did not finish within ${ADMIN_WITHIN_MS / 1_000} s${why}`);
+      const why = stderrTail === '' ? '' : `: ${stderrTail}`;
+      throw new TimedOut(`${command} did not finish within ${ADMIN_WITHIN_MS / 1_000} s${why}`);
     }
-    const reason = told === '' ? `${command} ended with ${code ?? signal} and without a message` : told;
-    throw new UsageError(`this computer can't be enrolled: ${reason}`);
+    const reason = stderrTail === '' ? `${command} exited with ${code ?? signal} without a message` : stderrTail;
+    throw new UsageError(`can't enroll this computer: ${reason}`);
   }
 }
 
 /** The next try may be faster on a busy computer. */
-class TookTooLong extends UsageError {}
+class TimedOut extends UsageError {}
 
 /** Link to the console's form for renting the machine with the image. */
 export function deployLink(gateway: string, machineId: string, image: string): string {
-  const asked = new URLSearchParams({ machine: machineId, template: image, 'deploy-disk': '5' });
-  return `${gateway}/deploy?${asked}`;
+  const query = new URLSearchParams({ machine: machineId, template: image, 'deploy-disk': '5' });
+  return `${gateway}/deploy?${query}`;
 }
 
 function howToDeploy(
@@ -133,10 +134,10 @@ function howToDeploy(
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,
-    `Or in the console, with this image filled in: ${deployLink(gateway, machineId, name)}`,
-    ...(models.length > 1 ? [`It can be rented in blocks of its GPUs: ${describeBlocks(models)}.`] : []),
+    `Or use the console, with this image filled in: ${deployLink(gateway, machineId, name)}`,
+    ...(models.length > 1 ? [`Its GPUs can be rented in blocks: ${describeBlocks(models)}.`] : []),
     ...(because === null ? [] : [because]),
-    `${isHere ? 'runs an image of this host' : 'pulls a small image, runs it'} and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.`,
+    `This ${isHere ? 'runs an image of this host' : 'pulls and runs a small image'} and opens a shell in it. Ctrl-C stops the agent; containers continue.`,
     '',
     '',
   ].join('\n');

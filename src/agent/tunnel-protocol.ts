@@ -254,7 +254,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
 
   #send(channel: number, chunks: readonly Buffer[], done: (error?: Error | null) => void): void {
     if (this.#ws.readyState !== this.#ws.OPEN) {
-      done(new Error('the tunnel was cut off'));
+      done(new Error('the tunnel was disconnected'));
       return;
     }
     let left = chunks.reduce((sum, { length }) => sum + length, 0);
@@ -303,7 +303,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#controls += 1;
     const bounds = this.#controlBounds;
     if (bounds !== null && (this.#controls > bounds.max || data.length > bounds.maxBytes)) {
-      this.destroy(new Error('the other side sends too many or too large messages'));
+      this.destroy(new Error('the other side sent too many or too large control messages'));
       return;
     }
     const read = this.#shape.safeParse(parse(data.toString('utf8')));
@@ -319,7 +319,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
 
   #closed(): void {
     if (this.#hasEnded) this.#endSoon();
-    else this.destroy(new Error('the tunnel was cut off'));
+    else this.destroy(new Error('the tunnel was disconnected'));
   }
 
   /** Destroys the tunnel once the received bytes are read. */
@@ -335,7 +335,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   #ping(): void {
     // Pongs are not received while the reader is behind; a lost connection then shows when writing.
     if (this.#full.size > 0) this.#receive();
-    if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
+    if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side stopped responding'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);
   }
 }

@@ -13,12 +13,12 @@ import { createHeadCheck } from './check-head.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
 import { createFilesApi } from './console/files-api.js';
 import { createLogApi } from './console/log-api.js';
-import { createConsolePage, type Elsewhere } from './console/page.js';
+import { createConsolePage, type ForeignHandler } from './console/page.js';
 import { createCors } from './cors.js';
 import { createDescriptions } from './descriptions.js';
 import { JSON_TYPE } from './error-envelope.js';
 import { answerErrors } from './errors.js';
-import { asksForGraphiql, createGraphiql } from './graphiql/graphiql.js';
+import { createGraphiql, isGraphiqlPage } from './graphiql/graphiql.js';
 import { createGraphql } from './graphql/graphql.js';
 import { GRAPHQL_PATH, isGraphql } from './graphql/read-request.js';
 import { createReadiness, type HealthOptions, liveness } from './health.js';
@@ -108,7 +108,7 @@ export function createApp(options: AppOptions): RequestListener {
       log,
       tracer,
     }),
-    isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
+    isGraphql: (request) => isGraphql(request) && !isGraphiqlPage(request),
     app: (request, response) =>
       (isAgentApi(request) ? agents : isVolumeApi(request) ? volumes : others)(request, response),
     webPorts,
@@ -154,9 +154,9 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   }
   if (deps.sendMail !== null) app.use(createMailPages(deps));
   if (parts.browsers !== null) app.use(parts.browsers.router, createFilesApi(options), createLogApi(options));
-  const elsewhere: Elsewhere = ({ headers: { host = '' } }) =>
+  const foreignHandler: ForeignHandler = ({ headers: { host = '' } }) =>
     isForeignHost(host, publicUrl) ? (request, response) => options.webPorts.serve(request, response) : null;
-  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, elsewhere);
+  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, foreignHandler);
   if (page !== null) app.use(page.router);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));

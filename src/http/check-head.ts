@@ -21,7 +21,7 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
   const hostFault = ({ headers: { host }, httpVersion }: IncomingMessage): string | null => {
     if (host === undefined) return httpVersion === '1.1' ? 'the header host is required' : null;
     if (host === lastValidHost) return null;
-    if (!URL.canParse(`http://${host}/`)) return 'the header host names no host';
+    if (!URL.canParse(`http://${host}/`)) return 'the header host is not a valid host';
     lastValidHost = host;
     return null;
   };
@@ -37,11 +37,11 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
 function repeatedHeader(rawHeaders: readonly string[]): string | null {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index]!;
-    if (!LENGTHS.has(given.length)) continue;
-    const name = given.toLowerCase();
+    const rawName = rawHeaders[index]!;
+    if (!LENGTHS.has(rawName.length)) continue;
+    const name = rawName.toLowerCase();
     if (!SINGLE_HEADERS.includes(name)) continue;
-    if (seen.includes(name)) return `the header ${name} may be given once`;
+    if (seen.includes(name)) return `the header ${name} may occur only once`;
     seen.push(name);
   }
   return null;
@@ -53,6 +53,6 @@ function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTruste
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;
   const protocol = String(forwarded).split(',')[0]!.trim();
   if (URL.canParse(`${protocol}://localhost/`)) return null;
-  const message = 'the header x-forwarded-proto names no protocol';
+  const message = 'the header x-forwarded-proto is not a valid protocol';
   return { status: STATUS_OF.invalid_request, code: 'invalid_request', message, closes: false };
 }

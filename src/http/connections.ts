@@ -46,7 +46,7 @@ class Connection {
   get unsent(): number {
     this.#prune();
     const { writableLength } = this.socket;
-    return this.#responses.reduce((sum, response) => sum + lengthBeside(response, writableLength), writableLength);
+    return this.#responses.reduce((sum, response) => sum + extraLength(response, writableLength), writableLength);
   }
 
   /** Returns whether no complete request waits for its answer, and no part of one has arrived for this long. */
@@ -61,7 +61,7 @@ class Connection {
     return nowMs - this.#readAtMs >= forMs;
   }
 
-  look(nowMs: number): void {
+  update(nowMs: number): void {
     const { socket } = this;
     const taken = socket.bytesWritten - socket.writableLength;
     const queued = queuedBytes(socket);
@@ -80,7 +80,7 @@ class Connection {
  * Returns the bytes that a response holds in addition to its connection's buffer, which its own length includes once it
  * has one.
  */
-function lengthBeside(response: ServerResponse, ofSocket: number): number {
+function extraLength(response: ServerResponse, ofSocket: number): number {
   return response.writableLength - (response.socket === null ? 0 : ofSocket);
 }
 
@@ -130,7 +130,7 @@ export class Connections {
     const waiting: { connection: Connection; bytes: number }[] = [];
     let total = 0;
     for (const connection of this.#open.values()) {
-      connection.look(now);
+      connection.update(now);
       const bytes = connection.unsent;
       if (bytes === 0) continue;
       if (now - connection.stalledSinceMs >= this.#limits.stalledMs) {

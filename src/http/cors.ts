@@ -1,7 +1,7 @@
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key'];
 /** Maximum length of the list of header names that a browser requests; no page needs more. */
-const MAX_ASKED_CHARACTERS = 2_000;
+const MAX_REQUESTED_CHARACTERS = 2_000;
 /** Names of headers, as a browser lists them (RFC 9110, 5.6.2). */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
 const EXPOSED_HEADERS =
@@ -12,21 +12,21 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 export type Headers = readonly string[];
 
 /**
- * Returns the headers of the answer to a preflight, in addition to those of every answer. `asked` lists the headers
+ * Returns the headers of the answer to a preflight, in addition to those of every answer. `requested` lists the headers
  * that the browser wants to send: client libraries and tracing add some, and none gives a page more than its key does.
  */
-export function preflightHeaders(asked: string | undefined): Headers {
+export function preflightHeaders(requested: string | undefined): Headers {
   return [
     ...['Access-Control-Allow-Methods', METHODS],
-    ...['Access-Control-Allow-Headers', [...REQUEST_HEADERS, ...others(asked ?? '')].join(', ')],
+    ...['Access-Control-Allow-Headers', [...REQUEST_HEADERS, ...others(requested ?? '')].join(', ')],
     ...['Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS],
   ];
 }
 
-function others(asked: string): string[] {
-  if (asked.length > MAX_ASKED_CHARACTERS || !HEADER_NAMES.test(asked)) return [];
+function others(requested: string): string[] {
+  if (requested.length > MAX_REQUESTED_CHARACTERS || !HEADER_NAMES.test(requested)) return [];
   const known = REQUEST_HEADERS.map((name) => name.toLowerCase());
-  return asked
+  return requested
     .split(',')
     .map((name) => name.trim())
     .filter((name) => !known.includes(name.toLowerCase()));

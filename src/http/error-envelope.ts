@@ -18,14 +18,14 @@ export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>):
 }
 
 /** Records a refusal for the metrics. A connection that never became a request has no state. */
-export function noteRefusal({ state }: IncomingMessage, code: string): void {
+export function recordRefusal({ state }: IncomingMessage, code: string): void {
   (state as typeof state | undefined)?.refusals.push(code);
 }
 
 /** Sends the envelope with the headers its status requires, in addition to those already set on the response. */
 export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
   const { status, retryAfterSeconds } = refusal;
-  noteRefusal(response.req, refusal.code);
+  recordRefusal(response.req, refusal.code);
   const body = errorBody(refusal);
   response
     .writeHead(status, {

@@ -49,7 +49,7 @@ export function describeFault(error: unknown): Fault {
   // REST knows codes only as text: they come from the schema's own definitions.
   if (cause instanceof RestRefusal) return fault(cause.code as ErrorCode, cause.message);
   if (isUnavailable(cause)) {
-    return fault('unavailable', 'the service is busy or its database is away; try again', {
+    return fault('unavailable', 'the service is busy or its database is unreachable; try again', {
       retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
       outage: (cause as Error).message,
     });
@@ -67,7 +67,7 @@ export function createFaultLog(log: Logger, where = ''): LogFault {
     if (now - (loggedAtMs.get(outage) ?? Number.NEGATIVE_INFINITY) < OUTAGE_AGAIN_MS) return;
     if (loggedAtMs.size >= MAX_OUTAGES) loggedAtMs.clear();
     loggedAtMs.set(outage, now);
-    log.warn({ reason: outage }, 'the database can not serve');
+    log.warn({ reason: outage }, 'database unavailable');
   };
 }
 
@@ -76,14 +76,14 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   const logFault = createFaultLog(log);
   return (error, request, response, next) => {
     if (response.headersSent) return next(error);
-    const fault = inOwnNames(error, describeFault(bodyFault(error) ?? error));
+    const fault = withRouteNames(error, describeFault(bodyFault(error) ?? error));
     logFault(fault, error, { id: request.state.id });
     sendError(response, fault);
   };
 }
 
 /** Replaces field names with the route's own, if a route refused. */
-function inOwnNames(error: unknown, { field, message, ...rest }: Fault): Fault {
+function withRouteNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };
 }

@@ -13,7 +13,7 @@ const MAX_PLACES = 20_000;
  * Collects when keys were last used and stores it every half minute; times not yet stored are lost with the process.
  */
 export interface KeyUses {
-  note(caller: Caller): void;
+  record(caller: Caller): void;
   close(): Promise<void>;
 }
 
@@ -24,16 +24,16 @@ export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): Ke
   let places = new Map<string, KeyNetwork>();
   const flush = async () => {
     if (uses.size === 0) return;
-    const [noted, found] = [uses, [...places.values()]];
+    const [flushed, found] = [uses, [...places.values()]];
     uses = new Map();
     places = new Map();
-    await recordKeyUses(deps, noted).catch(onFault);
+    await recordKeyUses(deps, flushed).catch(onFault);
     if (found.length > 0) await recordKeyNetworks(deps, found).catch(onFault);
   };
   const timer = setInterval(flush, FLUSH_EVERY_MS);
   timer.unref();
   return {
-    note: ({ accountId, keyId, address }) => {
+    record: ({ accountId, keyId, address }) => {
       const at = deps.clock.now();
       uses.set(keyId, at);
       const network = wideNetworkOf(address);

@@ -57,14 +57,14 @@ export function createPipeline(options: PipelineOptions): RequestListener {
       setHeaders(response, headers);
       sendError(response, fault, fault.closes ? { Connection: 'close' } : {});
     } else if (request.method === 'OPTIONS') {
-      const asked = request.headers['access-control-request-headers'];
-      response.writeHead(204, [...headers, ...preflightHeaders(asked)]).end();
+      const requested = request.headers['access-control-request-headers'];
+      response.writeHead(204, [...headers, ...preflightHeaders(requested)]).end();
     } else if (isGraphql(request)) {
       setHeaders(response, headers);
       graphql(request, response);
     } else {
-      const kept = lookup(request, answers);
-      if (kept !== null) sendKept(request, response, headers, kept);
+      const cached = lookup(request, answers);
+      if (cached !== null) sendCached(request, response, headers, cached);
       else {
         setHeaders(response, headers);
         app(request, response);
@@ -72,7 +72,12 @@ export function createPipeline(options: PipelineOptions): RequestListener {
     }
   }
 
-  function sendKept(request: IncomingMessage, response: ServerResponse, headers: Headers, answer: PublicAnswer): void {
+  function sendCached(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: Headers,
+    answer: PublicAnswer,
+  ): void {
     request.state.route = answer.route;
     const reply = answers.replyTo(request, answer);
     response.writeHead(reply.status, [...headers, 'Vary', VARY, ...reply.headers]).end(reply.body);

@@ -33,7 +33,7 @@ export function createJsonReader(): JsonReader {
   return (request, response, next) => {
     if (!isOrdinary(request)) return readAny(request, response, next);
     request.once('readable', () => {
-      if (!readAtOnce(request)) return readAny(request, response, next);
+      if (!readBuffered(request)) return readAny(request, response, next);
       next();
     });
   };
@@ -50,7 +50,7 @@ function isOrdinary({ headers }: IncomingMessage): boolean {
  * Returns false, with the stream unchanged, if the body has not fully arrived or is not JSON in UTF-8. Saves a cached
  * GraphQL answer a quarter of its CPU time: 42 µs instead of 56 (bench case `graphql`).
  */
-function readAtOnce(request: IncomingMessage): boolean {
+function readBuffered(request: IncomingMessage): boolean {
   const length = Number(request.headers['content-length']);
   const bytes: Buffer | null = request.read(length);
   if (bytes === null) return false;
@@ -69,6 +69,6 @@ export function bodyFault(error: unknown): DomainError | null {
   if (error instanceof JsonTooLarge) return new DomainError('invalid_json', error.message);
   const { status } = (error ?? {}) as { status?: unknown };
   if (typeof status !== 'number' || status >= 500) return null;
-  if (status === 413) return new DomainError('payload_too_large', `the body may be ${BODY_LIMIT} at most`);
+  if (status === 413) return new DomainError('payload_too_large', `the body must be at most ${BODY_LIMIT}`);
   return new DomainError('invalid_json', 'the body is not JSON in UTF-8');
 }

@@ -99,7 +99,7 @@ export function createIdentify({ deps, keyUses, isTrusted, ofSession }: Identify
         : await ofKey(headers.authorization, address);
     state.keyFault = fault;
     if (caller === null) return null;
-    keyUses.note(caller);
+    keyUses.record(caller);
     state.accountId = caller.accountId;
     return caller;
   };

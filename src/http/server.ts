@@ -47,10 +47,14 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
     code: 'payload_too_large',
-    message: `address and headers may be ${MAX_HEADER_BYTES / 1_024} kB at most`,
+    message: `the request line and headers must be at most ${MAX_HEADER_BYTES / 1_024} kB`,
   },
 };
-const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
+const UNMET_EXPECTATION: Refusal = {
+  status: 417,
+  code: 'invalid_request',
+  message: 'the only supported value of Expect is 100-continue',
+};
 
 /**
  * Creates a server that answers in JSON even if no request results: malformed, too slow, or with too large a head.
@@ -109,8 +113,8 @@ export function createHttpServer(
 }
 
 /** Ends a connection with this text, and releases it even if the other side never does. */
-function endSoon(socket: Duplex, words?: string): void {
-  socket.end(words);
+function endSoon(socket: Duplex, text?: string): void {
+  socket.end(text);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 

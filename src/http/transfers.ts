@@ -60,15 +60,15 @@ export class Transfers {
   async #wait(mover: Mover, signal: AbortSignal): Promise<void> {
     const ofAccount = this.#waiting.filter((each) => each.mover.accountId === mover.accountId).length;
     if (ofAccount >= this.#limits.waitingPerAccount || this.#waiting.length >= this.#limits.waiting)
-      throw new DomainError('unavailable', 'too many objects are moved at once; try again', {
+      throw new DomainError('unavailable', 'too many concurrent transfers; try again', {
         retryAfterSeconds: BUSY_RETRY_SECONDS,
       });
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
-        this.#waiting = this.#waiting.filter((each) => each !== mine);
+        this.#waiting = this.#waiting.filter((each) => each !== entry);
         reject(signal.reason);
       };
-      const mine: Waiting = {
+      const entry: Waiting = {
         mover,
         begin: () => {
           signal.removeEventListener('abort', leave);
@@ -77,7 +77,7 @@ export class Transfers {
       };
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(mine);
+      this.#waiting.push(entry);
     });
   }
 

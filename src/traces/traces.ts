@@ -53,7 +53,7 @@ export interface Traces extends Tracer {
 /** Maximum spans waiting to be sent; further ones are dropped. */
 const MAX_WAITING = 2_048;
 /** Maximum spans per message, and the pause between two messages. */
-const MAX_SENT_AT_ONCE = 512;
+const MAX_BATCH = 512;
 const SEND_EVERY_MS = 1_000;
 /** Time limit of a message, including retries. */
 const SENT_WITHIN_MS = 10_000;
@@ -87,7 +87,7 @@ export function openTraces(options: TracesOptions): Traces {
     spanProcessors: [
       new BatchSpanProcessor(new QuietExporter(exporter, onDelivery), {
         maxQueueSize: MAX_WAITING,
-        maxExportBatchSize: MAX_SENT_AT_ONCE,
+        maxExportBatchSize: MAX_BATCH,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: SENT_WITHIN_MS,
       }),
@@ -99,7 +99,7 @@ export function openTraces(options: TracesOptions): Traces {
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
 
-  /** Starts a span below the current one; null if there is none or it has ended. */
+  /** Starts a span below the current one; null without one, or if it has ended. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
     const parent = running.getStore();
     if (parent === undefined || !parent.isRecording()) return null;

@@ -10,7 +10,7 @@ export function traceUseCases(schema: GraphQLSchema, traces: Traces): void {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const { resolve } = field;
       if (resolve === undefined) continue;
-      field.resolve = (...given) => traces.useCase(field.name, () => resolve(...given));
+      field.resolve = (...parameters) => traces.useCase(field.name, () => resolve(...parameters));
     }
   }
 }

@@ -14,6 +14,6 @@ export class LastBytes {
 
 /** Returns the last line of a program's output, short enough for a message; empty if there is no output. */
 export function lastLine(printed: Buffer): string {
-  const words = printed.subarray(-MAX_BYTES).toString('utf8').trim();
-  return words.slice(words.lastIndexOf('\n') + 1).slice(-MAX_CHARACTERS);
+  const text = printed.subarray(-MAX_BYTES).toString('utf8').trim();
+  return text.slice(text.lastIndexOf('\n') + 1).slice(-MAX_CHARACTERS);
 }

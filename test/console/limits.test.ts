@@ -137,7 +137,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       const asked = await (await there.context(null)).newPage();
       await asked.goto(linkIn(mails.received[0]!));
       await expectSound(asked);
-      await asked.getByRole('button', { name: 'Yes, send them' }).click();
+      await asked.getByRole('button', { name: 'Send notices' }).click();
       await asked.getByText('Your address is confirmed').waitFor();
       await page.reload();
       await mail.getByText(/gets all events; 0 waiting/).waitFor();

@@ -33,17 +33,17 @@ const EXIT = {
   failed: 110,
 } as const;
 
-const WORDS: Readonly<Record<number, string>> = {
-  [EXIT.noFolder]: 'it is not a folder',
-  [EXIT.isFolder]: 'it is a folder',
-  [EXIT.exists]: 'something of that name is there already',
-  [EXIT.denied]: "the container's user may not do that",
-  [EXIT.noFile]: 'it is no plain file',
-  [EXIT.notEmpty]: 'the folder is not empty',
-  [EXIT.full]: 'there is no space left for it',
-  [EXIT.incomplete]: 'it did not arrive whole',
-  126: 'the image has no /bin/sh, which files need',
-  127: 'the image has no /bin/sh, or lacks a program that files need',
+const MESSAGES: Readonly<Record<number, string>> = {
+  [EXIT.noFolder]: 'not a folder',
+  [EXIT.isFolder]: 'is a folder',
+  [EXIT.exists]: 'already exists',
+  [EXIT.denied]: "the container's user lacks permission",
+  [EXIT.noFile]: 'not a regular file',
+  [EXIT.notEmpty]: 'folder is not empty',
+  [EXIT.full]: 'no space left',
+  [EXIT.incomplete]: 'the upload was incomplete',
+  126: 'the image has no /bin/sh, which file access requires',
+  127: 'the image has no /bin/sh, or lacks a program that file access requires',
 };
 
 /**
@@ -95,7 +95,7 @@ async function read(tunnels: Tunnels, file: FilePlace, signal: AbortSignal): Pro
   const script = `${REFUSE_MISSING} [ ! -d "$f" ] || exit ${EXIT.isFolder}; [ -f "$f" ] || exit ${EXIT.noFile}; [ -r "$f" ] || exit ${EXIT.denied};
 stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
   const tunnel = await open(tunnels, file, script, signal);
-  const words = lastWords(tunnel);
+  const stderr = stderrTail(tunnel);
   tunnel.end();
   try {
     const [line, rest] = await firstLine(tunnel);
@@ -107,7 +107,7 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
     return { size: BigInt(line), bytes };
   } catch {
     await closed(tunnel);
-    throw refusal(tunnel, file, words());
+    throw refusal(tunnel, file, stderr());
   }
 }
 
@@ -121,7 +121,7 @@ async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
       left -= BigInt(chunk.length);
       if (left <= 0n) return;
     }
-    if (left > 0n) throw new Error('the file ended before its end');
+    if (left > 0n) throw new Error('the file was truncated while it was read');
   } finally {
     tunnel.destroy();
   }
@@ -130,7 +130,7 @@ async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
 async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: AbortSignal): Promise<void> {
   checkNewPath(file.path);
   const tunnel = await open(tunnels, file, writingScript(upload), signal);
-  const words = lastWords(tunnel);
+  const stderr = stderrTail(tunnel);
   try {
     await firstLine(tunnel);
     tunnel.resume();
@@ -147,7 +147,7 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
     }
   }
   await closed(tunnel);
-  if (tunnel.exitCode !== 0) throw refusal(tunnel, file, words());
+  if (tunnel.exitCode !== 0) throw refusal(tunnel, file, stderr());
 }
 
 /**
@@ -175,7 +175,7 @@ async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: Abo
   const limit = deadline(COMMAND_MS, gone);
   try {
     const tunnel = await open(tunnels, place, script, limit.signal);
-    const words = lastWords(tunnel);
+    const stderr = stderrTail(tunnel);
     tunnel.end();
     const output = new ByteQueue();
     tunnel.on('data', (chunk: Buffer) => {
@@ -183,7 +183,7 @@ async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: Abo
       if (output.length > MAX_LISTING_BYTES) tunnel.destroy();
     });
     await closed(tunnel);
-    if (tunnel.exitCode !== 0) throw refusal(tunnel, place, words());
+    if (tunnel.exitCode !== 0) throw refusal(tunnel, place, stderr());
     return output.take();
   } finally {
     limit.clear();
@@ -214,20 +214,20 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
 }
 
 /** Returns the end of a command's standard error, for its refusal. */
-function lastWords(tunnel: Tunnel): () => string {
-  const words = new LastBytes();
-  tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
-  return () => lastLine(words.bytes);
+function stderrTail(tunnel: Tunnel): () => string {
+  const tail = new LastBytes();
+  tunnel.stderr.on('data', (chunk: Buffer) => tail.push(chunk));
+  return () => lastLine(tail.bytes);
 }
 
-function refusal({ exitCode }: Tunnel, { path }: FilePlace, words: string): DomainError {
+function refusal({ exitCode }: Tunnel, { path }: FilePlace, stderr: string): DomainError {
   const name = path.toString('utf8').slice(-MAX_NAME);
   if (exitCode === undefined)
-    return new DomainError('unavailable', 'the connection to the machine was cut off', {
+    return new DomainError('unavailable', 'the connection to the machine was lost', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   if (exitCode === EXIT.missing) return new DomainError('not_found', `there is no ${name}`);
-  return new DomainError('action_failed', `${name}: ${WORDS[exitCode ?? 0] ?? (words || 'it failed')}`);
+  return new DomainError('action_failed', `${name}: ${MESSAGES[exitCode ?? 0] ?? (stderr || 'failed')}`);
 }
 
 function isOpen(tunnel: Tunnel): boolean {

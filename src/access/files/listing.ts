@@ -32,7 +32,7 @@ ${each('-type l', `-L -c '${mark} ${STAT} %n'`)} | head -c ${MAX_LINKS_BYTES}`;
 /** Maximum lines read of one listing. Malformed lines count too, so it exceeds the maximum of entries. */
 const MAX_LINES = 2 * MAX_ENTRIES;
 /** Lines read before yielding to other work. */
-const LINES_AT_ONCE = 1_000;
+const LINES_PER_TURN = 1_000;
 
 /** Parses the script's output. */
 export async function readListing(output: Buffer, mark: string): Promise<Folder> {
@@ -65,7 +65,7 @@ async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ 
     if (lines > MAX_LINES) return { entries, isWhole: false };
     // The last line of a cut listing has no end, so it is malformed.
     if (entry !== null) entries.push(entry);
-    if (lines % LINES_AT_ONCE === 0) await turn();
+    if (lines % LINES_PER_TURN === 0) await turn();
   }
   return { entries, isWhole: !isCut };
 }

@@ -45,7 +45,7 @@ export async function withTunnel(
   } catch (error) {
     const isKnown = error instanceof TunnelRefused;
     if (!gone.signal.aborted) {
-      channel.stderr.write(`${isKnown ? error.message : `the connection to ${instanceId} was cut off`}\r\n`);
+      channel.stderr.write(`${isKnown ? error.message : `the connection to ${instanceId} was lost`}\r\n`);
     }
     finish(channel, NO_COMMAND);
     if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) {

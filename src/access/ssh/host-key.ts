@@ -22,5 +22,5 @@ export function newKey(): string {
     const signature = parsed.sign('tried');
     if (Buffer.isBuffer(signature) && parsed.verify('tried', signature) === true) return key;
   }
-  throw new Error('no host key for SSH could be made');
+  throw new Error('an SSH host key could not be created');
 }

@@ -7,7 +7,7 @@ interface Inside {
   _chanMgr: { add(opened: Opened): number };
   _protocol: {
     openssh_authAgent(channel: number, window: number, packet: number): void;
-    channelOpenFail(recipient: number, reason: number, words: string): void;
+    channelOpenFail(recipient: number, reason: number, description: string): void;
   };
 }
 

@@ -8,7 +8,8 @@ import type { Connected } from './command.js';
    agent resolved from outside could lead to sockets of the host. Debian and Ubuntu, including slim images, have
    perl; others may have it. */
 
-const NEEDS_PERL = 'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets need"; exit 1; }';
+const NEEDS_PERL =
+  'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets require"; exit 1; }';
 
 /** Prints `+` once connected, else `-` and the reason; then passes bytes on. Either side may end its own half first. */
 const CONNECT = String.raw`use strict; use Socket; $|=1; $SIG{PIPE}="IGNORE";
@@ -54,7 +55,7 @@ while (1) {
   }
 }`;
 
-/** Why the program failed to start, in its own words. */
+/** The program could not be started; the message is from the program. */
 export class RelayRefused extends Error {}
 
 export function connectUnix(connected: Connected, path: string): Promise<Tunnel> {
@@ -72,7 +73,7 @@ async function relay(
   { tunnels, opener, instanceId }: Connected,
   script: string,
   program: string,
-): Promise<[Tunnel, words: string]> {
+): Promise<[Tunnel, reply: string]> {
   const target: ExecTarget = {
     kind: 'exec',
     command: null,
@@ -85,7 +86,7 @@ async function relay(
   tunnel.stderr.resume();
   try {
     const [line, rest] = await firstLine(tunnel);
-    if (!line.startsWith('+')) throw new RelayRefused(line.slice(1, 200) || 'it failed');
+    if (!line.startsWith('+')) throw new RelayRefused(line.slice(1, 200) || 'failed');
     if (rest.length > 0) tunnel.unshift(rest);
     return [tunnel, line.slice(1)];
   } catch (error) {

@@ -30,7 +30,7 @@ gpu_sink() (
   while IFS= read -r line; do
     case $line in
       T*) set -f; set -- ${'${'}line#T}; m=$1 a=$3; set +f
-        case $m$a in ''|*[!0-9]*) gpu_say 'times are no numbers'; exit 1 ;; esac
+        case $m$a in ''|*[!0-9]*) gpu_say 'times are not numbers'; exit 1 ;; esac
         printf '\0'; continue ;;
       E) printf '\0'; exit $gpu_bad ;;
       C[0-7][0-7][0-7][0-7]\ *|D[0-7][0-7][0-7][0-7]\ *) ;;
@@ -40,7 +40,7 @@ gpu_sink() (
     kind=${'${'}line%"${'${'}line#?}"} rest=${'${'}line#?}
     mode=${'${'}rest%% *} rest=${'${'}rest#* }
     size=${'${'}rest%% *} name=${'${'}rest#* }
-    case $size in ''|*[!0-9]*|???????????????????*) gpu_say 'size is no number'; exit 1 ;; esac
+    case $size in ''|*[!0-9]*|???????????????????*) gpu_say 'size is not a number'; exit 1 ;; esac
     case $name in ''|.|..|*/*) gpu_say "$name: unexpected filename"; exit 1 ;; esac
     # Without a name of its own it gets the target's.
     if [ -d "$to" ]; then path=$to/$name; else path=$to; fi

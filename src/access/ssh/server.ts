@@ -11,9 +11,9 @@ import { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, READS_WITHIN_MS } from './command.js';
 import { joinPort } from './join.js';
 import { refuseChannel, socketOf } from './library.js';
+import { PendingConnections } from './pending-connections.js';
 import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
-import { Strangers } from './strangers.js';
 
 /** A connection without a login is closed after this time. */
 const LOGIN_MS = 20_000;
@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
 /** Maximum concurrent sessions and forwarded connections per connection. */
 const MAX_CHANNELS = 128;
-const TOO_MANY = `a connection has at most ${MAX_CHANNELS} channels`;
+const TOO_MANY = `the connection has ${MAX_CHANNELS} channels, the maximum; close one first`;
 /** Names of the instance's own loopback; programs inside print `0.0.0.0` as their address. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
 const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
@@ -66,7 +66,7 @@ export interface SshServerOptions {
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
-    super(`SSH_PORT ${port} ${why}; set it to another, to 0 for a free one, or to nothing for no SSH`);
+    super(`SSH_PORT ${port} ${why}; set it to another port, to 0 for a free one, or to an empty value for no SSH`);
   }
 }
 
@@ -78,7 +78,7 @@ export class SshServer {
   readonly #server: Server;
   /** Open connections with their client networks. */
   readonly #open = new Map<Socket, string>();
-  readonly #strangers = new Strangers<Socket>();
+  readonly #pending = new PendingConnections<Socket>();
   /** Connections that have logged in. */
   readonly #loggedIn = new Set<LoggedIn>();
   #watch: ReachWatch<LoggedIn> | null = null;
@@ -90,7 +90,7 @@ export class SshServer {
     this.#options = options;
     this.#ssh = this.#speaking(CIPHERS);
     this.#fast = this.#speaking(FAST_CIPHERS);
-    this.#server = createServer((socket) => this.#welcome(socket));
+    this.#server = createServer((socket) => this.#accept(socket));
   }
 
   /** Listens on the port and returns it. Connections are closed immediately until `serve` is called. */
@@ -143,9 +143,9 @@ export class SshServer {
     const take = () => {
       clearTimeout(timer);
       socket.off('readable', take);
-      const words = socket.read() as Buffer | null;
-      if (words !== null) socket.unshift(words);
-      const server = KNOWS_FAST.test(words?.toString('latin1') ?? '') ? this.#fast : this.#ssh;
+      const firstBytes = socket.read() as Buffer | null;
+      if (firstBytes !== null) socket.unshift(firstBytes);
+      const server = KNOWS_FAST.test(firstBytes?.toString('latin1') ?? '') ? this.#fast : this.#ssh;
       server.injectSocket(socket);
     };
     const timer = setTimeout(take, INTRODUCES_WITHIN_MS);
@@ -153,20 +153,20 @@ export class SshServer {
     socket.on('readable', take);
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     const network = clientNetworkOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (this.#served === null || !this.#takeIn(network, socket)) {
+    if (this.#served === null || !this.#admit(network, socket)) {
       socket.destroy();
       return;
     }
     this.#open.set(socket, network);
     const late = setTimeout(() => {
-      if (this.#strangers.leave(network, socket)) socket.destroy();
+      if (this.#pending.leave(network, socket)) socket.destroy();
     }, LOGIN_MS);
     socket.once('close', () => {
       clearTimeout(late);
-      this.#strangers.leave(network, socket);
+      this.#pending.leave(network, socket);
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
@@ -176,11 +176,11 @@ export class SshServer {
   }
 
   /** Returns false if there is no room in total or for this network. */
-  #takeIn(network: string, socket: Socket): boolean {
+  #admit(network: string, socket: Socket): boolean {
     let ofNetwork = 0;
     for (const other of this.#open.values()) if (other === network) ofNetwork += 1;
     if (this.#open.size >= MAX_CONNECTIONS || ofNetwork >= MAX_CONNECTIONS_PER_NETWORK) return false;
-    return this.#strangers.enter(network, socket, (dropped) => {
+    return this.#pending.enter(network, socket, (dropped) => {
       this.#open.delete(dropped);
       dropped.destroy();
     });
@@ -211,7 +211,7 @@ export class SshServer {
           context.accept();
         },
         (error) => {
-          log.error({ err: error }, 'a login by SSH failed');
+          log.error({ err: error }, 'SSH login failed');
           client.end();
         },
       );
@@ -219,23 +219,23 @@ export class SshServer {
     client.once('ready', () => {
       const network = this.#open.get(socket);
       if (connected === null || network === undefined) return client.end();
-      this.#strangers.loggedIn(network, socket);
+      this.#pending.loggedIn(network, socket);
       serve(client, connected, deps.settings.serviceDomain);
       const { instanceId, opener } = connected;
-      this.#keepWatch({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
+      this.#watchAccess({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
       const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
-      log.info(of, 'a connection by SSH');
+      log.info(of, 'SSH connection opened');
       const began = performance.now();
       const end = deps.fleet.connections.begin(instanceId);
       socket.once('close', () => {
         end();
-        log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'a connection by SSH ended');
+        log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'SSH connection closed');
       });
     });
   }
 
   /** A connection without a session also ends with its instance and its key. */
-  #keepWatch(loggedIn: LoggedIn, socket: Socket): void {
+  #watchAccess(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
     // Catches changes during the login.
     const checking = setTimeout(() => this.#watch?.check([loggedIn]), CHECKED_AFTER_MS).unref();

@@ -22,9 +22,9 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
   let wantsAgent = false;
 
   session.on('env', (accept, reject, { key, val }: { key: string; val: string }) => {
-    const isTaken = VARIABLE.test(key) && val.length <= MAX_VALUE && Object.keys(env).length < MAX_VARIABLES;
-    if (isTaken) env[key] = val;
-    (isTaken ? accept : reject)?.();
+    const isAccepted = VARIABLE.test(key) && val.length <= MAX_VALUE && Object.keys(env).length < MAX_VARIABLES;
+    if (isAccepted) env[key] = val;
+    (isAccepted ? accept : reject)?.();
   });
   session.on('pty', (accept, _reject, info) => {
     terminal = { columns: side(info.cols, 80), rows: side(info.rows, 24) };
@@ -78,6 +78,6 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
   });
 }
 
-function side(given: number, usual: number): number {
-  return Number.isInteger(given) && given > 0 ? Math.min(given, MAX_SIDE) : usual;
+function side(requested: number, fallback: number): number {
+  return Number.isInteger(requested) && requested > 0 ? Math.min(requested, MAX_SIDE) : fallback;
 }

@@ -22,7 +22,7 @@ const MAX_ID = 2 ** 32 - 1;
 const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
-  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path has no zero bytes');
+  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path must not contain zero bytes');
   return quoted(text);
 }
 
@@ -43,7 +43,7 @@ export class SftpShell {
     this.#tunnel = tunnel;
     tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
     tunnel.stderr.resume();
-    tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was cut off')));
+    tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was lost')));
   }
 
   /** Runs one command, never two concurrently. If it fails, rejects with its output. */
@@ -51,19 +51,19 @@ export class SftpShell {
     command: string,
     { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
   ): Promise<Buffer> {
-    const { output, code } = await this.#ask(command, keepsErrors, maxBytes);
+    const { output, code } = await this.#execute(command, keepsErrors, maxBytes);
     if (code === 0) return output;
-    const words = lastLine(output);
-    if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(words))
-      throw new SftpFault(STATUS.noSuchFile, words);
-    if (/permission denied|not permitted/i.test(words)) throw new SftpFault(STATUS.denied, words);
-    throw new SftpFault(STATUS.failure, words || `it failed with ${code}`);
+    const message = lastLine(output);
+    if (/no such file|not found|nonexistent|not a directory|too many levels/i.test(message))
+      throw new SftpFault(STATUS.noSuchFile, message);
+    if (/permission denied|not permitted/i.test(message)) throw new SftpFault(STATUS.denied, message);
+    throw new SftpFault(STATUS.failure, message || `failed with exit code ${code}`);
   }
 
   async stat(path: string, follows: boolean): Promise<Attributes> {
     const output = await this.run(`stat ${follows ? '-L ' : ''}-c '${STAT}' -- ${quote(path)}`);
     const attributes = readAttributes(output.toString('latin1').trim());
-    if (attributes === null) throw new SftpFault(STATUS.failure, 'the image’s stat prints no attributes');
+    if (attributes === null) throw new SftpFault(STATUS.failure, "the image's stat printed no attributes");
     return attributes;
   }
 
@@ -84,7 +84,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
     this.#tunnel.destroy();
   }
 
-  #ask(command: string, keepsErrors: boolean, maxBytes: number): Promise<{ output: Buffer; code: number }> {
+  #execute(command: string, keepsErrors: boolean, maxBytes: number): Promise<{ output: Buffer; code: number }> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => this.end(), COMMAND_MS);
@@ -110,7 +110,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
     if (waiting === null) return;
     this.#output.push(chunk);
     if (this.#output.length > waiting.maxBytes + TAIL_BYTES) {
-      this.#fail(new SftpFault(STATUS.failure, 'it prints too much'));
+      this.#fail(new SftpFault(STATUS.failure, 'too much output'));
       this.end();
       return;
     }
@@ -147,8 +147,8 @@ export interface Listing {
 }
 
 /**
- * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have one character
- * for each byte.
+ * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have
+ * one character for each byte.
  */
 export function* entriesOf(output: Buffer, mark: string): Generator<Entry | null, undefined> {
   const begin = Buffer.from(`${mark} `);

@@ -51,9 +51,9 @@ const USER = /^~([A-Za-z_][A-Za-z0-9_.-]{0,31})?(?:\/|$)/;
 const IS_MISSING = `echo 'No such file'; false`;
 /** A file of at most this many bytes is read in one piece. */
 const SMALL_BYTES = 262_144n;
-const NAMES_AT_ONCE = 100;
+const NAMES_PER_ANSWER = 100;
 /** Lines of a folder read before yielding to other work. */
-const LINES_AT_ONCE = 500;
+const LINES_PER_TURN = 500;
 /** Maximum bytes of folders and small files that one connection keeps open. */
 const MAX_KEPT_BYTES = 33_554_432;
 
@@ -135,7 +135,8 @@ class SftpServer {
       pending.push(chunk as Buffer);
       while (pending.length >= 4) {
         const length = pending.peek().readUInt32BE(0);
-        if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'no SFTP packet');
+        if (length > MAX_PACKET_BYTES + 1_024 || length === 0)
+          throw new SftpFault(STATUS.badMessage, 'not an SFTP packet');
         if (pending.length < 4 + length) break;
         const packet = new Packet(pending.take(4 + length).subarray(4));
         await this.#send(channel, await this.#answer(packet));
@@ -235,8 +236,8 @@ class SftpServer {
       case REQUEST.mkdir: {
         const folder = path();
         const { mode } = packet.attributes();
-        const given = mode === undefined ? '' : `-m ${octal(mode & ~this.#umask)} `;
-        await this.#shell.run(`mkdir ${given}-- ${quote(folder)}`);
+        const modeOption = mode === undefined ? '' : `-m ${octal(mode & ~this.#umask)} `;
+        await this.#shell.run(`mkdir ${modeOption}-- ${quote(folder)}`);
         return done();
       }
       case REQUEST.rmdir:
@@ -321,7 +322,7 @@ class SftpServer {
   async #fileSystem(path: string): Promise<bigint[]> {
     const output = await this.#shell.run(`stat -f -c '${STAT_FS}' -- ${quote(path)}`);
     const [, numbers, id, longest] = FILE_SYSTEM.exec(output.toString('latin1').trim()) ?? [];
-    if (numbers === undefined) throw new SftpFault(STATUS.failure, 'the image’s stat reports no file system');
+    if (numbers === undefined) throw new SftpFault(STATUS.failure, "the image's stat reported no file system");
     const [size, unit, blocks, free, available, inodes, freeInodes] = numbers.trim().split(' ').map(BigInt);
     const counts = [size!, unit!, blocks!, free!, available!, inodes!, freeInodes!, freeInodes!];
     return [...counts, BigInt(`0x${id}`), 0n, BigInt(longest!)];
@@ -435,7 +436,7 @@ class SftpServer {
     }
     const { writer } = file;
     writer.at += BigInt(bytes.length);
-    if (writer.tunnel.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
+    if (writer.tunnel.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? "can't be written");
     if (writer.tunnel.write(Buffer.from(bytes))) return;
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
@@ -443,7 +444,7 @@ class SftpServer {
   /** Copies bytes between files; a length of zero copies the rest. */
   async #copy({ from, start, length, to, at }: Copy): Promise<void> {
     if ((to.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
-    if (from.path === to.path) throw new SftpFault(STATUS.failure, 'a file can’t be copied into itself');
+    if (from.path === to.path) throw new SftpFault(STATUS.failure, "a file can't be copied into itself");
     await this.#flush(from);
     await this.#flush(to);
     this.#stopReading(to);
@@ -473,7 +474,7 @@ class SftpServer {
     const link = follows ? '' : '-h ';
     if (!follows && (size !== undefined || mode !== undefined)) {
       // Links have neither size nor mode.
-      await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has no size or mode of its own'; false; }`);
+      await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has neither size nor mode'; false; }`);
     }
     const steps = [
       ...(size === undefined ? [] : [`truncate -s ${size} -- ${file}`]),
@@ -488,7 +489,7 @@ class SftpServer {
   /** If anything exists at `path`, even a folder, `ln` would put the link into it. */
   async #link(command: string, target: string, path: string): Promise<void> {
     await this.#shell.run(
-      `if ${isThere(path)}; then echo 'it exists'; false; else ${command} -- ${target} ${path}; fi`,
+      `if ${isThere(path)}; then echo 'already exists'; false; else ${command} -- ${target} ${path}; fi`,
     );
   }
 
@@ -496,10 +497,10 @@ class SftpServer {
   async #rename(from: string, to: string, replaces: boolean): Promise<void> {
     const [old, next] = [quote(from), quote(to)];
     const move = `mv -f -- ${old} ${next}`;
-    const fail = (words: string) => `{ echo '${words}'; false; }`;
+    const fail = (message: string) => `{ echo '${message}'; false; }`;
     if (!replaces) {
       await this.#shell.run(
-        `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('it exists')}; else ${move}; fi`,
+        `if ! { ${isThere(old)}; }; then ${IS_MISSING}; elif ${isThere(next)}; then ${fail('already exists')}; else ${move}; fi`,
       );
       return;
     }
@@ -531,23 +532,23 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
 
 /** Resolves with null when the writing command has written everything; else with the reason. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
-  const words = new LastBytes();
+  const stderr = new LastBytes();
   tunnel.on('error', () => {});
   tunnel.resume();
-  tunnel.stderr.on('data', (chunk: Buffer) => words.push(chunk));
+  tunnel.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   return new Promise((resolve) => {
-    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(words.bytes) || 'it failed'));
+    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : lastLine(stderr.bytes) || 'failed'));
   });
 }
 
 /** Returns the next names of a folder, or none at its end. */
 async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   const found: Entry[] = [];
-  for (let lines = 1; found.length < NAMES_AT_ONCE; lines += 1) {
+  for (let lines = 1; found.length < NAMES_PER_ANSWER; lines += 1) {
     const { value, done } = entries.next();
     if (done === true) break;
     if (value !== null) found.push(value);
-    if (lines % LINES_AT_ONCE === 0) await turn();
+    if (lines % LINES_PER_TURN === 0) await turn();
   }
   return found;
 }
@@ -558,7 +559,7 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
     const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) left.push(chunk);
     else if (tunnel.readableEnded) break;
-    else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
+    else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was lost');
     else await firstEvent(tunnel, 'readable', 'end', 'close');
   }
   return left.take(length);

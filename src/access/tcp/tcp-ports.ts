@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
 import { readTcpPorts, type TcpTarget } from '../../domain/instances/tcp-ports.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { Strangers } from '../ssh/strangers.js';
+import { PendingConnections } from '../ssh/pending-connections.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** Maximum concurrent connections; below the tunnel limit of an instance, so that SSH still gets in. */
@@ -25,7 +25,7 @@ export interface TcpRange {
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
-    super(`port ${port} of TCP_PORTS ${why}; set it to another range, or to nothing for no TCP ports`);
+    super(`port ${port} of TCP_PORTS ${why}; set TCP_PORTS to another range, or to an empty value for no TCP ports`);
   }
 }
 
@@ -35,7 +35,7 @@ export class TcpPorts {
   readonly #servers: Server[] = [];
   /** Open connections with their instances. */
   readonly #open = new Map<Socket, string>();
-  readonly #opening = new Strangers<Socket>(OPENING);
+  readonly #opening = new PendingConnections<Socket>(OPENING);
   #targets: ReadonlyMap<number, TcpTarget> = new Map();
   #served: { deps: Deps; tunnels: Tunnels } | null = null;
   #unsubscribe: () => void = () => {};
@@ -54,7 +54,7 @@ export class TcpPorts {
   async listen({ from, to }: TcpRange, host: string): Promise<void> {
     for (let port = from; port <= to; port += 1) {
       const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: true };
-      const server = createServer(options, (socket) => this.#welcome(socket, port));
+      const server = createServer(options, (socket) => this.#accept(socket, port));
       this.#servers.push(server);
       await new Promise<void>((resolve, reject) => {
         server.once('error', (error: NodeJS.ErrnoException) => reject(new TcpPortsUnusable(port, error)));
@@ -105,18 +105,18 @@ export class TcpPorts {
       try {
         this.#targets = await readTcpPorts(this.#served!.deps);
       } catch (error) {
-        this.#log.warn({ err: error }, 'where TCP ports lead can not be read');
+        this.#log.warn({ err: error }, 'TCP port mappings could not be read');
         this.#isStale = true;
         await new Promise((resolve) => setTimeout(resolve, LOAD_AGAIN_MS).unref());
       }
     }
   }
 
-  #welcome(socket: Socket, publicPort: number): void {
+  #accept(socket: Socket, publicPort: number): void {
     socket.on('error', () => {});
     const target = this.#targets.get(publicPort);
     const network = clientNetworkOf(socket.remoteAddress);
-    if (target === undefined || this.#isClosed || !this.#takeIn(network, socket, target)) {
+    if (target === undefined || this.#isClosed || !this.#admit(network, socket, target)) {
       socket.destroy();
       return;
     }
@@ -128,13 +128,13 @@ export class TcpPorts {
       this.#open.delete(socket);
     });
     this.#join(socket, target, gone.signal, () => this.#opening.loggedIn(network, socket)).catch((error) => {
-      if (!(error instanceof TunnelRefused)) this.#log.error({ err: error }, 'a TCP port could not be joined');
+      if (!(error instanceof TunnelRefused)) this.#log.error({ err: error }, 'TCP connection could not be forwarded');
       socket.destroy();
     });
   }
 
   /** Returns false if there is no room. */
-  #takeIn(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
+  #admit(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
     let ofInstance = 0;
     for (const other of this.#open.values()) if (other === instanceId) ofInstance += 1;
     if (this.#open.size >= MAX_CONNECTIONS || ofInstance >= MAX_PER_INSTANCE) return false;

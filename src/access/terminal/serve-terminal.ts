@@ -4,14 +4,14 @@ import type { Caller } from '../../domain/accounts/api-keys.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { checkScope } from '../../domain/rules/scopes.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
-import { type PageWords, pageWords, type TerminalWords } from './words.js';
+import { type PageMessage, pageMessage, type TerminalMessage } from './messages.js';
 
 /** A page that sends nothing is disconnected after this time. */
 const OPENS_WITHIN_MS = 10_000;
 /** Maximum output sent to a page but not shown yet. A browser accepts any amount, and typed input waits behind it. */
 const MAX_UNSHOWN_BYTES = 262_144;
 /** Maximum text frames per page per second. */
-const MAX_WORDS_PER_SECOND = 1_000;
+const MAX_MESSAGES_PER_SECOND = 1_000;
 /** While the reader drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
@@ -54,8 +54,8 @@ class Terminal implements ServedTerminal {
   #whenShown: (() => void) | null = null;
   #size: { columns: number; rows: number } | null = null;
   #resizing: NodeJS.Timeout | null = null;
-  #words = 0;
-  #wordsSince = performance.now();
+  #messages = 0;
+  #messagesSince = performance.now();
 
   constructor(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>) {
     this.#ws = ws;
@@ -74,19 +74,19 @@ class Terminal implements ServedTerminal {
     // Frames that arrive after the end are dropped.
     if (this.#ws.readyState !== this.#ws.OPEN) return;
     if (isBinary) return void this.#type(data);
-    const read = this.#isFlood() ? undefined : pageWords.safeParse(parse(data.toString('utf8')));
+    const read = this.#isFlood() ? undefined : pageMessage.safeParse(parse(data.toString('utf8')));
     if (read?.success !== true) return void this.#ws.close(BROKEN_RULES);
-    this.#hear(read.data);
+    this.#handle(read.data);
   }
 
-  #hear(words: PageWords): void {
-    if (words.type === 'open') {
+  #handle(message: PageMessage): void {
+    if (message.type === 'open') {
       if (this.instanceId !== null) return void this.#ws.close(BROKEN_RULES);
       clearTimeout(this.#late);
-      this.instanceId = words.instance;
-      void this.#open(words);
-    } else if (words.type === 'shown') this.#show(words.bytes);
-    else if (words.type === 'resize') this.#resize(words);
+      this.instanceId = message.instance;
+      void this.#open(message);
+    } else if (message.type === 'shown') this.#show(message.bytes);
+    else if (message.type === 'resize') this.#resize(message);
     else this.#close();
   }
 
@@ -98,7 +98,7 @@ class Terminal implements ServedTerminal {
     tunnel.once('drain', () => this.#ws.resume());
   }
 
-  async #open({ instance, shell, columns, rows, seen }: PageWords & { type: 'open' }): Promise<void> {
+  async #open({ instance, shell, columns, rows, seen }: PageMessage & { type: 'open' }): Promise<void> {
     const { accountId, keyId: apiKeyId, session, scopes } = this.#caller;
     try {
       checkScope(scopes, 'terminal in a browser');
@@ -117,7 +117,7 @@ class Terminal implements ServedTerminal {
     this.tunnelId = tunnel.id;
     const { from, to } = tunnel.replay ?? { from: seen, to: seen };
     [this.#sent, this.#shown] = [from, from];
-    this.#say({ type: 'opened', from, to });
+    this.#sendMessage({ type: 'opened', from, to });
     if (this.#size !== null) tunnel.resize(this.#size.columns, this.#size.rows);
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
@@ -172,13 +172,13 @@ class Terminal implements ServedTerminal {
     else this.#finish({ type: 'refused', reason: error.reason, message: error.message });
   }
 
-  #finish(words: TerminalWords): void {
-    this.#say(words);
+  #finish(message: TerminalMessage): void {
+    this.#sendMessage(message);
     this.#ws.close(DONE);
   }
 
-  #say(words: TerminalWords): void {
-    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(words));
+  #sendMessage(message: TerminalMessage): void {
+    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message));
   }
 
   /** The agent keeps the shell unless it was closed. */
@@ -203,9 +203,9 @@ class Terminal implements ServedTerminal {
 
   #isFlood(): boolean {
     const now = performance.now();
-    if (now - this.#wordsSince > 1_000) [this.#words, this.#wordsSince] = [0, now];
-    this.#words += 1;
-    return this.#words > MAX_WORDS_PER_SECOND;
+    if (now - this.#messagesSince > 1_000) [this.#messages, this.#messagesSince] = [0, now];
+    this.#messages += 1;
+    return this.#messages > MAX_MESSAGES_PER_SECOND;
   }
 }
 

@@ -49,7 +49,8 @@ export class Terminals {
     if (request.url !== TERMINAL_PATH) return false;
     socket.on('error', () => {});
     this.#accept(request, socket, head).catch((error: unknown) => {
-      if (!(error instanceof DomainError)) this.#options.log.error({ err: error }, 'a terminal could not be opened');
+      if (!(error instanceof DomainError))
+        this.#options.log.error({ err: error }, 'browser terminal could not be opened');
       const isKnown = error instanceof DomainError;
       refuseUpgrade(socket, isKnown ? STATUS_OF[error.code] : INTERNAL);
     });
@@ -80,7 +81,7 @@ export class Terminals {
         this.#open.delete(ws);
         const seconds = Math.round(performance.now() - began) / 1_000;
         const of = { instance: terminal.instanceId, account: accountId, key: keyId, tunnel: terminal.tunnelId };
-        log.info({ ...of, seconds }, 'a terminal in a browser ended');
+        log.info({ ...of, seconds }, 'browser terminal closed');
       });
     });
   }

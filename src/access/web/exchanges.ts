@@ -11,9 +11,9 @@ const MAX_PER_INSTANCE = 200;
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
 /** Exchanges opened by a cookie end at most this long after it expires. */
-const LOOK_EVERY_MS = 30_000;
+const CHECK_EVERY_MS = 30_000;
 /** Pause before checking again while the database can't decide which visitors may stay. */
-const JUDGE_AGAIN_MS = 500;
+const RECHECK_MS = 500;
 
 /** A request in progress, or an open WebSocket. */
 export interface Exchange {
@@ -43,10 +43,10 @@ export class Exchanges {
     this.#deps = deps;
     this.#onFault = onFault;
     this.#unsubscribe = deps.db.notices.subscribe({
-      onNotice: (notice) => this.#note(notice),
+      onNotice: (notice) => this.#onNotice(notice),
       onLost: () => this.#recheckAll([...this.#open]),
     });
-    this.#timer = setInterval(() => this.#recheckExpired(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#recheckExpired(), CHECK_EVERY_MS).unref();
   }
 
   get size(): number {
@@ -87,7 +87,7 @@ export class Exchanges {
     }
   }
 
-  #note(notice: Notice): void {
+  #onNotice(notice: Notice): void {
     const open = [...this.#open];
     const { table } = notice;
     if (table === 'instance' || table === 'open_port') {
@@ -123,7 +123,7 @@ export class Exchanges {
         return;
       } catch (error) {
         if (!isUnavailable(error)) throw error;
-        await sleep(JUDGE_AGAIN_MS, undefined, { ref: false });
+        await sleep(RECHECK_MS, undefined, { ref: false });
       }
     }
   }

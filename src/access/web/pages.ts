@@ -15,55 +15,55 @@ export const PAGES = {
   nothing: {
     status: 404,
     title: 'Nothing to see here',
-    text: 'This address is not open to you. If the instance is yours, <code>gpu open ID</code> lets this browser in.',
+    text: 'You have no access to this address. If the instance is yours, run <code>gpu open ID</code> to give this browser access.',
   },
   spentLink: {
     status: 403,
-    title: 'This link does not open anything',
-    text: 'A link works once, within a minute. <code>gpu open ID</code> gives a new one.',
+    title: 'This link is not valid',
+    text: 'A link works once, within a minute. Run <code>gpu open ID</code> for a new one.',
   },
   stopped: {
     status: 503,
     title: 'The instance is stopped',
-    text: '<code>gpu start ID</code> starts it again.',
+    text: 'Run <code>gpu start ID</code> to start it again.',
   },
   starting: {
     status: 503,
     title: 'The instance is starting',
-    text: 'Its container does not run yet. Try again in a moment.',
+    text: 'Its container is not running yet. Try again in a moment.',
     retryAfterSeconds: 5,
   },
   unreachable: {
     status: 504,
     title: 'The machine does not answer',
-    text: 'The machine that this instance is on is not reached at the moment. Try again later.',
+    text: 'The machine of this instance is unreachable at the moment. Try again later.',
     retryAfterSeconds: 30,
   },
   noListener: {
     status: 502,
     title: 'Nothing listens on this port',
-    text: 'The instance runs, but no program in it takes connections on this port.',
+    text: 'The instance is running, but no program in it accepts connections on this port.',
     retryAfterSeconds: 5,
   },
   badAnswer: {
     status: 502,
-    title: 'No answer that makes sense',
-    text: 'The program on this port broke off, or does not speak HTTP.',
+    title: 'Invalid response',
+    text: 'The program on this port closed the connection, or does not speak HTTP.',
   },
   tooMany: {
     status: 429,
     title: 'Too many connections',
-    text: 'Too many are open to this instance, or from your address. Try again in a moment.',
+    text: 'Too many connections are open to this instance or from your address. Try again in a moment.',
     retryAfterSeconds: 5,
   },
   badRequest: {
     status: 400,
-    title: 'This request is not passed on',
-    text: 'Its head does not say for certain where it ends or whom it is for.',
+    title: 'Ambiguous request',
+    text: 'Its headers leave open where it ends or which host it is for.',
   },
   unavailable: {
     status: 503,
-    title: 'The service is not available',
+    title: 'The service is unavailable',
     text: 'Try again in a moment.',
     retryAfterSeconds: 1,
   },
@@ -101,9 +101,9 @@ function htmlOf({ status, title, text }: Page): string {
  * Redirects from another address of this host, because an address that differs only in its fragment would not be
  * loaded.
  */
-const LEAD_ON =
+const REDIRECT_SCRIPT =
   "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";
-const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(LEAD_ON).digest('base64')}'; frame-ancestors 'none'`;
+const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(REDIRECT_SCRIPT).digest('base64')}'; frame-ancestors 'none'`;
 
 /** Sends a page of this host that redirects to `path`, so that the request for it doesn't come from another site. */
 export function sendLanding(response: ServerResponse, path: string, headers: Record<string, string> = {}): void {
@@ -111,7 +111,7 @@ export function sendLanding(response: ServerResponse, path: string, headers: Rec
   const to = path.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
   const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Opening</title>
 <noscript><meta http-equiv="refresh" content="0;url=${to}"></noscript></head>
-<body><p><a id="to" href="${to}">Continue</a></p><script>${LEAD_ON}</script></body></html>
+<body><p><a id="to" href="${to}">Continue</a></p><script>${REDIRECT_SCRIPT}</script></body></html>
 `;
   response
     .writeHead(200, {

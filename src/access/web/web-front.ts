@@ -164,19 +164,19 @@ export class WebFront {
     if (request.method !== 'GET') return refuse(request, response, PAGES.spentLink);
     const query = new URLSearchParams(request.url!.slice(LINK_PATH.length + 1));
     const port = await deps.visits.portOf(site);
-    const given = query.get('pass') ?? '';
-    const cookie = port === null ? null : await exchangeWebLink(deps, given, site.instanceId, port);
+    const pass = query.get('pass') ?? '';
+    const cookie = port === null ? null : await exchangeWebLink(deps, pass, site.instanceId, port);
     if (cookie === null) return refuse(request, response, PAGES.spentLink);
     const isTls = this.#isTls(request);
     const name = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
     const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`;
     const path = pathOf(query.get('path'));
-    const letIn = { 'Set-Cookie': `${name}=${cookie}; ${attributes}` };
-    if (isFromElsewhere(provenanceOf(request))) return sendLanding(response, path, letIn);
+    const cookieHeader = { 'Set-Cookie': `${name}=${cookie}; ${attributes}` };
+    if (isFromElsewhere(provenanceOf(request))) return sendLanding(response, path, cookieHeader);
     response
       .writeHead(303, {
         Location: path,
-        ...letIn,
+        ...cookieHeader,
         'Cache-Control': 'no-store',
         'Referrer-Policy': 'no-referrer',
         'Content-Length': '0',
@@ -341,8 +341,8 @@ function pageOf(error: Error & { code?: string }): Page {
 }
 
 /** Accepts only a path of this host, because a link must not redirect elsewhere. */
-function pathOf(given: string | null): string {
-  return given !== null && isWebPath(given) ? given : '/';
+function pathOf(path: string | null): string {
+  return path !== null && isWebPath(path) ? path : '/';
 }
 
 function text(header: string | string[] | undefined): string | undefined {

@@ -42,7 +42,7 @@ const LONG_CALL_MS = 180_000;
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
 /** Maximum concurrent calls of the kinds that are made once per instance. */
-const CALLS_AT_ONCE = 8;
+const MAX_CONCURRENT_CALLS = 8;
 /** Maximum commands of an instance that are read. Engines also list commands that ended some minutes ago. */
 const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
@@ -77,7 +77,7 @@ const BYTES_PER_MB = 1_048_576;
 export class DockerEngine implements Engine {
   readonly info: EngineInfo;
   protected readonly docker: Docker;
-  readonly #calls = new Limiter(CALLS_AT_ONCE);
+  readonly #calls = new Limiter(MAX_CONCURRENT_CALLS);
   readonly #runtimeCommands: RuntimeCommands | null;
 
   /** Without `runtimeCommands`, all commands go through the engine. */
@@ -159,8 +159,8 @@ export class DockerEngine implements Engine {
         onProgress(counter.progress);
       });
     } catch (error) {
-      if (stalled.signal.aborted) throw new PullFault('the pull stands still', { words: (error as Error).message });
-      const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'away';
+      if (stalled.signal.aborted) throw new PullFault('the pull has stalled', { detail: (error as Error).message });
+      const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'unreachable';
       throw isEngines ? pullFault(error.message, login !== null) : error;
     } finally {
       clearTimeout(timer);
@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
       if (error !== undefined) throw new EngineFault('refused', error);
     });
     const id = await this.imageId(`${name}:latest`);
-    if (id === null) throw new EngineFault('refused', 'an image was imported but is not there');
+    if (id === null) throw new EngineFault('refused', 'the imported image does not exist');
     return id;
   }
 
@@ -257,7 +257,7 @@ export class DockerEngine implements Engine {
       // Health checks of images and commands that inspect a container change nothing.
       if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
     });
-    throw new EngineFault('away', 'the engine ended its stream of events');
+    throw new EngineFault('unreachable', 'the engine closed its event stream');
   }
 
   async exec(instanceId: string, spec: ExecSpec): Promise<Exec> {
@@ -412,7 +412,7 @@ async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
     await pipeline(stream, target, { end: target instanceof Demux });
   } catch (error) {
-    throw new EngineFault('away', (error as Error).message);
+    throw new EngineFault('unreachable', (error as Error).message);
   }
 }
 
@@ -485,12 +485,12 @@ async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   } catch (error) {
     if (error instanceof EngineFault) throw error;
     const { statusCode, json, message } = error as { statusCode?: number; json?: unknown; message: string };
-    if (statusCode === undefined) throw new EngineFault('away', message);
+    if (statusCode === undefined) throw new EngineFault('unreachable', message);
     if (done.includes(statusCode)) return undefined as T;
-    const words = (json as { message?: string; cause?: string } | null)?.message ?? message;
-    if (statusCode === 404) throw new EngineFault('missing', words);
-    if (statusCode === 409) throw new EngineFault('conflict', words);
-    throw new EngineFault('refused', words, statusCode < 500);
+    const text = (json as { message?: string; cause?: string } | null)?.message ?? message;
+    if (statusCode === 404) throw new EngineFault('missing', text);
+    if (statusCode === 409) throw new EngineFault('conflict', text);
+    throw new EngineFault('refused', text, statusCode < 500);
   }
 }
 
@@ -512,13 +512,13 @@ async function readLines(stream: Readable, onLine: (line: unknown) => void): Pro
         const read = parse(line);
         if (read !== undefined) onLine(read);
       }
-      if (lines.isOverlong) throw new EngineFault('refused', 'the engine sent a line without an end');
+      if (lines.isOverlong) throw new EngineFault('refused', 'the engine sent a line that is too long');
     }
     const last = parse(lines.rest());
     if (last !== undefined) onLine(last);
   } catch (error) {
     if (error instanceof EngineFault) throw error;
-    throw new EngineFault('away', (error as Error).message);
+    throw new EngineFault('unreachable', (error as Error).message);
   } finally {
     stream.destroy();
   }

@@ -174,12 +174,12 @@ export interface Engine {
 }
 
 /**
- * `away`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one; look again.
- * `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
+ * `unreachable`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one;
+ * inspect again. `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
  */
 export class EngineFault extends Error {
   constructor(
-    readonly kind: 'away' | 'missing' | 'conflict' | 'refused',
+    readonly kind: 'unreachable' | 'missing' | 'conflict' | 'refused',
     message: string,
     readonly final = false,
   ) {
@@ -188,22 +188,22 @@ export class EngineFault extends Error {
 }
 
 /**
- * A failed pull. The message is a short reason for the renter; `words`, the engine's own text, is for the host's log.
+ * A failed pull. The message is a short reason for the renter; `detail`, the engine's own text, is for the host's log.
  * `unreachable`: no connection to the registry was made.
  */
 export class PullFault extends EngineFault {
-  readonly words: string;
+  readonly detail: string;
   readonly unreachable: boolean;
 
-  constructor(reason: string, { words, final = false, unreachable = false }: PullFaultDetails) {
+  constructor(reason: string, { detail, final = false, unreachable = false }: PullFaultDetails) {
     super('refused', reason, final);
-    this.words = words;
+    this.detail = detail;
     this.unreachable = unreachable;
   }
 }
 
 interface PullFaultDetails {
-  words: string;
+  detail: string;
   final?: boolean;
   unreachable?: boolean;
 }

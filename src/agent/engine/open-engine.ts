@@ -9,7 +9,7 @@ import type { RuntimeCommands } from './runtime.js';
 /** Time limits for the tries: an engine that has just started, or whose host is busy, may need this long to answer. */
 const ANSWERS_WITHIN_MS = [10_000, 20_000, 30_000];
 /** Codes that mean that no program listens at the socket: waiting doesn't help. */
-const NOBODY_LISTENS = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
+const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
 /** No usable engine; the message is one line that says how to get one. */
@@ -34,7 +34,7 @@ export async function openEngine(
   tried = 0,
   answersWithinMs: readonly number[] = ANSWERS_WITHIN_MS,
 ): Promise<Engine> {
-  const candidates = socketPath === null ? usualSockets(runtimeDir).filter((path) => existsSync(path)) : [socketPath];
+  const candidates = socketPath === null ? defaultSockets(runtimeDir).filter((path) => existsSync(path)) : [socketPath];
   const withinMs = answersWithinMs[Math.min(tried, answersWithinMs.length - 1)]!;
   const faults: string[] = [];
   let mayAnswerLater = false;
@@ -44,15 +44,15 @@ export async function openEngine(
       return await openSocket(candidate, runtimeCommands, withinMs);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      mayAnswerLater ||= !NOBODY_LISTENS.includes(code ?? '');
+      mayAnswerLater ||= !NO_LISTENER.includes(code ?? '');
       faults.push(`${candidate} does not answer: ${whyNoAnswer(message, performance.now() - since, withinMs)}`);
     }
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
-  if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; --engine SOCKET names one elsewhere`);
+  if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; use --engine SOCKET for one elsewhere`);
   // A socket without a listener: Podman's, when it was started by hand and has ended.
   const advice =
-    isPodmanThere && socketPath === null && !mayAnswerLater ? `; Podman's service starts with ${startOfPodman()}` : '';
+    isPodmanThere && socketPath === null && !mayAnswerLater ? `; start Podman's service with ${startOfPodman()}` : '';
   throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);
 }
 
@@ -64,8 +64,8 @@ function whyNoAnswer(message: string, tookMs: number, withinMs: number): string 
 
 function noSocket(isPodmanThere: boolean): string {
   return isPodmanThere
-    ? `Podman is installed, but its service does not run: start it with ${startOfPodman()}`
-    : `no container engine is found: on Debian \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
+    ? `Podman is installed, but its service is not running; start it with ${startOfPodman()}`
+    : `no container engine found; on Debian, run \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
 }
 
 /** Returns systemd's unit where systemd runs; elsewhere, such as in a container, the service command. */
@@ -77,7 +77,7 @@ function startOfPodman(): string {
   return `\`mkdir -p ${dir} && podman system service --time=0 "unix://${socket}/podman.sock" &\``;
 }
 
-function usualSockets(runtimeDir: string | null): string[] {
+function defaultSockets(runtimeDir: string | null): string[] {
   return [
     '/run/docker.sock',
     '/run/podman/podman.sock',

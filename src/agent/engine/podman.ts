@@ -75,5 +75,5 @@ function devices({ gpus }: ContainerSpec): { path: string }[] {
   if (gpus === null) return [];
   if (gpus.kind === 'cdi') return gpus.names.map((path) => ({ path }));
   if (gpus.kind === 'nodes') return gpus.nodes.map(({ host, inside }) => ({ path: `${host}:${inside}` }));
-  throw new Error('Podman is given GPUs by CDI');
+  throw new Error('Podman accepts GPUs only by CDI');
 }

@@ -1,30 +1,30 @@
 import { PullFault } from './engine.js';
 
-const DENIED = 'the registry has no such image, or does not give it to everybody';
-const LOGIN_DENIED = 'the registry refuses the login, or has no such image for it';
+const DENIED = 'the registry has no such image, or requires a login for it';
+const LOGIN_DENIED = 'the registry rejected the login, or has no such image for it';
 
 /**
  * Meanings of an engine's error texts for a pull; the first match counts. The text itself may hold answers of a
  * registry, or of any address that the registry redirects the engine to: renters get one of these reasons instead.
  */
-const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
+const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
   [
     /connection refused|no route to host|network is unreachable|no such host/i,
-    'the registry is not to be reached',
+    'the registry is unreachable',
     { unreachable: true },
   ],
   [/i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i, 'the registry does not answer'],
-  [/toomanyrequests|too many requests/i, 'the registry limits how often images are pulled'],
+  [/toomanyrequests|too many requests/i, 'the registry limits the rate of pulls'],
   [/denied|unauthorized|authentication required|no basic auth credentials|forbidden/i, DENIED, { final: true }],
   [
     /no matching manifest|no image found|unsupported|cannot be used on this platform/i,
-    'the image is not made for this kind of machine',
+    'the image does not support this kind of machine',
     { final: true },
   ],
-  [/invalid reference|invalid repository name/i, 'this is not the name of an image', { final: true }],
+  [/invalid reference|invalid repository name/i, 'the image name is invalid', { final: true }],
   [
     /x509|certificate|server gave HTTP response/i,
-    'the registry does not prove who it is, by TLS and a certificate that is accepted',
+    'the registry does not use TLS with a trusted certificate',
     { final: true },
   ],
   [
@@ -32,10 +32,10 @@ const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; 
     'the registry has no such image',
     { final: true },
   ],
-  [/no space left/i, 'the host has no room for the image'],
+  [/no space left/i, 'the host has no disk space left for the image'],
 ];
 
-export function pullFault(words: string, hasLogin: boolean): PullFault {
-  const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(words)) ?? [null, 'the image could not be pulled'];
-  return new PullFault(hasLogin && reason === DENIED ? LOGIN_DENIED : reason, { words, ...rest });
+export function pullFault(text: string, hasLogin: boolean): PullFault {
+  const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(text)) ?? [null, 'the image could not be pulled'];
+  return new PullFault(hasLogin && reason === DENIED ? LOGIN_DENIED : reason, { detail: text, ...rest });
 }

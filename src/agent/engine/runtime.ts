@@ -42,10 +42,10 @@ const MAX_BEGINNING = 4;
 const BEGINS_WITHIN_MS = 10_000;
 /** How long processes that a command left running may still write, as with Docker. */
 const WRITES_WITHIN_MS = 2_000;
-const LOOKS_EVERY_MS = 20;
+const CHECK_EVERY_MS = 20;
 /** The largest pipe that Linux allows a renter. */
 const MAX_PIPE_BYTES = 1_048_576;
-const READ_AT_ONCE_BYTES = 65_536;
+const READ_CHUNK_BYTES = 65_536;
 /** Number of pipes: standard input, output and error of a command, and the messages of its watcher. */
 const PIPES = 4;
 /**
@@ -61,7 +61,7 @@ const O_PATH = 0o10000000;
 /** Other variables might be secret, and the host's process list shows the arguments of a runtime. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
 /** Holds the command for the watcher: in its arguments, `pkill -f` would mistake the watcher for the command. */
-const WORDS = 'GPU_WATCH_WORDS';
+const COMMAND_VARIABLE = 'GPU_WATCH_COMMAND';
 /**
  * Runs a command and reports how it went; nothing outside the container waits for it. It prints `r` when it is ready,
  * `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the engine can still
@@ -72,15 +72,15 @@ const WATCH = `
 umask 022
 exec 4>&2 2>/dev/null
 trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
-eval "set -- $${WORDS}"
-unset ${WORDS} SHLVL
+eval "set -- $${COMMAND_VARIABLE}"
+unset ${COMMAND_VARIABLE} SHLVL
 echo r >&3
 read -r go || exit
 (echo b >&3; exec "$@" 2>&4 3>&- 4>&-)
 echo $? >&3`;
 const WATCHER = ['/bin/sh', '-c', WATCH, 'gpu-watch'];
-const SAID = /^r\n(b\n((\d{1,3})\n)?)?$/;
-const MAX_SAID = 'r\nb\n255\n'.length;
+const WATCHER_REPORT = /^r\n(b\n((\d{1,3})\n)?)?$/;
+const MAX_REPORT = 'r\nb\n255\n'.length;
 /** Exit code of a command whose watcher reported none: only SIGKILL ends a watcher earlier. */
 const KILLED = 137;
 
@@ -104,7 +104,7 @@ export class RuntimeCommands {
   }
 
   /**
-   * Runs `spec`, which must be suited; `find` looks for the container. Returns null, with nothing run, where the
+   * Runs `spec`, which must be suited; `find` finds the container. Returns null, with nothing run, where the
    * runtime can't be reached, refuses, or is busy: the engine is used then.
    */
   async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {
@@ -163,11 +163,11 @@ async function begin(
   dir: string,
 ): Promise<Command | null> {
   const pidFile = join(dir, 'pid');
-  const variables = Object.entries({ ...env, [WORDS]: argv.map(quoted).join(' ') });
-  const given = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
-  const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
+  const variables = Object.entries({ ...env, [COMMAND_VARIABLE]: argv.map(quoted).join(' ') });
+  const envFlags = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  const flags = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...envFlags];
   // The runtime's warnings would appear in the command's standard error.
-  const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
+  const args = ['--root', root, '--log', '/dev/null', 'exec', ...flags, engineId, ...WATCHER];
   const pipes = await openPipes();
   const command = new Command(pipes.ours, pipes.input);
   try {
@@ -254,7 +254,7 @@ class Command implements Exec {
   readonly over: Promise<void>;
   readonly #streams: Ends<Socket>;
   #process: { pid: string; start: string } | null = null;
-  #said = '';
+  #report = '';
   #isOver = false;
 
   constructor(
@@ -271,10 +271,10 @@ class Command implements Exec {
     });
     this.ready = new Promise((resolve) => {
       ending.setEncoding('latin1').on('data', (text: string) => {
-        this.#said += text;
-        if (this.#said.startsWith('r\n')) resolve(true);
+        this.#report += text;
+        if (this.#report.startsWith('r\n')) resolve(true);
         // A shell that prints more than this is not the watcher.
-        if (this.#said.length >= MAX_SAID || SAID.exec(this.#said)?.[3] !== undefined) ending.destroy();
+        if (this.#report.length >= MAX_REPORT || WATCHER_REPORT.exec(this.#report)?.[3] !== undefined) ending.destroy();
       });
       void this.over.then(() => resolve(false));
     });
@@ -298,7 +298,7 @@ class Command implements Exec {
 
   /** Without a process until the command has begun: before that, the watcher would receive the signal. */
   async state() {
-    const [, begun, , code] = SAID.exec(this.#said) ?? [];
+    const [, begun, , code] = WATCHER_REPORT.exec(this.#report) ?? [];
     const { pid, start } = this.#process ?? {};
     const isThere = !this.#isOver && begun !== undefined && pid !== undefined && startOf(pid) === start;
     return {
@@ -317,7 +317,7 @@ class Command implements Exec {
     this.stdin.destroy();
     try {
       const descriptor = openSync(`/proc/self/fd/${this.input}`, constants.O_RDONLY | constants.O_NONBLOCK);
-      const rest = Buffer.allocUnsafe(READ_AT_ONCE_BYTES);
+      const rest = Buffer.allocUnsafe(READ_CHUNK_BYTES);
       try {
         for (let left = MAX_PIPE_BYTES; left > 0; ) {
           const length = readSync(descriptor, rest);
@@ -339,11 +339,11 @@ class Command implements Exec {
 async function allRead(from: Socket): Promise<void> {
   const closed = new Promise((resolve) => from.once('close', resolve));
   const atEnd = from.bytesRead;
-  for (let waited = 0; !from.destroyed; waited += LOOKS_EVERY_MS) {
+  for (let waited = 0; !from.destroyed; waited += CHECK_EVERY_MS) {
     const isWaitedFor = from.isPaused() || from.readableLength > 0;
     const isLongAgo = waited >= WRITES_WITHIN_MS || from.bytesRead - atEnd > MAX_PIPE_BYTES;
     if (isLongAgo && !isWaitedFor) return void from.destroy();
-    await Promise.race([sleep(LOOKS_EVERY_MS), closed]);
+    await Promise.race([sleep(CHECK_EVERY_MS), closed]);
   }
 }
 
@@ -392,12 +392,12 @@ async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; 
 }
 
 /** Returns the ids of the processes that hold the pipes. */
-async function holdersOf(told: Readable): Promise<string[]> {
+async function holdersOf(printed: Readable): Promise<string[]> {
   let text = '';
-  for await (const chunk of told.setEncoding('latin1')) {
+  for await (const chunk of printed.setEncoding('latin1')) {
     text += chunk;
     const pids = text.split('\n').slice(0, -1);
     if (pids.length === PIPES) return pids;
   }
-  throw new Error('no pipes could be made');
+  throw new Error('pipes could not be created');
 }

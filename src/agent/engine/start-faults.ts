@@ -6,19 +6,13 @@ const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]
  * Reasons why a container does not start; the first match counts. The error text itself names folders of the host:
  * renters get one of these messages instead, in which `PROGRAM` stands for their program.
  */
-const REASONS: readonly [words: RegExp, message: string][] = [
-  [
-    /no command (or entrypoint )?(provided|specified)/i,
-    'the image has no command of its own: give one when you deploy it',
-  ],
-  [
-    /no matching entries in (passwd|group) file|unable to find (user|group)/i,
-    'the user of the image does not exist in it',
-  ],
-  [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
-  [/error mounting|to rootfs at/i, "a volume can't be mounted there: its path is not a folder in the image"],
+const REASONS: readonly [pattern: RegExp, message: string][] = [
+  [/no command (or entrypoint )?(provided|specified)/i, 'the image has no command; set one when you deploy it'],
+  [/no matching entries in (passwd|group) file|unable to find (user|group)/i, "the image's user does not exist in it"],
+  [/workdir|working directory|chdir to cwd/i, "the image's working directory can't be entered"],
+  [/error mounting|to rootfs at/i, "a volume can't be mounted: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],
-  [/exec format error/i, 'PROGRAM is not a program for this kind of machine'],
+  [/exec format error/i, 'PROGRAM was built for another kind of machine'],
   [/is a directory/i, 'PROGRAM is a folder in the image'],
   [/exec.*permission denied|open executable: permission denied/i, "PROGRAM can't be executed in the image"],
   [
@@ -35,10 +29,10 @@ export interface StartFault {
 }
 
 /** Returns the meaning of an engine's error text for a start, or `otherwise` where it is unknown. */
-export function startFault(words: string, otherwise = 'the container could not be started'): StartFault {
-  const [, message] = REASONS.find(([pattern]) => pattern.test(words)) ?? [];
+export function startFault(text: string, otherwise = 'the container could not be started'): StartFault {
+  const [, message] = REASONS.find(([pattern]) => pattern.test(text)) ?? [];
   if (message === undefined) return { message: otherwise, isFinal: false };
-  const [, runc, crun] = PROGRAM.exec(words) ?? [];
+  const [, runc, crun] = PROGRAM.exec(text) ?? [];
   const program = (runc ?? crun ?? 'the program').slice(0, MAX_PROGRAM);
   return { message: message.replace('PROGRAM', () => program), isFinal: true };
 }

@@ -24,7 +24,7 @@ export interface GpuAccess {
   /** UUIDs of the host's GPUs, by index; null while the driver has not answered. */
   readonly found: readonly string[] | null;
   /** Checks again which of them exist; returns whether that is known. */
-  look(): Promise<boolean>;
+  refresh(): Promise<boolean>;
   /**
    * UUIDs of the GPUs that an instance is to have; only those that the host has, where its document does not name them.
    */
@@ -35,7 +35,7 @@ export interface GpuAccess {
    * UUIDs of the GPUs that a container was given, according to the engine: the container's own processes can't
    * influence it. For a GPU that the host does not have any more, the name of its device.
    */
-  given(container: ContainerDetail): string[];
+  grantedTo(container: ContainerDetail): string[];
 }
 
 /** The host, or the container that the engine made, does not have the rented GPUs. */
@@ -50,20 +50,20 @@ export function wrongGpus(
   { gpus, gpuUuids }: WantedGpus,
   container: ContainerDetail,
 ): string | null {
-  const given = access.given(container);
-  const own = gpuUuids === undefined ? given : gpuUuids.filter((uuid) => given.includes(uuid));
+  const granted = access.grantedTo(container);
+  const own = gpuUuids === undefined ? granted : gpuUuids.filter((uuid) => granted.includes(uuid));
   const isThere = (uuid: string) => access.found?.includes(uuid) ?? false;
   const lost = (gpuUuids ?? []).filter((uuid) => !own.includes(uuid) && !isThere(uuid)).length;
   const count = gpuUuids?.length ?? gpus;
   if (own.length + lost < count) return `the container has ${own.length} of ${count} GPUs`;
-  const others = given.filter((uuid) => !own.includes(uuid));
-  return others.some(isThere) || others.length > lost ? 'the container has GPUs that are not its own' : null;
+  const others = granted.filter((uuid) => !own.includes(uuid));
+  return others.some(isThere) || others.length > lost ? 'the container has GPUs that were not assigned to it' : null;
 }
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
 const NVIDIA_NODE = /^nvidia(\d+)$/;
-/** Looks in a row that the driver must leave unanswered before its GPUs count as gone. */
-const SILENT_LOOKS = 2;
+/** Consecutive queries that the driver must leave unanswered before its GPUs count as gone. */
+const MAX_SILENT_QUERIES = 2;
 
 type Grant = (gpus: readonly HostGpu[]) => GpuGrant;
 
@@ -80,14 +80,14 @@ interface GpuSource {
 /** Opens access to the host's GPUs: the real ones if `pretended` is null. */
 export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Engine, log: Logger): Promise<GpuAccess> {
   const access = new HostGpus(pretended === null ? realGpus(engine, log) : pretendedGpus(pretended, engine));
-  await access.look();
+  await access.refresh();
   return access;
 }
 
 class HostGpus implements GpuAccess {
   #gpus: readonly HostGpu[] | null = null;
   #grant: Grant | null = null;
-  #silentLooks = 0;
+  #silentQueries = 0;
 
   constructor(private readonly source: GpuSource) {}
 
@@ -95,10 +95,10 @@ class HostGpus implements GpuAccess {
     return this.#gpus?.map(({ uuid }) => uuid) ?? null;
   }
 
-  async look(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     const listed = await this.source.list();
-    this.#silentLooks = listed === null ? this.#silentLooks + 1 : 0;
-    if (listed === null && this.#silentLooks < SILENT_LOOKS) return false;
+    this.#silentQueries = listed === null ? this.#silentQueries + 1 : 0;
+    if (listed === null && this.#silentQueries < MAX_SILENT_QUERIES) return false;
     const gpus = listed ?? [];
     if (gpus.length > 0 && JSON.stringify(gpus) !== JSON.stringify(this.#gpus)) {
       this.#grant = await this.source.describe(gpus);
@@ -112,7 +112,7 @@ class HostGpus implements GpuAccess {
   }
 
   async grant(wanted: WantedGpus): Promise<GpuGrant | null> {
-    if (this.#missing(wanted) !== null) await this.look();
+    if (this.#missing(wanted) !== null) await this.refresh();
     const missing = this.#missing(wanted);
     if (missing !== null) throw new MissingGpus(missing);
     const wantedUuids = this.uuids(wanted);
@@ -126,10 +126,10 @@ class HostGpus implements GpuAccess {
     if (missing.length > 0)
       return `${missing.length} of ${uuids.length} GPUs are missing on this host: ${missing.join(', ')}`;
     if (wanted.gpuUuids !== undefined || uuids.length >= wanted.gpus) return null;
-    return `this host does not have ${wanted.gpus} GPUs to give`;
+    return `this host does not have ${wanted.gpus} GPUs`;
   }
 
-  given({ devices }: ContainerDetail): string[] {
+  grantedTo({ devices }: ContainerDetail): string[] {
     const byNode = devices.nodes.flatMap((path) => {
       const minor = this.source.node.exec(basename(path))?.[1];
       return minor === undefined ? [] : [this.#uuidOf('minor', minor) ?? path];
@@ -174,7 +174,7 @@ async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: Ho
     return ({ uuid, index }) => `${NVIDIA_KIND}=${byNvidia.includes(uuid) ? uuid : index}`;
   }
   const file = await writeSpec('gpu-agent-nvidia', await ownSpec(gpus));
-  log.info({ file }, 'the NVIDIA container toolkit is not installed: GPUs are described to the engine by the agent');
+  log.info({ file }, 'NVIDIA container toolkit not installed; the agent wrote its own CDI description');
   return ({ uuid }) => `${OWN_KIND}=${uuid}`;
 }
 

@@ -76,9 +76,9 @@ export function queryComputeProcesses(columns: string): Promise<string | null> {
   return byFirst((program) => outputOrNull(program, `--query-compute-apps=${columns}`, '--format=csv,noheader'));
 }
 
-async function byFirst(ask: (program: string) => Promise<string | null>): Promise<string | null> {
+async function byFirst(run: (program: string) => Promise<string | null>): Promise<string | null> {
   for (const program of PROGRAMS) {
-    const csv = await ask(program);
+    const csv = await run(program);
     if (csv !== null) return csv;
   }
   return null;

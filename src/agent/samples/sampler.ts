@@ -6,9 +6,9 @@ import { type GpuLoad, readGpuLoads, readGpuProcesses } from '../gpus/load.js';
 import type { GpuSample } from '../protocol.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import { ContainerUsage, type Usage } from './container-usage.js';
-import { impatient } from './impatient.js';
-import type { Sample } from './kept-samples.js';
+import type { Sample } from './pending-samples.js';
 import { Slots } from './slots.js';
+import { withTimeLimit } from './time-limit.js';
 
 /** A measurement that takes longer is left out of this sample: the next one is due soon after. */
 const ANSWERS_WITHIN_MS = 5_000;
@@ -29,9 +29,9 @@ export interface UpInstance {
 }
 
 /** Measurements of one instance at one moment. */
-export interface Look {
+export interface Measurement {
   instance: UpInstance;
-  /** Average number of processors in use since the previous look; null: not known. */
+  /** Average number of processors in use since the previous measurement; null: not known. */
   processors: number | null;
   /** In the order of its GPUs; null: not known. */
   gpus: readonly (GpuLoad | null)[];
@@ -46,7 +46,7 @@ export interface SamplerDeps {
   pretended: boolean;
   up(): readonly UpInstance[];
   keep(sample: Sample, at: number): void;
-  looked(looks: readonly Look[]): void;
+  onMeasured(measurements: readonly Measurement[]): void;
 }
 
 /** Data that is read once for all containers, and only if one needs it. */
@@ -71,8 +71,8 @@ interface Meters {
 export class Sampler {
   readonly #meters = new Map<string, Meters>();
   readonly slots: Slots;
-  readonly #gpuLoads = impatient(readGpuLoads, ANSWERS_WITHIN_MS);
-  readonly #gpuProcesses = impatient(readGpuProcesses, ANSWERS_WITHIN_MS);
+  readonly #gpuLoads = withTimeLimit(readGpuLoads, ANSWERS_WITHIN_MS);
+  readonly #gpuProcesses = withTimeLimit(readGpuProcesses, ANSWERS_WITHIN_MS);
 
   constructor(private readonly deps: SamplerDeps) {
     this.slots = new Slots(deps.clock);
@@ -91,16 +91,16 @@ export class Sampler {
     const starts = new Map(up.map(({ id, start }) => [id, start]));
     for (const [id, { start }] of this.#meters) if (starts.get(id) !== start) this.#meters.delete(id);
     const round = this.#round(up);
-    this.deps.looked(await Promise.all(up.map((instance) => this.#look(instance, slot, round))));
+    this.deps.onMeasured(await Promise.all(up.map((instance) => this.#measure(instance, slot, round))));
   }
 
   #round(up: readonly UpInstance[]): Round {
     const hasGpus = up.some(({ gpuUuids, hasExited }) => gpuUuids.length > 0 && !hasExited);
-    const asksDriver = hasGpus && !this.deps.pretended;
+    const queriesDriver = hasGpus && !this.deps.pretended;
     let read: Promise<Processes> | undefined;
     return {
-      gpuLoads: asksDriver ? this.#gpuLoads() : Promise.resolve(null),
-      gpuProcesses: asksDriver ? this.#gpuProcesses() : Promise.resolve(null),
+      gpuLoads: queriesDriver ? this.#gpuLoads() : Promise.resolve(null),
+      gpuProcesses: queriesDriver ? this.#gpuProcesses() : Promise.resolve(null),
       processes: () => {
         read ??= readProcesses();
         return read;
@@ -108,7 +108,11 @@ export class Sampler {
     };
   }
 
-  async #look(instance: UpInstance, slot: number, { gpuLoads, gpuProcesses, processes }: Round): Promise<Look> {
+  async #measure(
+    instance: UpInstance,
+    slot: number,
+    { gpuLoads, gpuProcesses, processes }: Round,
+  ): Promise<Measurement> {
     if (instance.hasExited) return { instance, processors: 0, gpus: [] };
     const { usage: measure, diskUsedBytes: measureDisk } = this.#metersOf(instance);
     const [usage, diskUsedBytes, loads, counts] = await Promise.all([
@@ -157,8 +161,8 @@ export class Sampler {
     const container = new ContainerUsage(id, this.deps);
     const meters: Meters = {
       start,
-      usage: impatient((processes) => container.measure(processes), ANSWERS_WITHIN_MS),
-      diskUsedBytes: impatient(
+      usage: withTimeLimit((processes) => container.measure(processes), ANSWERS_WITHIN_MS),
+      diskUsedBytes: withTimeLimit(
         () => (workspaceVolume === null ? disks.usedBytes(id) : volumes.usedBytes(workspaceVolume)),
         ANSWERS_WITHIN_MS,
       ),

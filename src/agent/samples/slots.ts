@@ -28,7 +28,7 @@ export class Slots {
   }
 
   /** Takes the gateway's time, in whole seconds, from the answer to a request sent at `sentAt` on the host's clock. */
-  heard(gatewaySeconds: number, sentAt: number): void {
+  syncTime(gatewaySeconds: number, sentAt: number): void {
     const receivedAt = this.#clock.now();
     const tookMs = receivedAt - sentAt;
     if (tookMs < 0 || tookMs > MAX_ROUND_TRIP_MS) return;

@@ -31,7 +31,7 @@ export class Ports {
     const helper = await this.#helper(instanceId);
     if (helper !== null) return helper.connect(port);
     const address = await this.engine.address(instanceId);
-    if (address === null) throw new EngineFault('refused', 'this host gives no way to ports of its containers');
+    if (address === null) throw new EngineFault('refused', 'this host cannot connect to ports of its containers');
     return connectDirectly(address, port);
   }
 
@@ -57,13 +57,13 @@ export class Ports {
 
   async #start(instanceId: string): Promise<Helper | null> {
     const container = await this.engine.inspect(instanceId);
-    if (container?.pid == null) throw new EngineFault('missing', 'the container does not run');
+    if (container?.pid == null) throw new EngineFault('missing', 'the container is not running');
     const network = networkOf(container.pid);
     if (network === null) return null;
     try {
       return await Helper.start(container.pid, network);
     } catch (error) {
-      this.log.warn({ message: (error as Error).message }, 'ports are reached by the engine’s network alone');
+      this.log.warn({ message: (error as Error).message }, "connecting to ports only through the engine's network");
       return null;
     }
   }
@@ -75,7 +75,7 @@ class Helper {
   readonly #pid: number;
   readonly #network: string;
   readonly #waiting = new Map<number, { resolve(socket: Socket): void; reject(error: Error): void }>();
-  #asked = 0;
+  #lastId = 0;
   #idle: NodeJS.Timeout;
 
   private constructor(child: ChildProcess, pid: number, network: string) {
@@ -94,10 +94,10 @@ class Helper {
     const args = [...enter, '--net', `--target=${pid}`, process.execPath, PROGRAM, PORT_HELPER];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {} });
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('nsenter does not come up')), STARTS_WITHIN_MS);
+      const timer = setTimeout(() => reject(new Error('nsenter did not start in time')), STARTS_WITHIN_MS);
       child.once('message', () => resolve());
       child.once('error', reject);
-      child.once('exit', (code) => reject(new Error(`nsenter ended with ${code}`)));
+      child.once('exit', (code) => reject(new Error(`nsenter exited with ${code}`)));
       child.once('message', () => clearTimeout(timer));
     }).catch((error) => {
       child.kill('SIGKILL');
@@ -114,8 +114,8 @@ class Helper {
   connect(port: number): Promise<Socket> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.end(), IDLE_MS);
-    this.#asked += 1;
-    const id = this.#asked;
+    this.#lastId += 1;
+    const id = this.#lastId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(id);
@@ -154,7 +154,8 @@ class Helper {
 
   #fail(): void {
     clearTimeout(this.#idle);
-    for (const { reject } of this.#waiting.values()) reject(new EngineFault('away', 'the way to the container ended'));
+    for (const { reject } of this.#waiting.values())
+      reject(new EngineFault('unreachable', 'the connection to the container was lost'));
     this.#waiting.clear();
   }
 }

@@ -9,11 +9,11 @@ import {
   type ShellTarget,
   type TunnelSocket,
 } from '../tunnel-protocol.js';
-import { KeptOutput } from './kept-output.js';
 import { inShell } from './login.js';
+import { OutputBuffer } from './output-buffer.js';
 import { exitCodeOf, hangUp, resizeSoon } from './running.js';
 
-const SENT_AT_ONCE_BYTES = 65_536;
+const SEND_CHUNK_BYTES = 65_536;
 
 type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
 
@@ -66,7 +66,7 @@ export class Shells {
   }
 
   #begin(name: string, instanceId: string, target: ShellTarget): Entry {
-    this.#makeRoom(instanceId);
+    this.#evictOldest(instanceId);
     const entry: Entry = { instanceId, begun: this.#start(name, instanceId, target), shell: null };
     this.#entries.set(name, entry);
     entry.begun.then(
@@ -85,13 +85,15 @@ export class Shells {
   }
 
   /** Evicts the shell that has been without a client for longest. */
-  #makeRoom(instanceId: string): void {
+  #evictOldest(instanceId: string): void {
     const own = [...this.#entries.values()].filter((entry) => entry.instanceId === instanceId);
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
-    const left = own.flatMap(({ shell }) => (shell === null || shell.leftAt === null ? [] : shell));
+    const left = own.flatMap(({ shell }) => (shell === null || shell.detachedAt === null ? [] : shell));
     if (left.length === 0)
-      throw new TooManyShells(`an instance has at most ${MAX_SHELLS_PER_INSTANCE} terminals in browsers`);
-    left.reduce((first, other) => (other.leftAt! < first.leftAt! ? other : first)).letGo();
+      throw new TooManyShells(
+        `the instance has ${MAX_SHELLS_PER_INSTANCE} terminals in browsers, the maximum; close one first`,
+      );
+    left.reduce((first, other) => (other.detachedAt! < first.detachedAt! ? other : first)).release();
   }
 }
 
@@ -100,9 +102,9 @@ class Shell {
   readonly #exec: Exec;
   readonly #keptMs: number;
   readonly #onOver: () => void;
-  readonly #output = new KeptOutput(KEPT_OUTPUT_BYTES);
+  readonly #output = new OutputBuffer(KEPT_OUTPUT_BYTES);
   #tunnel: Tunnel | null = null;
-  #leftAt: number | null = null;
+  #detachedAt: number | null = null;
   #timer: NodeJS.Timeout | undefined;
   /** Output of the shell that waits for room in the tunnel. */
   #waiting: { chunk: Buffer; done: () => void } | null = null;
@@ -124,8 +126,8 @@ class Shell {
   }
 
   /** When its tunnel was lost; null while it has one. */
-  get leftAt(): number | null {
-    return this.#leftAt;
+  get detachedAt(): number | null {
+    return this.#detachedAt;
   }
 
   attach(tunnel: Tunnel, { seen, terminal }: ShellTarget): void {
@@ -133,7 +135,7 @@ class Shell {
     before?.resume().sendControl({ type: 'taken' });
     clearTimeout(this.#timer);
     this.#tunnel = tunnel;
-    this.#leftAt = null;
+    this.#detachedAt = null;
     void tunnel.gone.then(() => this.#tunnel === tunnel && this.#leave());
     // The client disconnected while the shell began.
     if (tunnel.destroyed) return void this.#leave();
@@ -156,7 +158,7 @@ class Shell {
   }
 
   /** Releases the shell, which no client will request again. */
-  letGo(): void {
+  release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -180,7 +182,7 @@ class Shell {
     let at = from;
     while (this.#tunnel === tunnel) {
       at = Math.max(at, this.#output.start);
-      const bytes = this.#output.from(at, SENT_AT_ONCE_BYTES);
+      const bytes = this.#output.from(at, SEND_CHUNK_BYTES);
       at += bytes.length;
       // Older bytes may be overwritten only after this.
       if (bytes.length > 0) await written(tunnel, bytes);
@@ -195,7 +197,7 @@ class Shell {
     this.#leave();
     tunnel.resume();
     tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
-    this.letGo();
+    this.release();
   }
 
   /** Disconnects and returns the current tunnel. */
@@ -203,9 +205,9 @@ class Shell {
     const tunnel = this.#tunnel;
     if (tunnel === null) return null;
     this.#tunnel = null;
-    this.#leftAt = performance.now();
+    this.#detachedAt = performance.now();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.letGo(), this.#keptMs).unref();
+    this.#timer = setTimeout(() => this.release(), this.#keptMs).unref();
     tunnel.unpipe(this.#exec.stdin);
     // A missing client must not block the shell.
     this.#take();

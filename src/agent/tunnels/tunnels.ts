@@ -32,7 +32,7 @@ import { Shells, TooManyShells } from './shells.js';
 /** Maximum ids that are remembered; an id can be named more than once. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
-const MAX_WORDS = 1_000;
+const MAX_MESSAGE = 1_000;
 
 export interface TunnelsDeps {
   engine: Engine;
@@ -95,7 +95,7 @@ export class AgentTunnels {
     const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
     // The request holds the token: in plaintext only within this computer.
     if (base === null) {
-      log.warn({ tunnel: id }, 'a tunnel is wanted at an address without TLS');
+      log.warn({ tunnel: id }, 'refused to open a tunnel to an address without TLS');
       return;
     }
     const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${TUNNELS_PATH}${id}`, {
@@ -109,7 +109,7 @@ export class AgentTunnels {
     this.#sockets.add(ws);
     ws.once('close', () => this.#sockets.delete(ws));
     const tunnel: Tunnel = new TunnelSocket<GatewayControl, AgentControl>(ws, gatewayControl);
-    tunnel.on('error', (error) => log.debug({ tunnel: id, message: error.message }, 'a tunnel broke off'));
+    tunnel.on('error', (error) => log.debug({ tunnel: id, message: error.message }, 'tunnel disconnected'));
     tunnel.once('control', (message: GatewayControl) => {
       if (message.type === 'open') void this.#serve(id, tunnel, message.instance, message.target);
       else tunnel.destroy();
@@ -121,18 +121,18 @@ export class AgentTunnels {
     const open = this.#open.get(instanceId) ?? 0;
     this.#open.set(instanceId, open + 1);
     try {
-      if (open >= MAX_TUNNELS_PER_INSTANCE) throw new Refused('busy', 'too many tunnels of this instance are open');
+      if (open >= MAX_TUNNELS_PER_INSTANCE) throw new Refused('busy', 'too many tunnels to this instance are open');
       const seen = this.#deps.seen(instanceId);
       const isThere = target.kind === 'logs' ? seen !== null : seen?.running;
       if (!isThere) throw new Refused('not_running', `${instanceId} is not running`);
-      log.debug({ tunnel: id, instance: instanceId, kind: target.kind }, 'a tunnel begins');
+      log.debug({ tunnel: id, instance: instanceId, kind: target.kind }, 'opening a tunnel');
       if (target.kind === 'exec') await this.#exec(tunnel, instanceId, target);
       else if (target.kind === 'shell') await this.#shells.serve(tunnel, instanceId, target);
       else if (target.kind === 'port') await this.#port(tunnel, instanceId, target.port);
       else await this.#logs(tunnel, instanceId, target);
     } catch (error) {
       if (!tunnel.destroyed) tunnel.sendControl({ type: 'refused', ...refusalOf(error as Error) });
-      else log.debug({ tunnel: id, message: (error as Error).message }, 'a tunnel failed');
+      else log.debug({ tunnel: id, message: (error as Error).message }, 'tunnel failed');
     } finally {
       const left = (this.#open.get(instanceId) ?? 1) - 1;
       if (left > 0) this.#open.set(instanceId, left);
@@ -191,9 +191,9 @@ export class AgentTunnels {
       const engines = commands.flat().filter(({ argv }) => isInShell(argv));
       for (const { pid } of engines) signalGroup(pid, 'HUP');
       const left = abandoned.length + engines.length;
-      if (left > 0) log.info({ commands: left }, 'commands of the agent before were hung up');
+      if (left > 0) log.info({ commands: left }, 'hung up commands of the previous agent');
     } catch (error) {
-      log.warn({ message: (error as Error).message }, 'what the agent before left behind may go on');
+      log.warn({ message: (error as Error).message }, 'commands of the previous agent may still be running');
     }
   }
 
@@ -229,12 +229,12 @@ export class AgentTunnels {
 }
 
 function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reason' | 'message'> {
-  const message = error.message.slice(0, MAX_WORDS);
+  const message = error.message.slice(0, MAX_MESSAGE);
   if (error instanceof Refused) return { reason: error.reason, message };
   if (error instanceof TooManyShells) return { reason: 'busy', message };
   if (error instanceof NoListener) return { reason: 'no_listener', message };
   if (error instanceof EngineFault && (error.kind === 'missing' || error.kind === 'conflict'))
-    return { reason: 'not_running', message: 'the container does not run' };
+    return { reason: 'not_running', message: 'the container is not running' };
   // An engine's own text names folders of the host.
   return { reason: 'failed', message: startFault(error.message, 'the command could not be started').message };
 }

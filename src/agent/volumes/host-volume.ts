@@ -13,7 +13,7 @@ const IS_FULL = /no space left on device/i;
 /** HTTP statuses of refusals in restic's messages about its REST server. */
 const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
-const IS_AWAY =
+const IS_UNREACHABLE =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
 /** Another restic works on the repository. The message includes process ids. */
 const IS_LOCKED = /already locked|unable to create lock/i;
@@ -63,7 +63,7 @@ export class HostVolume {
     try {
       await this.parts.files.mount(this.id, sizeGb * BYTES_PER_GB);
     } catch (error) {
-      throw new VolumeFault('host', `its file system can't be made: ${(error as Error).message}`);
+      throw new VolumeFault('host', `its file system can't be created: ${(error as Error).message}`);
     }
   }
 
@@ -71,7 +71,7 @@ export class HostVolume {
    * Fills the file system with the lease's initial content, and mounts it. Keeps files that are exactly that snapshot,
    * and files that this instance wrote after it: the store has nothing newer.
    */
-  async bring(
+  async provide(
     instance: string,
     open: OpenVolume,
     sizeGb: number,
@@ -120,7 +120,7 @@ export class HostVolume {
   async snapshot(open: OpenVolume, isLive: boolean, signal: AbortSignal, onProblem: OnProblem): Promise<Taken> {
     // After a restart of the host, the folder of an unmounted volume is empty: that must not become the newest
     // snapshot.
-    if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are not on this host any more');
+    if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are no longer on this host');
     await this.parts.files.mount(this.id, 0);
     const repository = new Repository(this.parts.gatewayUrl, open);
     if (!(await repository.isMade())) await this.#done(repository, { args: ['init'], onProblem }, signal);
@@ -225,13 +225,13 @@ export class HostVolume {
    */
   async #done(repository: Repository, run: ResticRun, signal: AbortSignal): Promise<ResticEnd> {
     const { restic } = this.parts;
-    if (restic === null) throw new VolumeFault('failed', 'this host has no restic any more');
+    if (restic === null) throw new VolumeFault('failed', 'this host no longer has restic');
     await mkdir(this.#cache, { recursive: true, mode: 0o700 });
     const { args, at = null, goodEnds = [0], onProblem = () => {} } = run;
     const place = at === null ? { at: BACKUP_PATH, access: 'ro' as const } : { at, access: 'rw' as const };
     const refused = new AbortController();
     const onLine = (line: string) => {
-      onProblem(wordsOf(line));
+      onProblem(messageOf(line));
       if (!IS_REFUSED.test(line)) return;
       repository.isMade().catch((error) => error instanceof VolumeFault && error.kind === 'refused' && refused.abort());
     };
@@ -239,25 +239,25 @@ export class HostVolume {
     const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
     // The record must include a snapshot that is in the store, even if it was cancelled at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
-    if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
-    throw await this.#judge(repository, end);
+    if (signal.aborted) throw new VolumeFault('failed', 'it was cancelled');
+    throw await this.#classify(repository, end);
   }
 
-  async #judge(repository: Repository, { stderr, code }: ResticEnd): Promise<VolumeFault> {
+  async #classify(repository: Repository, { stderr, code }: ResticEnd): Promise<VolumeFault> {
     try {
       await repository.isMade();
     } catch (error) {
       return error as VolumeFault;
     }
-    const words = wordsOf(
-      stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic ended with ${code}`,
+    const reason = messageOf(
+      stderr.findLast((line) => /Fatal/.test(line)) ?? stderr.at(-1) ?? `restic exited with ${code}`,
     );
     const all = stderr.join('\n');
-    if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more room than the volume has');
+    if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more space than the volume has');
     if (STORE_IS_FULL.test(all))
-      return new VolumeFault('away', 'its store takes no more: too much of it is kept there (507)');
-    if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', words);
-    return new VolumeFault(IS_LOCKED.test(all) || IS_AWAY.test(all) ? 'away' : 'failed', words);
+      return new VolumeFault('unreachable', 'its snapshots have reached their limit in the store (507)');
+    if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', reason);
+    return new VolumeFault(IS_LOCKED.test(all) || IS_UNREACHABLE.test(all) ? 'unreachable' : 'failed', reason);
   }
 }
 
@@ -298,15 +298,15 @@ function readSummary(lines: readonly string[]): Summary {
     const read = parse(line) as (Partial<Summary> & { message_type?: string }) | null;
     if (read?.message_type === 'summary' && typeof read.snapshot_id === 'string') return read as Summary;
   }
-  throw new VolumeFault('failed', 'restic named no snapshot');
+  throw new VolumeFault('failed', 'restic reported no snapshot');
 }
 
 /** restic writes some messages as JSON. */
-function wordsOf(line: string): string {
+function messageOf(line: string): string {
   const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
-  const words = read?.message ?? read?.error?.message;
-  if (typeof words !== 'string') return line.replace(/^Fatal: /, '');
-  return typeof read?.item === 'string' ? `${read.item}: ${words}` : words;
+  const message = read?.message ?? read?.error?.message;
+  if (typeof message !== 'string') return line.replace(/^Fatal: /, '');
+  return typeof read?.item === 'string' ? `${read.item}: ${message}` : message;
 }
 
 function parse(line: string): unknown {

@@ -8,8 +8,8 @@ import { Restic } from './restic.js';
 import { VolumeRecords } from './volume-records.js';
 
 const VOLUME = /^v-[a-f0-9]{8}$/;
-const RESTORES_AT_ONCE = 2;
-const SAVES_AT_ONCE = 2;
+const MAX_CONCURRENT_RESTORES = 2;
+const MAX_CONCURRENT_SAVES = 2;
 /**
  * A renter can make a volume that takes days to read or to restore: others of the host stop waiting for it after this
  * time.
@@ -23,8 +23,8 @@ export class HostVolumes {
   readonly #records: VolumeRecords;
   readonly #files: FileSystems;
   readonly #snapshots = new Limiter(1, PLACE_LENT_MS);
-  readonly #restores = new Limiter(RESTORES_AT_ONCE, PLACE_LENT_MS);
-  readonly #saves = new Limiter(SAVES_AT_ONCE, PLACE_LENT_MS);
+  readonly #restores = new Limiter(MAX_CONCURRENT_RESTORES, PLACE_LENT_MS);
+  readonly #saves = new Limiter(MAX_CONCURRENT_SAVES, PLACE_LENT_MS);
 
   private constructor(
     private readonly dir: string,
@@ -44,7 +44,7 @@ export class HostVolumes {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const restic = await Restic.open(dir);
       const fault = await new FileSystems(dir).fault();
-      if (fault !== null) throw new Error(`this host can't mount file systems of its own (${fault}): no volumes`);
+      if (fault !== null) throw new Error(`this host can't mount file systems (${fault}): no volumes`);
       return new HostVolumes(dir, gatewayUrl, restic, null);
     } catch (error) {
       return new HostVolumes(dir, gatewayUrl, null, (error as Error).message);
@@ -55,8 +55,8 @@ export class HostVolumes {
     return this.restic !== null;
   }
 
-  /** Text for `gpu-agent hardware`. */
-  get words(): string {
+  /** The version of restic, or why there are no volumes. */
+  get summary(): string {
     return this.whyNone ?? `restic ${this.restic!.version}`;
   }
 

@@ -59,7 +59,7 @@ const BROKEN_TRIES = 6;
  * meantime.
  */
 const MAX_WAIT_MS = 600_000;
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 /** A try of this length counts as all of them: restic itself has retried many times. */
 const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
@@ -68,7 +68,7 @@ const MAX_MESSAGE = 500;
 export class InstanceVolumes {
   #open: { start: number; volumes: OpenVolume[] } | null = null;
   #observed = new Map<string, ObservedVolume>();
-  #told: string | undefined;
+  #reported: string | undefined;
   /** Snapshots of a running container; null while none are being made. */
   #watching: { start: number; ending: AbortController } | null = null;
   /** Settles when all snapshot loops have ended. */
@@ -88,9 +88,9 @@ export class InstanceVolumes {
    * Resolves when each file system is mounted with the right content. Rejects with VolumesFailed where that can't
    * succeed in this start, and with VolumesWait for a temporary obstacle, for a bounded time.
    */
-  async bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+  async prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     try {
-      await this.#bring(desired, onProgress, signal);
+      await this.#prepare(desired, onProgress, signal);
       if (signal.aborted) return;
       this.#unreadable = 0;
       this.#broken = 0;
@@ -104,13 +104,13 @@ export class InstanceVolumes {
     }
   }
 
-  async #bring(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+  async #prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const wanted = desired.volumes ?? [];
     // A container that ended without being stopped in this start still has them.
     if (wanted.length === 0 || this.#watching?.start === desired.start) return;
     if (this.context.whyNone !== null) throw new VolumesFailed(this.context.whyNone, 'host');
     await this.#endSaving();
-    this.#note(wanted);
+    this.#resetReports(wanted);
     const missing: WantedVolume[] = [];
     for (const each of wanted) {
       const volume = this.context.volume(each.id);
@@ -124,7 +124,7 @@ export class InstanceVolumes {
     let before = 0;
     for (const each of missing) {
       const found = open.find(({ id }) => id === each.id);
-      if (found === undefined) throw new VolumesFailed(`volume ${each.id} is not this instance's any more`, 'image');
+      if (found === undefined) throw new VolumesFailed(`volume ${each.id} no longer belongs to this instance`, 'image');
       await this.#free(each.id);
       const onBytes = (bytes: number) => {
         const pulledBytes = before + Math.min(bytes, found.restore?.sizeBytes ?? bytes);
@@ -162,22 +162,22 @@ export class InstanceVolumes {
         problem = message;
       },
     };
-    const looks = (async () => {
+    const checks = (async () => {
       while (!over.signal.aborted && !late.signal.aborted) {
         if (this.#isWaitOver()) late.abort();
-        else await clock.sleep(LOOK_EVERY_MS, over.signal);
+        else await clock.sleep(CHECK_EVERY_MS, over.signal);
       }
     })();
     const ended = AbortSignal.any([signal, late.signal]);
     try {
-      await restores.run(() => this.context.volume(id).bring(this.instanceId, open, sizeGb, watch, ended), signal);
+      await restores.run(() => this.context.volume(id).provide(this.instanceId, open, sizeGb, watch, ended), signal);
     } catch (error) {
-      if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} is not restored: ${problem}`);
-      if (most > 0 && error instanceof VolumeFault && error.kind === 'away') this.#broken += 1;
+      if (late.signal.aborted && !signal.aborted) throw this.#tooLong(`volume ${id} was not restored: ${problem}`);
+      if (most > 0 && error instanceof VolumeFault && error.kind === 'unreachable') this.#broken += 1;
       throw error;
     } finally {
       over.abort();
-      await looks;
+      await checks;
     }
   }
 
@@ -209,7 +209,7 @@ export class InstanceVolumes {
   watch(desired: DesiredInstance): void {
     if (!desired.volumes?.length || this.#watching?.start === desired.start) return;
     this.rest();
-    this.#note(desired.volumes);
+    this.#resetReports(desired.volumes);
     const ending = new AbortController();
     this.#watching = { start: desired.start, ending };
     const before = this.#watches;
@@ -233,17 +233,17 @@ export class InstanceVolumes {
   }
 
   /** Whether changes of an instance that does not run must still be saved, or reported as saved. */
-  owes(desired: DesiredInstance): boolean {
+  hasUnsaved(desired: DesiredInstance): boolean {
     const held = heldOf(desired);
     for (const { id, lease } of this.#observed.values())
       if (!held.some((each) => each.id === id && each.lease === lease)) this.#observed.delete(id);
-    this.#tell();
+    this.#report();
     return held.some(({ id }) => this.#observed.get(id)?.saved !== true);
   }
 
   /**
    * Saves the volumes of an instance whose container has ended: resolves once the store has the last changes of each
-   * volume whose lease it holds. Continues when the signal is aborted, until `bring`; rejects with the obstacle.
+   * volume whose lease it holds. Continues when the signal is aborted, until `prepare`; rejects with the obstacle.
    */
   async save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     this.rest();
@@ -273,7 +273,7 @@ export class InstanceVolumes {
     await this.#endSaving();
     for (const id of ids) await this.context.volume(id).erase();
     this.#observed.clear();
-    this.#tell();
+    this.#report();
     return true;
   }
 
@@ -299,7 +299,7 @@ export class InstanceVolumes {
     await this.#watches;
     const held = heldOf(desired);
     const faults: string[] = [];
-    this.#note(held, true);
+    this.#resetReports(held, true);
     for (const each of held) {
       try {
         await this.#saveOne(desired, each, signal);
@@ -321,7 +321,7 @@ export class InstanceVolumes {
       const open = (await this.#takes(desired)).find((each) => each.id === id && each.lease === lease);
       if (open !== undefined) {
         const taken = await this.context.saves.run(() => this.#snapshot(volume, open, false, signal), signal);
-        if (taken === null || signal.aborted) throw new Error('it was not wanted any more');
+        if (taken === null || signal.aborted) throw new Error('it was cancelled');
         await volume.close(taken);
         return this.#observe(id, { ...taken, saved: true, message: null });
       }
@@ -360,7 +360,7 @@ export class InstanceVolumes {
     const volume = this.context.volume(id);
     if (lease !== null) await volume.adopt(this.instanceId, lease);
     const open = (await this.#access(desired)).find((each) => each.id === id && each.lease === lease);
-    if (open === undefined) throw new VolumeFault('refused', 'the gateway takes no more of it');
+    if (open === undefined) throw new VolumeFault('refused', 'the gateway no longer accepts its changes');
     if (waits) await clock.sleep(open.snapshotSeconds * 1_000, signal);
     const taken = await snapshots.run(() => this.#snapshot(volume, open, true, signal), signal);
     if (taken !== null && !signal.aborted) this.#observe(id, { ...taken, message: null });
@@ -380,11 +380,11 @@ export class InstanceVolumes {
   async #free(volumeId: string): Promise<void> {
     const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
     if (other === this.instanceId || !(await this.context.isRunning(other))) return;
-    throw new Error(`waits until instance ${other} has stopped, which has volume ${volumeId} on this host`);
+    throw new Error(`waiting for instance ${other} to stop: it has volume ${volumeId} on this host`);
   }
 
-  async #access(desired: DesiredInstance, isAnew = false): Promise<OpenVolume[]> {
-    if (!isAnew && this.#open?.start === desired.start) return this.#open.volumes;
+  async #access(desired: DesiredInstance, isRefresh = false): Promise<OpenVolume[]> {
+    if (!isRefresh && this.#open?.start === desired.start) return this.#open.volumes;
     try {
       const { volumes } = await this.context.access(this.instanceId, desired.start);
       this.#open = { start: desired.start, volumes };
@@ -407,8 +407,8 @@ export class InstanceVolumes {
       // Any fault other than the store's concerns the host's own files, whose paths are not for the renter.
       const kind = error instanceof VolumeFault ? error.kind : 'host';
       if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
-      const words = error instanceof VolumeFault ? error.message : "the machine can't store its files";
-      const message = `volume ${id} is not restored: ${words}`;
+      const reason = error instanceof VolumeFault ? error.message : "the machine can't store its files";
+      const message = `volume ${id} was not restored: ${reason}`;
       if (kind === 'full') throw new VolumesFailed(message, 'image');
       const isLong = this.context.clock.now() - began >= LONG_TRY_MS;
       if (kind === 'host' || kind === 'unreadable') this.#unreadable += isLong ? RESTORE_TRIES : 1;
@@ -421,7 +421,7 @@ export class InstanceVolumes {
   }
 
   /** Starts with an empty report for each new lease. */
-  #note(wanted: readonly WantedVolume[], keepsSaved = false): void {
+  #resetReports(wanted: readonly WantedVolume[], keepsSaved = false): void {
     const before = this.#observed;
     this.#observed = new Map();
     for (const { id, lease } of wanted) {
@@ -430,7 +430,7 @@ export class InstanceVolumes {
       const none = { id, lease, snapshot: null, sizeBytes: null, saved: false, message: null };
       this.#observed.set(id, same?.lease === lease ? { ...same, saved: keepsSaved && same.saved } : none);
     }
-    this.#tell();
+    this.#report();
   }
 
   #observe(id: string, changes: Partial<ObservedVolume>): void {
@@ -438,14 +438,14 @@ export class InstanceVolumes {
     if (before === undefined) return;
     const message = changes.message?.slice(0, MAX_MESSAGE);
     this.#observed.set(id, { ...before, ...changes, ...(message !== undefined && { message }) });
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     const volumes = [...this.#observed.values()];
     const text = JSON.stringify(volumes);
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#reported) return;
+    this.#reported = text;
     this.context.changed(volumes.length === 0 ? undefined : volumes);
   }
 }

@@ -10,13 +10,13 @@ const SHORT_ID = /^[a-f0-9]{8,64}$/;
 export type OpenVolume = VolumeAccess['volumes'][number];
 
 /**
- * Why a volume's task failed. `away`: the store gives no usable answer, but may later. `refused`: the lease is no
- * longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
+ * Why a volume's task failed. `unreachable`: the store gives no usable answer, but may later. `refused`: the lease is
+ * no longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
  * `host`: the host can't hold it. `failed`: anything else.
  */
 export class VolumeFault extends Error {
   constructor(
-    readonly kind: 'away' | 'refused' | 'unreadable' | 'full' | 'host' | 'failed',
+    readonly kind: 'unreachable' | 'refused' | 'unreadable' | 'full' | 'host' | 'failed',
     message: string,
   ) {
     super(message);
@@ -37,16 +37,16 @@ export class Repository {
 
   /** Whether it exists; false before its first use. */
   async isMade(): Promise<boolean> {
-    const status = await this.#ask('config', async (answer) => answer.status);
+    const status = await this.#request('config', async (answer) => answer.status);
     return status !== 404;
   }
 
   /** Returns the full id of a snapshot in the store; rejects where it doesn't exist. */
   async snapshotId(short: string): Promise<string> {
-    if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic named no snapshot');
-    const names = await this.#ask('snapshots/', async (answer) => namesOf(await answer.text()));
+    if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic reported no snapshot');
+    const names = await this.#request('snapshots/', async (answer) => namesOf(await answer.text()));
     const id = names.find((name) => name.startsWith(short));
-    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the snapshot that was made');
+    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the new snapshot');
     return id;
   }
 
@@ -54,7 +54,7 @@ export class Repository {
     return `${this.gatewayUrl.replace(/\/+$/, '')}${this.volume.path}`;
   }
 
-  async #ask<T>(path: string, read: (answer: Response) => Promise<T>): Promise<T> {
+  async #request<T>(path: string, read: (answer: Response) => Promise<T>): Promise<T> {
     const { lease, token } = this.volume;
     const authorization = `Basic ${Buffer.from(`${lease}:${token}`).toString('base64')}`;
     const headers = { authorization, accept: 'application/vnd.x.restic.rest.v2' };
@@ -62,12 +62,13 @@ export class Repository {
     try {
       const answer = await fetch(this.#url + path, { headers, redirect: 'error', signal: limit.signal });
       if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', 'the lease of the volume has ended');
-      if (!answer.ok && answer.status !== 404) throw new VolumeFault('away', `the store answers ${answer.status}`);
+      if (!answer.ok && answer.status !== 404)
+        throw new VolumeFault('unreachable', `the store returned HTTP ${answer.status}`);
       return await read(answer);
     } catch (error) {
       if (error instanceof VolumeFault) throw error;
       const { message, cause } = error as Error & { cause?: Error };
-      throw new VolumeFault('away', `the store does not answer: ${cause?.message || message}`);
+      throw new VolumeFault('unreachable', `the store does not answer: ${cause?.message || message}`);
     } finally {
       limit.clear();
     }
@@ -78,6 +79,6 @@ export class Repository {
 function namesOf(text: string): string[] {
   if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
   const read = JSON.parse(text) as unknown;
-  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is none');
+  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is invalid');
   return read.map((each) => String((each as { name?: unknown } | null)?.name ?? each));
 }

@@ -148,7 +148,7 @@ export class Restic {
       return { code: null, stderr: [error.message] };
     });
     if (code !== 0)
-      throw new Error(`restic can't be run apart from this host's files: ${stderr.at(-1) ?? code}: no volumes`);
+      throw new Error(`restic can't be isolated from this host's files: ${stderr.at(-1) ?? code}: no volumes`);
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from './access.js';
 import { recordDeletion } from './deletions.js';
 import { VolumeFull } from './full.js';
-import { checkIsSound, removeIndex, recordIndex } from './indexes.js';
+import { checkIsSound, recordIndex, removeIndex } from './indexes.js';
 import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
 import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
 import { dropSnapshots, recordSnapshot } from './snapshots.js';

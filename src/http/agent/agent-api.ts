@@ -50,25 +50,25 @@ type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSe
 export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
-  const refusal = () => 'this machine asks too often';
+  const refusal = () => 'this machine sends too many requests';
   /** Agents report every ten seconds and on change, and poll for news after every answer. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
   /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two polls. */
-  const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
+  const polls = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
   /** Created when first requested. */
   let document: string | null = null;
   const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
 
-  const takeHost = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const joinHost = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { code, hardware, protocol } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
-    if (joining >= MAX_JOINING) throw busy('many agents join at once');
+    if (joining >= MAX_JOINING) throw busy('too many agents are joining');
     joining += 1;
     try {
       const answer = await join(deps, code, hardware, protocol);
       const { hostname, engine, pretended } = hardware;
-      log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
+      log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'host joined');
       send(response, 201, answer);
     } finally {
       joining -= 1;
@@ -86,18 +86,18 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     '/join': {
       POST: async (request, response) => {
         const network = clientNetworkOf(proxyAddr(request, isTrusted));
-        const joined = joiners.run(network, () => takeHost(request, response));
-        if (joined === null) throw busy('many agents of this address join at once');
+        const joined = joiners.run(network, () => joinHost(request, response));
+        if (joined === null) throw busy('too many agents of this address are joining');
         await joined;
       },
     },
     '/desired': {
       GET: async (request, response, query) => {
         const machineId = await machineOf(request);
-        asks.take(machineId);
+        polls.take(machineId);
         const after = wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER);
         const wait = wholeNumber(query, 'wait', MAX_WAIT_SECONDS);
-        if (fleet.desired.waiting >= MAX_WAITING) throw busy('many agents wait at once');
+        if (fleet.desired.waiting >= MAX_WAITING) throw busy('too many agents are waiting');
         const gone = new AbortController();
         response.once('close', () => gone.abort());
         const dials = query.get('streams') === '1';
@@ -122,8 +122,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         try {
           await recordReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
-          if (error instanceof DomainError)
-            log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
+          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'report refused');
           throw error;
         }
         const generation = (await fleet.desired.current(machineId))?.generation ?? 0;
@@ -133,7 +132,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     '/secrets': {
       GET: async (request, response, query) => {
         const machineId = await machineOf(request);
-        asks.take(machineId);
+        polls.take(machineId);
         const start = wholeNumber(query, 'start', MAX_START);
         send(response, 200, await secretsForAgent(deps, machineId, query.get('instance') ?? '', start));
       },
@@ -141,7 +140,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     '/volumes': {
       GET: async (request, response, query) => {
         const machineId = await machineOf(request);
-        asks.take(machineId);
+        polls.take(machineId);
         const start = wholeNumber(query, 'start', MAX_START);
         send(response, 200, await volumesForAgent(deps, machineId, query.get('instance') ?? '', start));
       },

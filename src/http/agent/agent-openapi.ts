@@ -27,7 +27,7 @@ const SHAPES = {
 const TAG = 'Host agents';
 const BEARER = [{ hostToken: [] }];
 
-/** Describes the host agents' requests, from the shapes that are checked; `serverUrl` ends in `/agent/v1`. */
+/** Describes the host agents' requests, from the shapes that validate them; `serverUrl` ends in `/agent/v1`. */
 export function agentOpenApi(serverUrl: string, contactUrl: string): object {
   const schemas = Object.entries(SHAPES).map(([name, shape]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
@@ -38,12 +38,14 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
     info: {
       title: 'GPU rental gateway: host agents',
       version: `${AGENT_PROTOCOL}`,
-      description: 'What a host agent asks of the gateway. It only ever asks; the gateway never connects to a host.',
+      description: 'Requests of host agents to the gateway. The gateway itself never connects to a host.',
       contact: { name: 'The operator of this service', url: contactUrl },
       license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     servers: [{ url: serverUrl }],
-    tags: [{ name: TAG, description: 'A machine joins once; then its agent asks and reports.' }],
+    tags: [
+      { name: TAG, description: 'A machine joins once. Afterwards, its agent requests its desired state and reports.' },
+    ],
     paths: {
       '/join': {
         post: {
@@ -51,11 +53,11 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
           tags: [TAG],
           security: [],
           summary: 'Join with a code of the operator',
-          description: 'A code is good for one hour and one agent. The token is shown this once.',
+          description: 'A code is valid for one hour and one agent. The token is returned only once.',
           requestBody: json('JoinRequest'),
           responses: {
             201: answer('Joined', 'JoinAnswer'),
-            401: answer('The code is unknown, used or too old', 'Error'),
+            401: answer('The code is unknown, used or expired', 'Error'),
             ...refusals(400, 413, 422, 503),
           },
         },
@@ -64,16 +66,17 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
         get: {
           operationId: 'desired',
           tags: [TAG],
-          summary: 'What ought to be on the machine',
-          description: 'Waits until the document has another number than `after`. A newer request ends an older one.',
+          summary: 'Desired state of the machine',
+          description:
+            'Waits until the number of the document differs from `after`. A newer request ends an older one.',
           security: BEARER,
           parameters: [
-            query('after', Number.MAX_SAFE_INTEGER, 'The number of the document that is known; 0 for none.'),
-            query('wait', MAX_WAIT_SECONDS, 'Seconds to wait for another.'),
+            query('after', Number.MAX_SAFE_INTEGER, 'Number of the document that the agent has; 0 for none.'),
+            query('wait', MAX_WAIT_SECONDS, 'Maximum seconds to wait for another document.'),
           ],
           responses: {
-            200: answer('Another document than `after`', 'DesiredState'),
-            204: { description: 'No other within the wait' },
+            200: answer('A document whose number differs from `after`', 'DesiredState'),
+            204: { description: 'No other document within the wait' },
             ...refusals(401, 422, 429, 503),
           },
         },
@@ -82,47 +85,66 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
         get: {
           operationId: 'secrets',
           tags: [TAG],
-          summary: 'The secrets of a start',
-          description: 'For the present start of an instance that runs on this machine. Hold it in memory only.',
+          summary: 'Secrets of a start',
+          description: 'For the current start of an instance on this machine. Keep them only in memory.',
           security: BEARER,
           parameters: [
-            { name: 'instance', in: 'query', required: true, description: 'Its id.', schema: { type: 'string' } },
-            query('start', Number.MAX_SAFE_INTEGER, 'The start that the document names.'),
+            {
+              name: 'instance',
+              in: 'query',
+              required: true,
+              description: 'Id of the instance.',
+              schema: { type: 'string' },
+            },
+            query('start', Number.MAX_SAFE_INTEGER, 'Number of the start in the document.'),
           ],
-          responses: { 200: answer('Its secrets', 'StartSecrets'), ...refusals(401, 404, 409, 422, 429, 503) },
+          responses: { 200: answer('The secrets', 'StartSecrets'), ...refusals(401, 404, 409, 422, 429, 503) },
         },
       },
       '/volumes': {
         get: {
           operationId: 'volumes',
           tags: [TAG],
-          summary: 'What the volumes of a start are reached with',
+          summary: 'Access to the volumes of a start',
           description:
-            'For the present start of an instance of this machine, as long as it holds their leases: while it runs, and until its last changes are saved if it had them before. Hold it in memory only.',
+            'For the current start of an instance on this machine, while it holds their leases: while it runs, and until its last changes are saved. Keep it only in memory.',
           security: BEARER,
           parameters: [
-            { name: 'instance', in: 'query', required: true, description: 'Its id.', schema: { type: 'string' } },
-            query('start', Number.MAX_SAFE_INTEGER, 'The start that the document names.'),
+            {
+              name: 'instance',
+              in: 'query',
+              required: true,
+              description: 'Id of the instance.',
+              schema: { type: 'string' },
+            },
+            query('start', Number.MAX_SAFE_INTEGER, 'Number of the start in the document.'),
           ],
-          responses: { 200: answer('Its volumes', 'VolumeAccess'), ...refusals(401, 404, 409, 422, 429, 503) },
+          responses: {
+            200: answer('Access to its volumes', 'VolumeAccess'),
+            ...refusals(401, 404, 409, 422, 429, 503),
+          },
         },
       },
       '/report': {
         post: {
           operationId: 'report',
           tags: [TAG],
-          summary: 'A heartbeat, and what is on the machine',
-          description: `At once on change, and every ${HEARTBEAT_SECONDS} s. A late report is answered and changes nothing.`,
+          summary: 'Heartbeat with the observed state of the machine',
+          description: `Send it immediately on every change, and every ${HEARTBEAT_SECONDS} s. A report that arrives late is answered but changes nothing.`,
           security: BEARER,
           requestBody: json('Report'),
-          responses: { 200: answer('Taken', 'ReportAnswer'), ...refusals(400, 401, 413, 422, 429, 503) },
+          responses: { 200: answer('Accepted', 'ReportAnswer'), ...refusals(400, 401, 413, 422, 429, 503) },
         },
       },
     },
     components: {
       schemas: Object.fromEntries(schemas),
       securitySchemes: {
-        hostToken: { type: 'http', scheme: 'bearer', description: `\`${HOST_TOKEN_PREFIX}\` and 40 hex characters.` },
+        hostToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `\`${HOST_TOKEN_PREFIX}\` followed by 40 hexadecimal characters.`,
+        },
       },
     },
   };
@@ -140,11 +162,11 @@ const REFUSALS = {
   400: 'Not JSON in UTF-8',
   401: 'Missing, unknown or revoked host token',
   404: 'No such start on this machine',
-  409: 'A secret is gone or can not be opened; the message names it',
+  409: "A secret no longer exists or can't be decrypted; the message names it",
   413: 'Too large',
   422: 'A value is out of bounds; the message names it. Nothing was changed',
-  429: 'This machine asks too often; `Retry-After` says when to ask again',
-  503: 'Busy, or the database is away; try again',
+  429: 'This machine sends too many requests; retry after `Retry-After`',
+  503: 'Busy, or the database is unreachable; try again',
 } as const;
 
 function refusals(...statuses: (keyof typeof REFUSALS)[]) {

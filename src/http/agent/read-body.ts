@@ -11,7 +11,7 @@ const MAX_VALUES = 250_000;
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined)
-    throw new DomainError('invalid_request', 'a content encoding is not taken');
+    throw new DomainError('invalid_request', 'content encodings are not supported');
   const bytes = await readBytes(request, maxBytes);
   if (!isUtf8(bytes)) throw notJson();
   const value = parsed(bytes);
@@ -30,7 +30,7 @@ function parsed(bytes: Buffer): unknown {
 }
 
 async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = () => new DomainError('payload_too_large', `the body may be ${maxBytes} bytes at most`);
+  const tooLarge = () => new DomainError('payload_too_large', `the body must be at most ${maxBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;

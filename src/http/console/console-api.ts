@@ -39,14 +39,14 @@ const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
 export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): ConsoleApi {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
-  const signIns = attemptsOf('attempts to sign in', SIGN_INS);
+  const signIns = attemptsOf('sign-in attempts', SIGN_INS);
   const signUps = attemptsOf('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
   const senderOf = (request: IncomingMessage): string => clientNetworkOf(proxyAddr(request, isTrusted));
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))
-      throw new DomainError('unauthorized', "this is for pages of the gateway's own origin: see Origin");
+      throw new DomainError('unauthorized', "only pages of the gateway's own origin may send this request; see Origin");
     next();
   };
 

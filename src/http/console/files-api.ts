@@ -27,7 +27,7 @@ const METHODS = 'GET, HEAD, PUT, POST, DELETE, OPTIONS';
 const OPERATION = 'files of an instance';
 
 /** Limit per account, because each is a command on the machine. */
-const ASKS = { size: 200, everySeconds: 0.2 };
+const REQUESTS = { size: 200, everySeconds: 0.2 };
 /** Limits for concurrent file transfers. Each is one tunnel with its own buffer. */
 const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
 /**
@@ -41,7 +41,7 @@ const READS_REST_MS = 5_000;
 /** Last instant with a year of four digits. */
 const LAST_INSTANT = 253_402_300_799n;
 
-interface Asked {
+interface FileRequest {
   request: Request;
   response: Response;
   caller: SessionCaller;
@@ -58,28 +58,35 @@ interface Asked {
 export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
   const [transfers, commands] = [new Transfers(TRANSFERS), new Transfers(COMMANDS)];
-  const asks = createTokenBuckets({
-    ...ASKS,
-    refusal: (seconds) => `this account asks for files too often; try again in ${seconds} s`,
+  const requests = createTokenBuckets({
+    ...REQUESTS,
+    refusal: (seconds) => `too many file requests of this account; try again in ${seconds} s`,
   });
 
-  const asked = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
+  const readRequest = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
     // A client that disconnects during the session lookup is gone too.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
     checkScope(caller.scopes, OPERATION);
-    asks.take(caller.accountId);
+    requests.take(caller.accountId);
     const { kind, path, isReplacing } = readAddress(request.url, kinds);
     const instanceId = String(request.params.id);
     const { accountId } = caller;
     const place = { opener: caller, instanceId, path };
-    const of: Asked = { request, response, caller, place, mover: { id: instanceId, accountId }, gone: gone.signal };
+    const of: FileRequest = {
+      request,
+      response,
+      caller,
+      place,
+      mover: { id: instanceId, accountId },
+      gone: gone.signal,
+    };
     return { ...of, kind, isReplacing };
   };
 
   const show: RequestHandler = async (request, response) => {
-    const { kind, place, mover, gone } = await asked(request, response, ['folder', 'file']);
+    const { kind, place, mover, gone } = await readRequest(request, response, ['folder', 'file']);
     if (kind === 'file') {
       // It takes as long as the file and the reader need.
       request.state.isLongLived = true;
@@ -93,7 +100,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   };
 
   const take: RequestHandler = async (request, response) => {
-    const { place, mover, gone, isReplacing } = await asked(request, response, ['file']);
+    const { place, mover, gone, isReplacing } = await readRequest(request, response, ['file']);
     const size = sizeOf(request);
     request.state.isLongLived = true;
     const pieces = atPace(request)[Symbol.asyncIterator]();
@@ -111,15 +118,15 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   };
 
   const make: RequestHandler = async (request, response) => {
-    const { place, mover, gone } = await asked(request, response, ['folder']);
+    const { place, mover, gone } = await readRequest(request, response, ['folder']);
     await commands.run(mover, gone, () => files.makeFolder(place, gone));
     response.status(201).json({});
   };
 
-  const takeAway: RequestHandler = async (request, response) => {
-    const { kind, place, mover, gone } = await asked(request, response, ['folder', 'file']);
-    const remove = kind === 'file' ? files.removeFile : files.removeFolder;
-    await commands.run(mover, gone, () => remove(place, gone));
+  const remove: RequestHandler = async (request, response) => {
+    const { kind, place, mover, gone } = await readRequest(request, response, ['folder', 'file']);
+    const removeEntry = kind === 'file' ? files.removeFile : files.removeFolder;
+    await commands.run(mover, gone, () => removeEntry(place, gone));
     response.status(204).end();
   };
 
@@ -131,7 +138,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   router.get(PATH, show);
   router.put(PATH, take);
   router.post(PATH, make);
-  router.delete(PATH, takeAway);
+  router.delete(PATH, remove);
   router.all(PATH, refuseOtherMethods(METHODS));
   return router;
 }
@@ -141,11 +148,11 @@ type PathKind = 'folder' | 'file';
 /** Reads the path in an address. Refuses an address with neither or both. */
 function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
   const [, query = ''] = url.split('?', 2);
-  const given = query.split('&').map((pair) => {
+  const parameters = query.split('&').map((pair) => {
     const at = pair.indexOf('=');
     return at < 0 ? ([pair, ''] as const) : ([pair.slice(0, at), pair.slice(at + 1)] as const);
   });
-  const paths = given.filter(([name]) => name === 'folder' || name === 'file');
+  const paths = parameters.filter(([name]) => name === 'folder' || name === 'file');
   const [kind, text] = paths[0] ?? [];
   if (paths.length !== 1 || !kinds.includes(kind as PathKind))
     throw new DomainError(
@@ -155,7 +162,7 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
         field: 'path',
       },
     );
-  const isReplacing = given.some(([name, value]) => name === 'replace' && value === 'true');
+  const isReplacing = parameters.some(([name, value]) => name === 'replace' && value === 'true');
   return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
 }
 
@@ -171,8 +178,9 @@ function sizeOf({ headers }: Request): number {
   const length = headers['content-length'];
   const size = Number(length);
   if (length === undefined || !Number.isSafeInteger(size))
-    throw new DomainError('invalid_request', 'the header content-length has to say how long the file is');
-  if (size > MAX_FILE_BYTES) throw new DomainError('payload_too_large', `a file has at most ${MAX_FILE_BYTES} bytes`);
+    throw new DomainError('invalid_request', 'the header content-length is required: the size of the file in bytes');
+  if (size > MAX_FILE_BYTES)
+    throw new DomainError('payload_too_large', `a file must be at most ${MAX_FILE_BYTES} bytes`);
   return size;
 }
 

@@ -21,18 +21,20 @@ export interface PageSessionOptions {
  */
 export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
 
-/** For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin. */
+/**
+ * For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin.
+ */
 export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptions): PageSession {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
   return async (request) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead ? isCrossSite(request) : !isOwn(request))
-      throw new DomainError('unauthorized', "this is for pages of the gateway's own origin: see Origin");
+      throw new DomainError('unauthorized', "only pages of the gateway's own origin may send this request; see Origin");
     const token = readSessionCookie(request, isSecure(request));
     if (token === null) throw unauthorized(null);
     const { caller, fault } = await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) throw unauthorized(fault);
-    keyUses.note(caller);
+    keyUses.record(caller);
     request.state.accountId = caller.accountId;
     return caller;
   };

@@ -64,13 +64,13 @@ interface PageFile {
 }
 
 /** Returns what to serve instead of the page at a host other than the gateway's own; null if the page may be shown. */
-export type Elsewhere = (request: Request) => RequestListener | null;
+export type ForeignHandler = (request: Request) => RequestListener | null;
 
 /** The console's answers, from memory. */
 export interface ConsolePage {
   /** Its screens and files. */
   router: Router;
-  /** Comes after everything else: for browsers, an unknown address is a page too, with status 404. */
+  /** Handles what no other route does: browsers get the page for an unknown address too, with status 404. */
   unknown: RequestHandler;
 }
 
@@ -78,7 +78,7 @@ export interface ConsolePage {
 const API = /^\/v1(\/|$)/;
 
 /** Serves the built console; null where it is not built. */
-export function createConsolePage(folder: string, elsewhere: Elsewhere = () => null): ConsolePage | null {
+export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
   const files = readFiles(folder);
   const pages = pagesOf(files);
   if (!pages.has(COMMON_LANGUAGE)) return null;
@@ -89,9 +89,9 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
     if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
-    const instead = elsewhere(request);
-    if (instead !== null) {
-      instead(request, response);
+    const foreign = foreignHandler(request);
+    if (foreign !== null) {
+      foreign(request, response);
       return true;
     }
     const language = languageFor(request, languages);
@@ -125,7 +125,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   return { router, unknown };
 }
 
-/** Whether it names a session, valid or not. */
+/** Whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 

@@ -7,7 +7,7 @@ export interface GraphiqlExample {
 export const GRAPHIQL_EXAMPLES: readonly GraphiqlExample[] = [
   {
     // GraphiQL ignores the variables of its first tab.
-    query: `# What every GPU model costs. Public: needs no API key.
+    query: `# Prices of all GPU models. Public; needs no API key.
 query PriceSheet {
   pricing {
     marketSnapshot
@@ -29,7 +29,7 @@ query PriceSheet {
 }`,
   },
   {
-    query: `# What can be rented now, cheapest first. Public.
+    query: `# Machines that can be rented now, cheapest first. Public.
 query CheapestOffers(
   $gpu: String
   $region: String
@@ -130,7 +130,7 @@ mutation StopStartDestroy($id: ID!, $action: InstanceActionKind!) {
     variables: { id: 'PASTE_AN_INSTANCE_ID', action: 'STOP' },
   },
   {
-    query: `# All you ever rented. Next page: endCursor as $after.
+    query: `# All your rentals. For the next page, pass endCursor as $after.
 query History($first: Int, $after: String) {
   instanceHistory(first: $first, after: $after) {
     pageInfo {

@@ -54,8 +54,8 @@ function headersOf(tab) {
 }
 
 function isSubscription({ operationName }, document) {
-  const isAsked = ({ name }) => operationName == null || name?.value === operationName;
-  return document?.definitions.some((node) => node.operation === 'subscription' && isAsked(node)) === true;
+  const isRequested = ({ name }) => operationName == null || name?.value === operationName;
+  return document?.definitions.some((node) => node.operation === 'subscription' && isRequested(node)) === true;
 }
 
 async function* eventsOf(response) {
@@ -77,7 +77,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** The stop button returns from what waits for the next event: the request is ended, which ends the wait. */
+/** Lets the stop button end the request, and so the wait for the next event. */
 function stoppable(events, stop) {
   const iterator = {
     next: () => events.next(),
@@ -104,11 +104,11 @@ async function fetcher(operation, options) {
   }
 }
 
-// GraphiQL keeps its tabs, but what the open one holds only once it was edited, and would open an empty one beside them.
+// GraphiQL stores its tabs, but not the content of an active tab that was never edited: it would add an empty tab.
 try {
   const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState'));
   for (const name of ['query', 'variables']) localStorage.setItem('graphiql:' + name, tabs[activeTabIndex][name] ?? '');
-} catch {} // A first visit keeps none.
+} catch {} // On the first visit, nothing is stored.
 
 const workers = { editorWorkerService: 'editor', graphql: 'graphql', json: 'json' };
 window.MonacoEnvironment = { getWorkerUrl: (_module, label) => assets + workers[label] + '.worker.js' };
@@ -116,13 +116,13 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   ...options,
   fetcher,
   shouldPersistHeaders: localStorage.getItem('graphiql:shouldPersistHeaders') === 'true',
-  onEditQuery() {}, // Else each edit goes into the address, which then answers with JSON.
+  onEditQuery() {}, // Otherwise, each edit changes the address, which then returns JSON.
 });
 `;
 
 /**
- * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away from the
- * pointer and the click is lost.
+ * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away
+ * from the pointer and the click is lost.
  */
 const STYLE = 'html, body, #root { height: 100% } .graphiql-tab { transform: none !important }';
 
@@ -135,7 +135,7 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
 
   router.get(endpoint, (req, res, next) => {
     res.vary('Accept');
-    if (!asksForGraphiql(req)) return next();
+    if (!isGraphiqlPage(req)) return next();
     if (page === null) return void res.status(503).type('text').send('GraphiQL is not built: run npm run build.\n');
     res.set({
       'Cache-Control': 'no-cache',
@@ -162,7 +162,7 @@ function builtVersion(assetsDir: string): string | null {
 }
 
 /** Returns whether a browser opens the page; a query in the address makes the request an operation. */
-export function asksForGraphiql(request: IncomingMessage): boolean {
+export function isGraphiqlPage(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;
   if (preferredType(headers.accept, ANSWER_TYPES) !== 'text/html') return false;

@@ -102,11 +102,11 @@ function nodeValues(node: SelectionNode, type: GraphQLNamedType, page: number | 
 function fieldValues(node: FieldNode, parent: GraphQLNamedType, page: number | null, scope: Scope): number {
   const field = fieldOf(parent, node.name.value);
   const type = getNamedType(field.type);
-  const given = givenPage(node, field, scope);
+  const requested = requestedPage(node, field, scope);
   const below = (length: number | null) =>
     1 + (node.selectionSet === undefined ? 0 : valuesOf(node.selectionSet, type, length, scope));
-  if (!isListType(getNullableType(field.type))) return below(given);
-  return (given ?? page ?? assumedLength(field, type)) * below(null);
+  if (!isListType(getNullableType(field.type))) return below(requested);
+  return (requested ?? page ?? assumedLength(field, type)) * below(null);
 }
 
 /** Returns the assumed length of a list without a page: the maximum of its field, in the extension `mostEntries`. */
@@ -131,7 +131,7 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
 }
 
 /** Returns the page length in the field's arguments; null if it takes none. */
-function givenPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
+function requestedPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
   const own = field.extensions.length as { argument: string; usual: number; most: number } | undefined;
   const names = own === undefined ? SIZE_ARGUMENTS : [own.argument];
   const { usual, most } = own ?? { usual: DEFAULT_PAGE, most: MAX_PAGE };

@@ -24,7 +24,7 @@ interface DirectOptions {
  * valid and within the limits. Does the per-request work as Yoga does, in the same order: context, checks, span, run,
  * status, masks. Returns null for anything else, with nothing run.
  */
-export function createDirectWay({ schema, compiled, checks, contextOf, maskError, tracer }: DirectOptions) {
+export function createDirectExecutor({ schema, compiled, checks, contextOf, maskError, tracer }: DirectOptions) {
   return async (context: ServerContext, parameters: GraphQLParams): Promise<Result | Written | null> => {
     const { query, operationName, variables, extensions } = parameters;
     const found = context.type === STREAM_ANSWER ? null : compiled.findQuery(query!, operationName);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type GraphQLError, OperationTypeNode } from 'graphql';
-import { noteRefusal } from '../error-envelope.js';
+import { recordRefusal } from '../error-envelope.js';
 import { type PublicAnswer, type PublicAnswers, Ticket } from '../public-answers/public-answers.js';
 import { bodyFault } from '../read-json.js';
 import type { Identify } from '../request-state.js';
@@ -30,7 +30,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
     const type = answerTypeOf(request.headers.accept);
     answer(request, response, type).catch(async (error: unknown) => {
       const masked = maskError(bodyFault(error) ?? error);
-      noteRefusals(request, { errors: [masked] });
+      recordRefusals(request, { errors: [masked] });
       if (response.headersSent) response.destroy();
       else await sendResult(response, refusalType(type), { errors: [masked] });
     });
@@ -40,9 +40,9 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
     if (type === undefined) throw notAcceptable();
     const parameters = await readParameters(request, response);
     const found = (await isCacheable(request, type, identify)) ? answers.lookupOperation(type, parameters) : null;
-    if (found !== null && !(found instanceof Ticket)) return sendKept(request, response, found);
+    if (found !== null && !(found instanceof Ticket)) return sendCached(request, response, found);
     const result = await execute({ req: request, res: response, type }, parameters);
-    noteRefusals(request, result);
+    recordRefusals(request, result);
     if (Symbol.asyncIterator in result) tracer?.opened(request);
     const { operation } = request.state;
     if (found !== null && operation?.isPublicQuery && isPlain(result)) {
@@ -53,9 +53,9 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
   }
 }
 
-function noteRefusals(request: IncomingMessage, result: Results): void {
+function recordRefusals(request: IncomingMessage, result: Results): void {
   if (Symbol.asyncIterator in result || result.errors === undefined) return;
-  for (const error of result.errors) noteRefusal(request, String((error as GraphQLError).extensions?.code));
+  for (const error of result.errors) recordRefusal(request, String((error as GraphQLError).extensions?.code));
 }
 
 /** An answer with a key or a session may be private to its account, and so may its variables. */
@@ -65,7 +65,7 @@ async function isCacheable(request: IncomingMessage, type: string, identify: Ide
   return headers.cookie === undefined || (await identify(request)) === null;
 }
 
-function sendKept(request: IncomingMessage, response: ServerResponse, { type, body, operation }: PublicAnswer): void {
+function sendCached(request: IncomingMessage, response: ServerResponse, { type, body, operation }: PublicAnswer): void {
   request.state.operation = { kind: OperationTypeNode.QUERY, name: operation, isPublicQuery: true, cost: 0 };
   response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
 }

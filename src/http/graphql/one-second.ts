@@ -3,7 +3,7 @@ import type { Check } from './use-checks.js';
 
 /**
  * Gives all fields of a query the same time, so that its amounts agree: balance, spend and statement of one answer add
- * up. Comes after `noteOperation`. Public queries read no account.
+ * up. Comes after `recordOperation`. Public queries read no account.
  */
 export const atOneSecond: Check = ({ contextValue }) => {
   const context = contextValue as PluginContext;

@@ -46,7 +46,7 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
 
 /** Refuses a request whose sender could not read the answer: a mutation must not run unseen. */
 export function notAcceptable(): GraphQLError {
-  return refusal(`answers are ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
+  return refusal(`Accept must include ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
 }
 
 const readJson = createJsonReader();
@@ -85,7 +85,9 @@ function checked(parameters: unknown): GraphQLParams {
   return withoutOthers(parameters);
 }
 
-/** Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP). */
+/**
+ * Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP).
+ */
 function withoutOthers(parameters: object): GraphQLParams {
   if (Object.keys(parameters).every((name) => PARAMETERS.has(name))) return parameters;
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => PARAMETERS.has(name)));
@@ -104,11 +106,11 @@ async function fromBody(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 function fromQueryString(url: string): Record<string, unknown> {
-  const given = parseQuery(/^[^#?]*\?([^#]*)/.exec(url)?.[1] ?? '');
+  const query = parseQuery(/^[^#?]*\?([^#]*)/.exec(url)?.[1] ?? '');
   const parameters: Record<string, unknown> = {};
   for (const name of [...TEXT_PARAMETERS, ...JSON_PARAMETERS]) {
-    const text = given[name];
-    if (Array.isArray(text)) throw badRequest(`${name} may be given once`);
+    const text = query[name];
+    if (Array.isArray(text)) throw badRequest(`${name} may occur only once`);
     if (text === undefined || text === '') continue;
     parameters[name] = JSON_PARAMETERS.includes(name) ? fromJson(name, text) : text;
   }

@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
-import { KeptLists } from './kept-lists.js';
+import { CachedLists } from './cached-lists.js';
 import type { Plugin } from './plugin.js';
 
 /** Compiling an operation takes as long as a few hundred runs, so it pays only for one that recurs. */
@@ -33,14 +33,14 @@ interface Repeated {
 /** Queries and mutations that are sent repeatedly, as compiled code. */
 export class CompiledOperations {
   readonly #schema: GraphQLSchema;
-  readonly #lists: KeptLists;
+  readonly #lists: CachedLists;
   readonly #uses = new WeakMap<DocumentNode, number>();
   /** By the document's text, then by name; null: no name. */
   readonly #repeated = new LRUCache<string, Map<string | null, Repeated>>({ max: MAX_COMPILED });
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
-    this.#lists = new KeptLists(schema);
+    this.#lists = new CachedLists(schema);
   }
 
   /** Counts a use of a valid document; returns its executor, compiled or `interpret`. */
@@ -72,8 +72,12 @@ export class CompiledOperations {
     const operation = getOperationAST(document, args.operationName);
     if (query === null || operation?.operation !== 'query') return { document, query, run: null };
     const whole = runner(query, execute as Execute);
-    const kept = this.#lists.prepare(document, operation);
-    return { document, query, run: kept === null ? whole : async (given) => (await kept(given)) ?? whole(given) };
+    const cached = this.#lists.prepare(document, operation);
+    return {
+      document,
+      query,
+      run: cached === null ? whole : async (checkedArgs) => (await cached(checkedArgs)) ?? whole(checkedArgs),
+    };
   }
 }
 

@@ -44,7 +44,7 @@ export function useLimits(schema: GraphQLSchema): Plugin {
     onParse({ setParseFn }) {
       setParseFn((text: string, options: object) => {
         if (nestingOf(text, MAX_TOKENS) > MAX_NESTING)
-          throw refusal(`brackets may be nested ${MAX_NESTING} deep at most`, { spec: true });
+          throw refusal(`brackets may be nested at most ${MAX_NESTING} deep`, { spec: true });
         return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }));
       });
     },
@@ -74,7 +74,7 @@ export function checkAnswer(schema: GraphQLSchema): Check {
 }
 
 function tooMany(answer: string, most: number): string {
-  return `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
+  return `${answer} may have at most ${most} values; request smaller pages or fewer fields`;
 }
 
 /** Replaces Yoga's caches, which hold 1,024 documents of any size. */
@@ -96,12 +96,12 @@ function bounded(document: DocumentNode): DocumentNode {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
     const rootFields = rootFieldsOf(node.selectionSet, fragments);
     if (rootFields > MAX_ROOT_FIELDS)
-      throw refusal(`an operation may have ${MAX_ROOT_FIELDS} root fields at most`, { spec: true });
+      throw refusal(`an operation may have at most ${MAX_ROOT_FIELDS} root fields`, { spec: true });
     const depth = depthOf(node.selectionSet, fragments);
-    if (depth > MAX_DEPTH) throw refusal(`fields may be nested ${MAX_DEPTH} deep at most`, { spec: true });
+    if (depth > MAX_DEPTH) throw refusal(`fields may be nested at most ${MAX_DEPTH} deep`, { spec: true });
   }
   const directives = directivesOf(document);
   if (directives > MAX_DIRECTIVES)
-    throw refusal(`a document may have ${MAX_DIRECTIVES} directives at most`, { spec: true });
+    throw refusal(`a document may have at most ${MAX_DIRECTIVES} directives`, { spec: true });
   return document;
 }

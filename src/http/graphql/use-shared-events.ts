@@ -18,19 +18,19 @@ type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => stri
 export function useSharedEvents(): Plugin {
   /** By event, then by selected fields. Holds as many results per event as there are different subscriptions. */
   const results = new WeakMap<object, Map<string, Promise<Written>>>();
-  const resultOf = (event: object, asked: string, args: ExecutionArgs): Promise<Written> => {
+  const resultOf = (event: object, operationKey: string, args: ExecutionArgs): Promise<Written> => {
     const ofEvent = results.get(event) ?? new Map<string, Promise<Written>>();
     results.set(event, ofEvent);
-    const known = ofEvent.get(asked) ?? run(event, args);
-    ofEvent.set(asked, known);
+    const known = ofEvent.get(operationKey) ?? run(event, args);
+    ofEvent.set(operationKey, known);
     return known;
   };
   const subscribe = async (args: ExecutionArgs) => {
     const { document, operationName, variableValues } = args;
     const events = await createSourceEventStream(args);
     if (!(Symbol.asyncIterator in events)) return events;
-    const asked = JSON.stringify([document.loc!.source.body, operationName, variableValues]);
-    return mapped(events as AsyncIterableIterator<object>, (event) => resultOf(event, asked, args), args);
+    const operationKey = JSON.stringify([document.loc!.source.body, operationName, variableValues]);
+    return mapped(events as AsyncIterableIterator<object>, (event) => resultOf(event, operationKey, args), args);
   };
   return {
     onSubscribe({ args, setSubscribeFn }) {

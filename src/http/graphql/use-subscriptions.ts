@@ -12,12 +12,12 @@ export function useSubscriptions(schema: GraphQLSchema): Plugin {
     onSubscribe({ args, setResultAndStopExecution }) {
       const { type } = args.contextValue;
       if (type !== STREAM_ANSWER) {
-        const message = `a subscription is answered as ${STREAM_ANSWER}: say so in the header Accept`;
+        const message = `a subscription requires the header Accept: ${STREAM_ANSWER}`;
         setResultAndStopExecution({ errors: [refusal(message, { status: NOT_ACCEPTABLE })] });
       }
       // Validation accepts it, but the executor has no field to subscribe to.
       else if (rootFields(schema, args, () => true) === 0) {
-        setResultAndStopExecution({ errors: [refusal('a subscription may not leave out its field')] });
+        setResultAndStopExecution({ errors: [refusal('a subscription must select its field')] });
       }
     },
   };

@@ -6,10 +6,10 @@ import type { Plugin, PluginContext } from './plugin.js';
 export function useTracer(tracer: Tracer): Plugin {
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      setExecuteFn((given) => traced(tracer, args, () => executeFn(given)));
+      setExecuteFn((executionArgs) => traced(tracer, args, () => executeFn(executionArgs)));
     },
     onSubscribe({ args, subscribeFn, setSubscribeFn }) {
-      setSubscribeFn((given) => traced(tracer, args, () => subscribeFn(given)));
+      setSubscribeFn((executionArgs) => traced(tracer, args, () => subscribeFn(executionArgs)));
     },
   };
 }

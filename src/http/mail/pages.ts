@@ -16,26 +16,26 @@ const HEADERS = {
   'X-Robots-Tag': 'noindex',
 };
 
-interface Words {
-  asks: string;
+interface Texts {
+  question: string;
   button: string;
   done: string;
 }
 
-const WORDS: Readonly<Record<LinkPurpose, Words>> = {
+const TEXTS: Readonly<Record<LinkPurpose, Texts>> = {
   confirm: {
-    asks: 'Shall notices of the account be sent to your mail address?',
-    button: 'Yes, send them',
-    done: 'Your address is confirmed. Notices are sent to it from now on.',
+    question: 'Send notices of the account to your mail address?',
+    button: 'Send notices',
+    done: 'Your address is confirmed. It will receive notices.',
   },
   end: {
-    asks: 'Shall no more notices be sent to your mail address?',
-    button: 'End the mails',
-    done: 'No more notices are sent to your address.',
+    question: 'Stop sending notices to your mail address?',
+    button: 'Unsubscribe',
+    done: 'Your address no longer receives notices.',
   },
 };
-const LATE = 'This link was valid for a day. Set the address again to get another.';
-const UNKNOWN = 'This link is not valid, or is not valid any more.';
+const LATE = 'This link has expired; it was valid for a day. Set the address again to get a new one.';
+const UNKNOWN = 'This link is invalid or no longer valid.';
 const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, unknown: 404 };
 
 /**
@@ -49,18 +49,18 @@ export function createMailPages(deps: Deps): Router {
     ['end', endByLink],
   ] as const;
   for (const [purpose, act] of paths) {
-    const { asks, button, done } = WORDS[purpose];
+    const { question, button, done } = TEXTS[purpose];
     const path = `/mail/${purpose}`;
     router.all(path, named(path));
     router.get(path, async (request, response) => {
       const [id, token] = linkOf(request);
       const isKnown = await isLink(deps, purpose, id, token);
-      send(response, isKnown ? 200 : 404, isKnown ? `<p>${asks}</p>${form(button)}` : `<p>${UNKNOWN}</p>`);
+      send(response, isKnown ? 200 : 404, isKnown ? `<p>${question}</p>${form(button)}` : `<p>${UNKNOWN}</p>`);
     });
     router.post(path, async (request, response) => {
       const outcome = await act(deps, ...linkOf(request));
-      const words = { done, late: LATE, unknown: UNKNOWN }[outcome];
-      send(response, STATUS[outcome], `<p role="status">${words}</p>`);
+      const text = { done, late: LATE, unknown: UNKNOWN }[outcome];
+      send(response, STATUS[outcome], `<p role="status">${text}</p>`);
     });
     router.all(path, refuseOtherMethods('GET, HEAD, POST, OPTIONS'));
   }

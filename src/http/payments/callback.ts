@@ -27,9 +27,9 @@ export function createPaymentCallback(
     if (outcome.kind === 'refused') {
       // Logs neither body nor headers: the sender may have guessed a secret.
       log.warn({ id, reason: outcome.reason }, 'payment callback refused');
-      throw new DomainError('unauthorized', 'the callback is not signed as the payment processor signs');
+      throw new DomainError('unauthorized', "the callback does not have the payment processor's signature");
     }
-    if (outcome.kind === 'quarantined') log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
+    if (outcome.kind === 'quarantined') log.warn({ id, reason: outcome.reason }, 'payment callback quarantined');
     response.status(202).json({ status: 'accepted' });
   };
   return [express.raw({ type: () => true, limit: BODY_LIMIT, inflate: false }), receive];

@@ -18,8 +18,8 @@ const MAX_ANSWERS = 2_000;
 const MAX_BYTES = 16_000_000;
 /** Maximum operation length for caching its answer. */
 const MAX_OPERATION_CHARACTERS = 8_000;
-const MAX_ASKED = 2_000;
-const MAX_ASKED_CHARACTERS = 1_000_000;
+const MAX_REQUESTED = 2_000;
+const MAX_REQUESTED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
 /**
  * A CDN may reuse its copy for a second, the time that another gateway may take to learn of a change; others
@@ -90,9 +90,9 @@ export class PublicAnswers {
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
   /** Keys of operations sent before; they outlive a change. */
-  readonly #asked = new LRUCache<string, true>({
-    max: MAX_ASKED,
-    maxSize: MAX_ASKED_CHARACTERS,
+  readonly #requested = new LRUCache<string, true>({
+    max: MAX_REQUESTED,
+    maxSize: MAX_REQUESTED_CHARACTERS,
     sizeCalculation: (_true, key) => key.length + 1,
   });
   /** Negotiated encodings by Accept-Encoding header. */
@@ -118,8 +118,8 @@ export class PublicAnswers {
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
     if (answer !== undefined) return answer;
-    if (this.#asked.get(key) === true) return this.#ticket(key);
-    this.#asked.set(key, true);
+    if (this.#requested.get(key) === true) return this.#ticket(key);
+    this.#requested.set(key, true);
     return null;
   }
 

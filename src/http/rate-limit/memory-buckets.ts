@@ -22,7 +22,7 @@ export interface Reservation {
 export interface MemoryBuckets extends Buckets {
   reserve(accountId: string, cost: number, limit: number): Reservation;
   /** Counts requests that were admitted elsewhere. */
-  note(accountId: string, cost: number): void;
+  record(accountId: string, cost: number): void;
   /** Number of accounts held. */
   readonly size: number;
 }
@@ -82,7 +82,7 @@ export function createMemoryBuckets(): MemoryBuckets {
 
   return {
     reserve,
-    note: (accountId, cost) => {
+    record: (accountId, cost) => {
       const now = wholeNow();
       append(bucketOf(accountId, now).times, cost, now);
     },

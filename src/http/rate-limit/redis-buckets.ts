@@ -43,8 +43,8 @@ while oldest and tonumber(oldest) + window <= now do
 end
 local taken = redis.call('LLEN', key)
 if taken + cost > limit then
-  local inTheWay = redis.call('LINDEX', key, taken + cost - limit - 1)
-  return {0, taken, redis.call('LINDEX', key, -1) + window - now, inTheWay + window - now}
+  local blocking = redis.call('LINDEX', key, taken + cost - limit - 1)
+  return {0, taken, redis.call('LINDEX', key, -1) + window - now, blocking + window - now}
 end
 for _ = 1, cost do
   redis.call('RPUSH', key, string.format('%.0f', now))
@@ -69,7 +69,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
   const redis = connect(url);
   let state: RedisState | 'closed' = 'ok';
 
-  const ask = async (accountId: string, cost: number, limit: number): Promise<Reservation> => {
+  const reserveInRedis = async (accountId: string, cost: number, limit: number): Promise<Reservation> => {
     const answer = redis.reserveRequests(KEY_PREFIX + accountId, cost, limit, WINDOW_MS);
     const [admitted, taken, resetMs, retryMs] = await inTime(answer);
     return { admitted: admitted === 1, taken, resetMs, retryMs };
@@ -77,12 +77,12 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
   const lose = (error: Error) => {
     if (state !== 'ok') return;
     state = 'away';
-    log.warn({ reason: error.message }, 'Redis is away: each gateway process limits requests for itself');
+    log.warn({ reason: error.message }, 'Redis unreachable; this process limits requests separately');
   };
   const probe = async () => {
     try {
-      await ask(PROBE, 1, PROBE_LIMIT);
-      if (state === 'away') log.info('Redis is back: the gateway processes share the rate limit');
+      await reserveInRedis(PROBE, 1, PROBE_LIMIT);
+      if (state === 'away') log.info('Redis reachable again; gateway processes share the rate limit');
       if (state !== 'closed') state = 'ok';
     } catch (error) {
       lose(error as Error);
@@ -101,8 +101,8 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
     async reserve(accountId, cost, limit) {
       if (state !== 'ok') return own.reserve(accountId, cost, limit);
       try {
-        const reservation = await ask(accountId, cost, limit);
-        if (reservation.admitted) own.note(accountId, cost);
+        const reservation = await reserveInRedis(accountId, cost, limit);
+        if (reservation.admitted) own.record(accountId, cost);
         return reservation;
       } catch (error) {
         lose(error as Error);
@@ -138,7 +138,7 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
 /** An answer that has already arrived at the deadline still counts: this process may have been too busy to read it. */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = new Error(`no answer in ${ANSWER_WITHIN_MS} ms`);
+    const late = new Error(`no answer within ${ANSWER_WITHIN_MS} ms`);
     const timer = setTimeout(() => setImmediate(reject, late), ANSWER_WITHIN_MS);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });

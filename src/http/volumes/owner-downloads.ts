@@ -8,8 +8,8 @@ const CHECKED_AFTER_MS = 1_000;
 const CHECK_AGAIN_MS = 500;
 
 /**
- * Downloads by API keys, in progress or waiting for their turn: one may take hours. Each is cut when its key ends or its account is
- * suspended. An upload is checked when all of it has arrived, before anything is stored.
+ * Downloads by API keys, in progress or waiting for their turn: one may take hours. Each is cut when its key ends or
+ * its account is suspended. An upload is checked when all of it has arrived, before anything is stored.
  */
 export class OwnerDownloads {
   readonly #deps: Deps;

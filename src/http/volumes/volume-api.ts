@@ -31,7 +31,7 @@ const BYTES_TYPE = 'application/octet-stream';
 const STORE_RETRY_SECONDS = 5;
 const INSUFFICIENT_STORAGE = 507;
 /** Entries of a list that are sent in one piece. */
-const ENTRIES_AT_ONCE = 500;
+const ENTRIES_PER_WRITE = 500;
 
 const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
 const DOWNLOADS = { perTarget: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
@@ -67,7 +67,11 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   const serve = createServe(deps);
   const logFault = createFaultLog(log, ' of a volume');
   const ownerDownloads = new OwnerDownloads(deps);
-  const asks = createTokenBuckets({ size: 2_000, everySeconds: 0.01, refusal: () => 'this volume is asked too often' });
+  const requests = createTokenBuckets({
+    size: 2_000,
+    everySeconds: 0.01,
+    refusal: () => 'too many requests for this volume',
+  });
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const found = placeOf(request);
@@ -77,10 +81,10 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
     const access = await accessOf(deps, { volumeId: found.volume, password: passwordOf(request), address });
     request.state.accountId = access.volume.accountId;
     if (access.kind === 'owner') {
-      keyUses.note(access.caller);
+      keyUses.record(access.caller);
       if (request.method === 'GET') ownerDownloads.add(response, access.caller);
     }
-    asks.take(access.volume.id);
+    requests.take(access.volume.id);
     request.state.isLongLived = true;
     if (access.kind === 'owner' && isOfHistory(request, found.place)) request.state.isRoutine = false;
     const gone = new AbortController();
@@ -165,7 +169,7 @@ async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): P
   await pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
     // The client is gone.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    throw new StoreFault(`an object ended before its end: ${error.message}`, { cause: error });
+    throw new StoreFault(`an object was truncated: ${error.message}`, { cause: error });
   });
 }
 
@@ -191,7 +195,7 @@ async function sendList(deps: Deps, { request, response, access, gone }: Exchang
     piece += entries === 0 ? '[' : ',';
     piece += hasSizes ? `{"name":"${name}","size":${size}}` : `"${name}"`;
     entries += 1;
-    if (entries % ENTRIES_AT_ONCE === 0) await flush();
+    if (entries % ENTRIES_PER_WRITE === 0) await flush();
   }
   piece += entries === 0 ? '[]' : ']';
   await flush();
@@ -246,7 +250,7 @@ function outcomeOf(error: unknown, request: IncomingMessage): 'refused' | 'full'
 function faultOf(error: unknown): Fault {
   if (error instanceof VolumeFull) return { ...describeFault(error), status: INSUFFICIENT_STORAGE };
   if (!(error instanceof StoreFault)) return describeFault(error);
-  const message = error.isFull ? 'the store of volumes is full' : 'the store of volumes is away; try again';
+  const message = error.isFull ? 'the volume store is full' : 'the volume store is unreachable; try again';
   const refusal = describeFault(new DomainError('unavailable', message, { retryAfterSeconds: STORE_RETRY_SECONDS }));
   return { ...refusal, ...(error.isFull && { status: INSUFFICIENT_STORAGE }), outage: error.message };
 }

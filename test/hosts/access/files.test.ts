@@ -144,19 +144,19 @@ describe('file access to a real container', needsEngine('podman'), () => {
     ];
     expect(refusals).toEqual([
       '404 there is no /nowhere',
-      `409 ${AT}/full/file: it is not a folder`,
+      `409 ${AT}/full/file: not a folder`,
       '404 there is no /nowhere',
-      `409 ${AT}: it is a folder`,
-      '409 /dev/zero: it is no plain file',
-      `409 ${AT}/kinds/pipe: it is no plain file`,
+      `409 ${AT}: is a folder`,
+      '409 /dev/zero: not a regular file',
+      `409 ${AT}/kinds/pipe: not a regular file`,
       '422 path must begin with /',
       '422 path must not contain zero bytes',
-      `409 ${AT}/full: the folder is not empty`,
-      `409 ${AT}/full: it is a folder`,
-      `409 ${AT}/full/file: it is not a folder`,
+      `409 ${AT}/full: folder is not empty`,
+      `409 ${AT}/full: is a folder`,
+      `409 ${AT}/full/file: not a folder`,
       '422 path must end with a name of 1 to 255 bytes that is neither . nor ..',
-      `409 ${AT}/full/file: something of that name is there already`,
-      `409 ${AT}/full/file/below: it is not a folder`,
+      `409 ${AT}/full/file: already exists`,
+      `409 ${AT}/full/file/below: not a folder`,
       '404 there is no /nowhere/below',
     ]);
     expect(await small(`${AT}/full/file`)).toBe(409);
@@ -201,7 +201,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     const tooMuch = Array.from({ length: 100 }, () => PIECE);
     expect(await mine.uploaded(`${small}/file`, tooMuch, 100 * PIECE.length)).toEqual({
       status: 409,
-      text: expect.stringContaining(`${small}/file: there is no space left for it`),
+      text: expect.stringContaining(`${small}/file: no space left`),
     });
     expect((await mine.list(small)).entries).toEqual([]);
   });
@@ -272,7 +272,7 @@ END
     const gone = new AbortController();
     const asked = Array.from({ length: 40 }, () => mine.raw('GET', `folder=${AT}`, gone.signal));
     const first = await Promise.race(asked);
-    expect([first.status, await first.text()]).toEqual([503, expect.stringContaining('at once')]);
+    expect([first.status, await first.text()]).toEqual([503, expect.stringContaining('too many concurrent transfers')]);
     await until('some have begun', async () => Number(/\d+/.exec(await inside('wc -l < /tmp/begun'))![0]) > 0, 30_000);
     expect(Number(/\d+/.exec(await inside('wc -l < /tmp/begun'))![0])).toBeLessThanOrEqual(4);
     gone.abort();
@@ -399,7 +399,7 @@ class Session {
 }
 
 /** Counts ended tunnels in the log. */
-const tunnelsIn = (log: string) => log.split('a tunnel ended').length;
+const tunnelsIn = (log: string) => log.split('tunnel closed').length;
 
 type Body = AsyncIterable<Buffer> | Iterable<Buffer>;
 

@@ -105,7 +105,7 @@ describe('a misbehaving gateway', () => {
       gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);
       expect(pipe.read()).toBe('');
-      await until('what it logged', () => pipe.read().includes('a document of what ought to be'), 5_000);
+      await until('what it logged', () => pipe.read().includes('desired state received'), 5_000);
       pipe.fill();
       expect((await host.end())?.code).toBe(0);
       pipe.close();
@@ -117,7 +117,7 @@ describe('a misbehaving gateway', () => {
       gateway.mood = 'away';
       gateway.wake();
       await until('it has polled repeatedly', () => gateway.answeredBadly >= 5, 30_000);
-      expect(host.log.split('no answer of use')).toHaveLength(2);
+      expect(host.log.split('request to the gateway failed')).toHaveLength(2);
     });
 
     it('stops containers after 15 unreachable minutes, and restarts them afterwards', async () => {

@@ -150,7 +150,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.secrets = { ...gateway.secrets, registryLogin: { ...login, password: 'another-password' } };
     gateway.wish([running({ image, secrets: true, start: 2 })]);
     const refused = await gateway.sees(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
-    expect(refused.message).toBe('the registry refuses the login, or has no such image for it');
+    expect(refused.message).toBe('the registry rejected the login, or has no such image for it');
     gateway.secrets = { ...gateway.secrets, registryLogin: login };
     gateway.wish([running({ image, secrets: true, start: 3 })]);
     await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 3);

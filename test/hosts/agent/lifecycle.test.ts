@@ -141,7 +141,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['a command that the image lacks', { command: ['/no/such'] }, /^\/no\/such was not found in the image$/, 'image'],
   ];
   const ownFailures: typeof failures = [
-    ['an invalid image name', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
+    ['an invalid image name', { image: '../containers' }, /^the image name is invalid$/, 'image'],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
   ];
   it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(

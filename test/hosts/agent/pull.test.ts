@@ -156,7 +156,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     gateway.wish([wished(id, 'running', { image: `${nowhere}/none` })]);
     const { message } = await gateway.phase(id, 'FAILED', 30_000);
     expect(performance.now() - began).toBeLessThan(whileBusy(15_000));
-    expect(message).toBe('the registry is not to be reached');
+    expect(message).toBe('the registry is unreachable');
   });
 });
 

@@ -187,7 +187,9 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');
     expect((await run('while echo more; do sleep 0.01; done & echo begun')).out).toMatch(/^(begun|more\n)/);
     expect(performance.now() - began).toBeLessThan(whileBusy(8_000));
-    expect((await run("printf '%s.' \"$0\" 'ÁÜ\n' '' '*'; echo \"$GPU_WATCH_WORDS\"")).out).toBe('/bin/sh.ÁÜ\n..*.\n');
+    expect((await run("printf '%s.' \"$0\" 'ÁÜ\n' '' '*'; echo \"$GPU_WATCH_COMMAND\"")).out).toBe(
+      '/bin/sh.ÁÜ\n..*.\n',
+    );
   });
 
   it('are left to the engine if the watcher can’t start', async () => {

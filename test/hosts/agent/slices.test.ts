@@ -71,7 +71,7 @@ describe.each<[EngineName, number[]]>([
       expect(await shown(idOf(place))).toEqual(own);
     }
     gateway.wish([...places.map(one), large]);
-    await gateway.sees(LARGE, ({ message }) => message === 'waits: another instance has the GPUs');
+    await gateway.sees(LARGE, ({ message }) => message === 'waiting: another instance has the GPUs');
     expect((await engine.containers()).get(LARGE)?.running ?? false).toBe(false);
     const gpus = places.map((place) => `GPU-pretended-${place}`);
     expect(gateway.reports.at(-1)).toMatchObject({ protocol: 2, gpus });

@@ -4,7 +4,7 @@ import { hostClock } from '../../../src/agent/clock.js';
 import { openDisks } from '../../../src/agent/disks.js';
 import type { Engine } from '../../../src/agent/engine/engine.js';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
-import type { Sample } from '../../../src/agent/samples/kept-samples.js';
+import type { Sample } from '../../../src/agent/samples/pending-samples.js';
 import { Sampler } from '../../../src/agent/samples/sampler.js';
 import { TestHost, wished } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
@@ -74,7 +74,7 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
         },
       ],
       keep: (each, at) => samples.push({ ...each, at }),
-      looked: () => {},
+      onMeasured: () => {},
     });
     sample = async () => {
       await sampler.sample();

@@ -189,7 +189,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
     store.leases.set(volume, 2);
     await sh('echo late > /data/file');
-    await gateway.sees(id, ({ volumes }) => /lease|no more|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
+    await gateway.sees(id, ({ volumes }) => /lease|no longer|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
     const count = store.snapshots(volume).length;
     gateway.wish([desired('stopped', null)]);
     await gateway.phase(id, 'STOPPED', WITHIN_MS);

@@ -85,7 +85,7 @@ describe('secrets’ values', () => {
     ];
     const refused = await renter.deploy(host.machineId, { template: image, secrets, registry_login: 'wrong' });
     const { runtime } = await renter.phase(refused.id, 'FAILED');
-    expect(runtime.message).toBe('the registry refuses the login, or has no such image for it');
+    expect(runtime.message).toBe('the registry rejected the login, or has no such image for it');
     await renter.destroy(refused.id);
 
     const { id } = await renter.deploy(host.machineId, { template: image, secrets, registry_login: 'login' });

@@ -80,7 +80,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await page.getByRole('link', { name: 'workspace', exact: true }).first().click();
       await page.getByRole('button', { name: 'Delete a folder & more' }).click();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
-      await page.getByText('the folder is not empty').waitFor();
+      await page.getByText('folder is not empty').waitFor();
       await page.getByRole('button', { name: 'Keep it' }).click();
       expect(await inside('cat "/workspace/a folder & more/part-9"')).toContain('9');
     }));

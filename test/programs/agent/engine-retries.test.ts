@@ -43,7 +43,7 @@ describe('an engine that does not answer yet', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ engine: { name: 'docker', version: '27.0' } });
     const why = `${socket} does not answer: it closed the connection without an answer`;
-    expect(stderr).toBe(`gpu-agent: ${why}; trying again (2 of 3)\n`);
+    expect(stderr).toBe(`gpu-agent: ${why}; retrying (attempt 2 of 3)\n`);
   });
 
   it('is abandoned after three tries', async () => {
@@ -70,10 +70,10 @@ describe('an engine that does not answer yet', () => {
     const args = ['--engine', socket, '--data-dir', folder(), '--image', 'mine', '--url', url];
     wire.next('lose request', 'pass', 'lose answer');
     const agent = runAgent(['try', ...args], { DATABASE_URL: gateway.databaseUrl });
-    await until('it runs', () => agent.stderr().includes('the agent runs'), 60_000);
+    await until('it runs', () => agent.stderr().includes('agent started'), 60_000);
     const [, id] = /This computer is machine (\S+) /.exec(agent.stdout())!;
     await agent.end('SIGTERM');
-    expect(agent.stderr().match(/trying again \(2 of 3\)/g)).toHaveLength(2);
+    expect(agent.stderr().match(/retrying \(attempt 2 of 3\)/g)).toHaveLength(2);
     const client = new pg.Client({ connectionString: gateway.databaseUrl });
     await client.connect();
     const { rows } = await client.query('select machine_id as id from machine_host');
@@ -91,7 +91,7 @@ describe('an engine that does not answer yet', () => {
     const args = ['try', '--engine', socket, '--data-dir', folder(), '--image', 'mine', '--url', url];
     const { code, stderr } = await runAgent(args, { DATABASE_URL: 'nonsense' }).ended;
     gateway.close();
-    const why = "gpu-agent: this computer can't be enrolled: DATABASE_URL must be an address such as";
+    const why = "gpu-agent: can't enroll this computer: DATABASE_URL must be an address such as";
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 

@@ -49,7 +49,7 @@ describe('gpu-agent join', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ machineId: 'm-test', token: TOKEN });
     const again = await runAgent(['join', gateway.url, CODE, ...at('one')]).ended;
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is machine m-test already') });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is already machine m-test') });
     expect(gateway.joins).toHaveLength(1);
   });
 
@@ -64,7 +64,7 @@ describe('gpu-agent join', () => {
     const opened = await openEngine(engine.socket, null);
     const [offline, online] = [async () => false, async () => true];
     await expect(chooseImage(opened, null, offline)).rejects.toThrow(
-      /^Docker Hub can't be reached from this host, and no image is on it: .*`podman load -i FILE`/,
+      /^Docker Hub is unreachable from this host, and the host has no image: .*`podman load -i FILE`/,
     );
     expect(await chooseImage(opened, null, online)).toEqual({ name: 'nginx', isHere: false, because: null });
     const tar = execFileSync('tar', ['-C', '/etc', '-cf', '-', 'hostname']);
@@ -117,16 +117,16 @@ describe('gpu-agent join', () => {
 
   it('admits only one agent per data folder', async () => {
     const first = runAgent(['run', ...at('one')]);
-    await until('the agent runs', () => first.stderr().includes('the agent runs'), 15_000);
+    await until('the agent runs', () => first.stderr().includes('agent started'), 15_000);
     const second = await runAgent(['run', ...at('one')]).ended;
     expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`process ${first.pid}`) });
     expect((await first.end('SIGTERM')).code).toBe(0);
     // A killed agent leaves nothing that blocks the next one.
     const third = runAgent(['run', ...at('one')]);
-    await until('the agent runs', () => third.stderr().includes('the agent runs'), 15_000);
+    await until('the agent runs', () => third.stderr().includes('agent started'), 15_000);
     await third.end('SIGKILL');
     const fourth = runAgent(['run', ...at('one')]);
-    await until('the agent runs', () => fourth.stderr().includes('the agent runs'), 15_000);
+    await until('the agent runs', () => fourth.stderr().includes('agent started'), 15_000);
     await fourth.end('SIGTERM');
   });
 });

@@ -25,7 +25,7 @@ it('reports a disk without its container as UNKNOWN, and erases it when requeste
     engine: engine as Engine,
     disks: openDisks(dataDir, 'volume'),
     volumes: await HostVolumes.open(dataDir, ''),
-    gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
+    gpus: { found: [], refresh: async () => true, uuids: () => [], grant: async () => null, grantedTo: () => [] },
     clock: hostClock,
     log: pino({ level: 'silent' }),
     machineId: 'm-test',

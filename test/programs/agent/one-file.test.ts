@@ -38,6 +38,7 @@ describe('gpu-agent.mjs', () => {
     const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
     expect(own).toContain('dist/src/agent/reconciler.js');
     const shared = [
+      'command-help',
       'deadline',
       'log-output',
       'quoted',
@@ -53,6 +54,21 @@ describe('gpu-agent.mjs', () => {
   it('shows its help and its errors in an empty folder', () => {
     expect(runAlone('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: gpu-agent/) });
     expect(runAlone('hardware', '--engine', '/nowhere.sock')).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it.each([[], ['hardware'], ['join'], ['run'], ['try']])(
+    'prints help with an example in 80 columns: %s',
+    (...command) => {
+      const { status, stdout } = runAlone(...command, '--help');
+      expect(status).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Examples?:\\n .*gpu-agent ${command[0] ?? 'join'}`, 'ms'));
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
+  it('reports a missing command in one line', () => {
+    const stderr = 'gpu-agent: missing command; --help lists the commands\n';
+    expect(runAlone()).toMatchObject({ status: 2, stdout: '', stderr });
   });
 
   it('connects to ports in a separate process', async () => {

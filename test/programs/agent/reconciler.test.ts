@@ -99,7 +99,7 @@ class FailingEngine implements Partial<Engine> {
 
   async pull(_image: string, _login: unknown, _onProgress: unknown, signal: AbortSignal): Promise<void> {
     await fastClock.sleep(this.pullSeconds * 1_000, signal);
-    throw new PullFault('the registry does not answer', { words: 'i/o timeout' });
+    throw new PullFault('the registry does not answer', { detail: 'i/o timeout' });
   }
 }
 
@@ -152,7 +152,7 @@ it('starts other instances although one container can’t be erased', async () =
   await reconciler.apply({ generation: 1, instances });
   await sees(ID, 'RUNNING');
   expect(await sees(OTHER, 'STOPPING')).toMatchObject({
-    message: 'the machine has a problem with this instance; its agent tries again',
+    message: 'the machine has a problem with this instance; its agent is retrying',
   });
 });
 
@@ -192,7 +192,7 @@ it('waits for stopping containers on its own GPUs, not for those on other GPUs',
   const instances = [{ ...old, phase: 'stopped' as const }, on(ID, [0, 1]), on(OTHER, [3])];
   await reconciler.apply({ generation: 2, instances });
   await sees(ID, 'RUNNING');
-  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/has stopped$/);
+  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/to stop$/);
   expect(engine.containers.get(OTHER)).toBeUndefined();
   stopped();
   await sees(OTHER, 'RUNNING');
@@ -212,7 +212,7 @@ it('waits until its GPUs’ previous container is erased, not for other erasures
   const instances = [{ ...old, phase: 'absent' as const }, on(ID, [0, 1]), on(OTHER, [3])];
   await reconciler.apply({ generation: 2, instances });
   await sees(ID, 'RUNNING');
-  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/is erased$/);
+  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/to be erased$/);
   expect(engine.containers.get(OTHER)).toBeUndefined();
   removed();
   await sees(OTHER, 'RUNNING');
@@ -225,10 +225,10 @@ it('waits for an undocumented container on its GPUs; without GPU ids, for any', 
   // No document names it, and it ignores the stop.
   await reconciler.apply({ generation: 2, instances: [on(ID, [0]), on(OTHER, [2])] });
   await sees(ID, 'RUNNING');
-  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/has stopped$/);
+  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/to stop$/);
   const whole = wished(LAST, 'running', { image: OWN_IMAGE, gpus: 1 });
   await reconciler.apply({ generation: 3, instances: [on(ID, [0]), whole] });
-  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === LAST)?.message).toMatch(/^waits/);
+  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === LAST)?.message).toMatch(/^waiting/);
   expect(engine.containers.get(LAST)).toBeUndefined();
 });
 
@@ -260,5 +260,5 @@ it('counts a probe of the whole host for each part, and checks CPU pinning', asy
   await reconciler.apply({ generation: 2, instances: [{ ...on(ID, [0]), phase: 'stopped' }, ...instances] });
   await Promise.all([sees(THIRD, 'RUNNING'), sees(LAST, 'RUNNING')]);
   expect([engine.cpus.get(THIRD), engine.cpus.get(LAST)]).toEqual([null, null]);
-  expect(logged.filter((line) => line.includes('keeps no container on its processors'))).toHaveLength(1);
+  expect(logged.filter((line) => line.includes('cannot restrict containers to processors'))).toHaveLength(1);
 });

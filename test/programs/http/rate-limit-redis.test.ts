@@ -193,8 +193,8 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       buckets.close();
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(lines().map(({ level }) => level)).toEqual([40, 30]);
-      expect(lines()[0]!.msg).toMatch(/^Redis is away/);
-      expect(lines()[1]!.msg).toMatch(/^Redis is back/);
+      expect(lines()[0]!.msg).toMatch(/^Redis unreachable/);
+      expect(lines()[1]!.msg).toMatch(/^Redis reachable again/);
     });
 
     it('has one line for a Redis that responds but stores nothing', async () => {

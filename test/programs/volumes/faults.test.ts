@@ -31,7 +31,7 @@ describe('a full store', needsRoot('mount', 'umount'), () => {
       const [one, two] = [randomBytes(2_000_000), randomBytes(2_000_000)];
       expect((await put(one)).status).toBe(200);
       const full = await put(two);
-      expect([full.status, (await full.json()).error.message]).toEqual([507, 'the store of volumes is full']);
+      expect([full.status, (await full.json()).error.message]).toEqual([507, 'the volume store is full']);
       expect(await readdir(join(dataDir, 'volumes', id, 'arriving'))).toEqual([]);
       const there = await ask(gateway, token, 'GET', `${id}/data/${nameOf(one)}`);
       expect(Buffer.from(await there.arrayBuffer()).equals(one)).toBe(true);

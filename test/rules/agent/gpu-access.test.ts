@@ -45,7 +45,7 @@ describe('GPUs of a driver with scripted output', () => {
     expect(await access.grant({ gpus: 2 })).toEqual({ kind: 'nvidia', uuids: [A, B] });
     expect(await access.grant({ gpus: 0 })).toBeNull();
     await expect(access.grant({ gpus: 4 })).rejects.toThrow('does not have 4 GPUs');
-    expect(access.given(container([], [C]))).toEqual([C]);
+    expect(access.grantedTo(container([], [C]))).toEqual([C]);
   });
 
   it('are looked up again before one is reported missing', async () => {
@@ -63,11 +63,11 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('are missing only if the driver fails twice', async () => {
     says(null);
-    expect([await access.look(), access.found]).toEqual([false, [A, B, C]]);
+    expect([await access.refresh(), access.found]).toEqual([false, [A, B, C]]);
     says([A, B]);
-    expect([await access.look(), access.found]).toEqual([true, [A, B]]);
+    expect([await access.refresh(), access.found]).toEqual([true, [A, B]]);
     says(null);
-    expect([await access.look(), await access.look(), access.found]).toEqual([false, false, []]);
+    expect([await access.refresh(), await access.refresh(), access.found]).toEqual([false, false, []]);
     const unknown = await openGpuAccess(null, docker('nvidia'), log);
     expect(unknown.found).toBeNull();
   });
@@ -80,9 +80,9 @@ describe('GPUs of a driver with scripted output', () => {
     expect(wrong([], A)).toBe('the container has 0 of 1 GPUs');
     // As after a reboot of the host that changed their numbers.
     expect(wrong(['/dev/nvidia1'], A)).toBe('the container has 0 of 1 GPUs');
-    expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that are not its own');
-    expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that are not its own');
-    expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that are not its own');
+    expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that were not assigned to it');
+    expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that were not assigned to it');
+    expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that were not assigned to it');
     // A desired state without UUIDs specifies only numbers.
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1', '/dev/nvidia2']))).toBeNull();
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
@@ -90,17 +90,17 @@ describe('GPUs of a driver with scripted output', () => {
 
   it('keeps a container running without a lost GPU and without a replacement', async () => {
     says([A, C]);
-    await access.look();
+    await access.refresh();
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
     // Numbers have moved up, and only the device of the missing one remains.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
-    expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that are not its own');
+    expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that were not assigned to it');
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 
   it('identifies CDI devices by UUID, and those of earlier agents by number', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
-    expect(access.given(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
+    expect(access.grantedTo(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });
 });
 
@@ -112,5 +112,5 @@ it('simulated GPUs are assigned by UUID too, as numbered devices', async () => {
     kind: 'nodes',
     nodes: [{ host: '/dev/zero', inside: '/dev/gpu-pretended1' }],
   });
-  expect(access.given(container(['/dev/gpu-pretended1', '/dev/fuse']))).toEqual([B]);
+  expect(access.grantedTo(container(['/dev/gpu-pretended1', '/dev/fuse']))).toEqual([B]);
 });

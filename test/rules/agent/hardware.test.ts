@@ -76,7 +76,7 @@ describe('the notes for a joining host', () => {
     nvlink: false,
     pretended: false,
   };
-  const LITTLE = 'the gateway offers no machine with less than 50 GB';
+  const LITTLE = 'the gateway does not offer machines with less than 50 GB';
 
   it('say that it has too little disk to be offered', () => {
     expect(wordsOf({ ...hardware, diskGb: 49 })).toContain(LITTLE);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { KeptOutput } from '../../../src/agent/tunnels/kept-output.js';
+import { OutputBuffer } from '../../../src/agent/tunnels/output-buffer.js';
 
 it('keeps an output’s newest bytes, each at its position', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.array(fc.uint8Array({ maxLength: 50 })), (size, chunks) => {
-      const kept = new KeptOutput(size);
+      const kept = new OutputBuffer(size);
       for (const chunk of chunks) kept.add(Buffer.from(chunk));
       const all = Buffer.concat(chunks);
       expect([kept.end, kept.start]).toEqual([all.length, Math.max(0, all.length - size)]);

@@ -150,39 +150,39 @@ describe('the load watch', () => {
 
   it('keeps a busy state until a report of it has been delivered', () => {
     const watch = watchOf(instance);
-    watch.note(processors(null));
+    watch.record(processors(null));
     expect(busy(watch)).toBeUndefined();
-    watch.withLoad(observed).told();
-    watch.note(processors(0.06));
+    watch.withLoad(observed).markReported();
+    watch.record(processors(0.06));
     expect(busy(watch)).toBe(true);
-    watch.note(processors(0.05));
+    watch.record(processors(0.05));
     expect(busy(watch)).toBe(true);
-    watch.withLoad(observed).told();
-    watch.note(processors(0));
+    watch.withLoad(observed).markReported();
+    watch.record(processors(0));
     expect(busy(watch)).toBe(false);
   });
 
   it('reads real GPUs rather than the processors, if there are any', () => {
     const watch = watchOf(instance, false);
     const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
-    watch.note([{ instance, processors: 0, gpus: gpu }]);
+    watch.record([{ instance, processors: 0, gpus: gpu }]);
     expect(busy(watch)).toBe(true);
-    watch.withLoad(observed).told();
-    watch.note([{ instance, processors: 1, gpus: [{ ...gpu[0]!, busyPercent: 0 }] }]);
+    watch.withLoad(observed).markReported();
+    watch.record([{ instance, processors: 1, gpus: [{ ...gpu[0]!, busyPercent: 0 }] }]);
     expect(busy(watch)).toBe(false);
   });
 
   it('reports false for an ended command, and nothing for other starts', () => {
     const exited = { ...instance, hasExited: true };
     const ended = watchOf(exited);
-    ended.note(processors(null, exited));
+    ended.record(processors(null, exited));
     expect(busy(ended)).toBe(false);
     const unmonitored = { ...instance, isWatched: false };
     const unwatched = watchOf(unmonitored);
-    unwatched.note(processors(1, unmonitored));
+    unwatched.record(processors(1, unmonitored));
     expect(unwatched.withLoad(observed).instances).toEqual(observed);
     const watch = watchOf(instance);
-    watch.note(processors(1, { ...instance, start: 2 }));
+    watch.record(processors(1, { ...instance, start: 2 }));
     expect(busy(watch)).toBeUndefined();
   });
 });

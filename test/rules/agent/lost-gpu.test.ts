@@ -41,13 +41,13 @@ it('checks for GPUs every five minutes, sooner if the driver is silent', async (
     get found() {
       return found;
     },
-    look: async () => {
+    refresh: async () => {
       found = present;
       return found !== null;
     },
     uuids: () => [],
     grant: async () => null,
-    given: () => [],
+    grantedTo: () => [],
   };
   const agent = new Agent({
     gateway: new Gateway(gateway.url, TOKEN),

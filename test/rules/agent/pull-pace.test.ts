@@ -11,7 +11,7 @@ function cancellationOf(
   const pace = new PullPace({ seconds, kbPerSecond }, 0);
   for (let second = 1; second <= 2_000; second += 1) {
     const [pulledBytes, totalBytes] = bytesAt(second);
-    pace.note({ pulledBytes, totalBytes });
+    pace.record({ pulledBytes, totalBytes });
     const fault = pace.fault(second * 1_000);
     if (fault !== null) return [second, fault] as const;
   }
@@ -20,7 +20,7 @@ function cancellationOf(
 
 describe('the pace of a pull', () => {
   it('cancels a trickling pull within one minute, however it begins', () => {
-    const slow = 'the image comes slower than 100 kB a second';
+    const slow = 'the image was pulled at less than 100 kB per second';
     expect(cancellationOf(() => [0, 0])).toEqual([60, slow]);
     expect(cancellationOf((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
     // Fast at first.
@@ -36,10 +36,10 @@ describe('the pace of a pull', () => {
 
   it('gives all attempts of a start one deadline', () => {
     const pace = new PullPace({ seconds: 100, kbPerSecond: 100 }, 0);
-    pace.note({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
+    pace.record({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
     expect(pace.fault(50_000)).toBeNull();
     pace.again(50_000);
-    pace.note({ pulledBytes: 30 * MB, totalBytes: 80 * MB });
+    pace.record({ pulledBytes: 30 * MB, totalBytes: 80 * MB });
     expect(pace.fault(99_999)).toBeNull();
     expect(pace.fault(100_000)).toBe('the image was not pulled within 100 s');
   });

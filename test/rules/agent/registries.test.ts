@@ -114,7 +114,7 @@ describe('a registry', () => {
     expect(fault).toBeInstanceOf(PullFault);
     expect(fault).toMatchObject({
       message: `images are not pulled from ${registry}: its address is not public`,
-      words: expect.stringMatching(
+      detail: expect.stringMatching(
         new RegExp(`^${registry.replaceAll('.', '\\.')} is at [0-9.:]+; GPU_AGENT_REGISTRIES`),
       ),
       final: true,
@@ -138,7 +138,7 @@ describe('a registry', () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
       message: 'the registry nowhere.example is not found',
-      words: 'getaddrinfo ENOTFOUND nowhere.example',
+      detail: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
     // The resolver itself fails to respond: the registry may exist.
@@ -155,24 +155,19 @@ describe('a registry', () => {
 
 describe('the reason of a failed pull', () => {
   it.each([
-    ['dial tcp 203.0.113.1:443: connect: connection refused', 'the registry is not to be reached', false, true],
+    ['dial tcp 203.0.113.1:443: connect: connection refused', 'the registry is unreachable', false, true],
     ['manifest for a/b:c not found: manifest unknown', 'the registry has no such image', true, false],
     [
       "pull access denied for a, repository does not exist or may require 'docker login'",
-      'the registry has no such image, or does not give it to everybody',
+      'the registry has no such image, or requires a login for it',
       true,
       false,
     ],
     ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry does not answer', false, false],
-    [
-      'toomanyrequests: You have reached your pull rate limit',
-      'the registry limits how often images are pulled',
-      false,
-      false,
-    ],
+    ['toomanyrequests: You have reached your pull rate limit', 'the registry limits the rate of pulls', false, false],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('%s', (words, message, final, unreachable) => {
-    expect(pullFault(words, false)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
+    expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });
   });
 
   it('is the login if there is one and the registry denies access', () => {

@@ -92,7 +92,7 @@ it('continues while a client waits, and ends with the last one', async () => {
   const [first, second] = [want('large'), want('large')];
   await expect.poll(() => begun.length).toBe(1);
   first.leave();
-  expect(await first.ended).toBe('nobody waits for the image any more');
+  expect(await first.ended).toBe('the pull was cancelled');
   expect(begun[0]!.signal.aborted).toBe(false);
   second.leave();
   await second.ended;
@@ -117,7 +117,7 @@ it('pulls two images concurrently, and none without a waiting client', async () 
     'pulled',
     'pulled',
     'pulled',
-    'nobody waits for the image any more',
+    'the pull was cancelled',
     'pulled',
   ]);
 });

@@ -20,21 +20,18 @@ describe('why a container does not start', () => {
     [`${PODMAN} exec: "/data": permission denied: OCI permission denied`, "/data can't be executed in the image"],
     [`${DOCKER} exec: "/etc": is a directory: unknown`, '/etc is a folder in the image'],
     ['crun: open executable: Permission denied: OCI permission denied', "the program can't be executed in the image"],
-    [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm is not a program for this kind of machine'],
-    [
-      'workdir "/x" exists on container 810f, but is not a directory',
-      'the working directory of the image is not a folder that can be entered',
-    ],
-    ['unable to find user nobodyx: no matching entries in passwd file', 'the user of the image does not exist in it'],
+    [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm was built for another kind of machine'],
+    ['workdir "/x" exists on container 810f, but is not a directory', "the image's working directory can't be entered"],
+    ['unable to find user nobodyx: no matching entries in passwd file', "the image's user does not exist in it"],
     [
       `OCI runtime error: ${PODMAN} error mounting "/var/lib/gpu-agent/volumes/v-1" to rootfs at "/etc/passwd": mount /var/lib/gpu-agent/volumes/v-1:/etc/passwd (via /proc/self/fd/6), flags: 0x5000: not a directory`,
-      "a volume can't be mounted there: its path is not a folder in the image",
+      "a volume can't be mounted: its path is not a folder in the image",
     ],
     [
       'no command or entrypoint provided, and no CMD or ENTRYPOINT from image',
-      'the image has no command of its own: give one when you deploy it',
+      'the image has no command; set one when you deploy it',
     ],
-    ['No command specified', 'the image has no command of its own: give one when you deploy it'],
+    ['No command specified', 'the image has no command; set one when you deploy it'],
   ])('%s', (words, message) => {
     expect(startFault(words)).toEqual({ message, isFinal: true });
   });

@@ -24,7 +24,7 @@ async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Pr
   const volume = {
     isAtHand: async () => false,
     record: async () => null,
-    bring: (_instance: string, _open: object, _sizeGb: number, watch: RestoreWatch, signal: AbortSignal) =>
+    provide: (_instance: string, _open: object, _sizeGb: number, watch: RestoreWatch, signal: AbortSignal) =>
       bring(watch, signal),
   };
   const volumes = new InstanceVolumes('i-1', {
@@ -45,7 +45,7 @@ async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Pr
   });
   for (let attempts = 1; attempts < 100; attempts += 1) {
     const error = await volumes
-      .bring(DESIRED, () => {}, new AbortController().signal)
+      .prepare(DESIRED, () => {}, new AbortController().signal)
       .then(
         () => null,
         (fault: Error) => fault,
@@ -60,7 +60,7 @@ async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Pr
 
 test('an unreachable store or a persistent lock fails the start after ten minutes', async () => {
   const locked = async () => {
-    throw new VolumeFault('away', 'the repository is already locked');
+    throw new VolumeFault('unreachable', 'the repository is already locked');
   };
   const { seconds, blame } = await failureOf(locked);
   expect([seconds >= 600 && seconds <= 660, blame]).toEqual([true, 'image']);
@@ -74,7 +74,7 @@ test('a restic without progress is ended after ten minutes', async () => {
   const stalled = async (watch: RestoreWatch, signal: AbortSignal) => {
     watch.onProblem('retrying after 4 s');
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-    throw new VolumeFault('failed', 'it was aborted');
+    throw new VolumeFault('failed', 'it was cancelled');
   };
   const { attempts, seconds, message } = await failureOf(stalled);
   expect([attempts, seconds, message]).toEqual([1, 600, expect.stringContaining('retrying after 4 s')]);
@@ -83,7 +83,7 @@ test('a restic without progress is ended after ten minutes', async () => {
 test('repeatedly aborted restores fail the start', async () => {
   const broken = async (watch: RestoreWatch) => {
     watch.onBytes(1_000);
-    throw new VolumeFault('away', 'connection reset');
+    throw new VolumeFault('unreachable', 'connection reset');
   };
   expect(await failureOf(broken)).toMatchObject({ attempts: 6, blame: 'image' });
 });

@@ -54,7 +54,7 @@ describe('the requests of an account', () => {
 
   it('that were admitted elsewhere count too', () => {
     const { at } = bucketsAt();
-    at(0).note('ann', 4);
+    at(0).record('ann', 4);
     expect(at(0).reserve('ann', 2, 5)).toMatchObject({ admitted: false, taken: 4 });
   });
 

@@ -58,19 +58,19 @@ it('an account has its limit per 60 seconds, whole requests or nothing', () => {
 
 it('requests admitted elsewhere count, and idle accounts are dropped', () => {
   const buckets = createMemoryBuckets();
-  buckets.note('a', 3);
+  buckets.record('a', 3);
   expect(buckets.reserve('a', 8, 10)).toMatchObject({ admitted: false, taken: 3 });
   nowMs += 30_000;
-  buckets.note('b', 1);
+  buckets.record('b', 1);
   expect(buckets.size).toBe(2);
   nowMs += 29_999;
-  buckets.note('c', 1);
+  buckets.record('c', 1);
   expect(buckets.size).toBe(3);
   nowMs += 1;
-  buckets.note('c', 1);
+  buckets.record('c', 1);
   expect(buckets.size).toBe(2);
   // Being used again moves it to the end of the queue.
-  buckets.note('b', 1);
+  buckets.record('b', 1);
   nowMs += 59_999;
   expect([buckets.reserve('b', 1, 10).taken, buckets.size]).toEqual([1, 2]);
 });

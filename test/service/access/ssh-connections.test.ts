@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import ssh2, { type Client } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Strangers } from '../../../src/access/ssh/strangers.js';
+import { PendingConnections } from '../../../src/access/ssh/pending-connections.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -12,7 +12,7 @@ describe('connections before login', () => {
   const bounds = { max: 6, maxPerNetwork: 3, burst: 4, everyMs: 100 };
 
   it('are evicted from the busiest network first, oldest first', () => {
-    const strangers = new Strangers<string>(bounds, () => 0);
+    const strangers = new PendingConnections<string>(bounds, () => 0);
     const dropped: string[] = [];
     const enter = (network: string, name: string) => strangers.enter(network, name, (one) => dropped.push(one));
     expect(enter('honest', 'h')).toBe(true);
@@ -26,7 +26,7 @@ describe('connections before login', () => {
 
   it('are accepted from one network only as often as it may log in', () => {
     let now = 0;
-    const strangers = new Strangers<number>(bounds, () => now);
+    const strangers = new PendingConnections<number>(bounds, () => now);
     const connectBriefly = (id: number) => strangers.enter('a', id, () => {}) && strangers.leave('a', id);
     expect([1, 2, 3, 4, 5].map(connectBriefly)).toEqual([true, true, true, true, false]);
     now = 100;

@@ -6,11 +6,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/agent/engine/engine.js';
 import { MAX_INSTANCES, type Report, report } from '../../../src/agent/protocol.js';
 import { findControlGroup, readControlGroup } from '../../../src/agent/samples/control-group.js';
-import { impatient } from '../../../src/agent/samples/impatient.js';
-import { KeptSamples, type Sample } from '../../../src/agent/samples/kept-samples.js';
 import { readNetworkCounts } from '../../../src/agent/samples/network.js';
+import { PendingSamples, type Sample } from '../../../src/agent/samples/pending-samples.js';
 import { Sampler, type SamplerDeps, type UpInstance } from '../../../src/agent/samples/sampler.js';
 import { Slots } from '../../../src/agent/samples/slots.js';
+import { withTimeLimit } from '../../../src/agent/samples/time-limit.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';
@@ -94,7 +94,7 @@ describe('a query with a timeout', () => {
     let queries = 0;
     const refuse = () => Promise.reject(new Error('no'));
     let answer: (value: number) => void = () => {};
-    const query = impatient(() => {
+    const query = withTimeLimit(() => {
       queries += 1;
       return new Promise<number>((resolve) => {
         answer = resolve;
@@ -111,8 +111,8 @@ describe('a query with a timeout', () => {
       20_000,
     );
     answer(2);
-    expect(await impatient(refuse, 20)()).toBe(null);
-    expect(await impatient(async () => 3, 20_000)()).toBe(3);
+    expect(await withTimeLimit(refuse, 20)()).toBe(null);
+    expect(await withTimeLimit(async () => 3, 20_000)()).toBe(3);
   });
 });
 
@@ -129,14 +129,14 @@ const NOTHING: Omit<Sample, 'id'> = {
 
 describe('unreported samples', () => {
   let now = 1_000_000;
-  const createKeptSamples = () => new KeptSamples({ now: () => now, sleep: async () => {} });
-  const ages = (kept: KeptSamples) => kept.untold().samples.map(({ age }) => age);
+  const createKeptSamples = () => new PendingSamples({ now: () => now, sleep: async () => {} });
+  const ages = (kept: PendingSamples) => kept.unsent().samples.map(({ age }) => age);
 
   it('are reported once, the newest first, with their age in whole seconds', () => {
     const kept = createKeptSamples();
     kept.keep({ ...NOTHING, id: ID }, now);
     now += 9_999;
-    const first = kept.untold();
+    const first = kept.unsent();
     expect(first.samples).toEqual([{ ...NOTHING, id: ID, age: 9 }]);
     // Taken while the report is in flight.
     kept.keep({ ...NOTHING, id: ID }, now);
@@ -169,7 +169,7 @@ describe('unreported samples', () => {
       const id = `i-${each.toString(16).padStart(8, '0')}`;
       for (const age of [1_000, 0]) kept.keep({ ...NOTHING, id }, now - age);
     }
-    const { samples } = kept.untold();
+    const { samples } = kept.unsent();
     expect(samples).toHaveLength(MAX_INSTANCES);
     expect(samples.every(({ age }) => age === 0)).toBe(true);
   });
@@ -194,7 +194,7 @@ describe('slots of rounds', () => {
         gatewayMs += ms / 2;
         const seconds = Math.floor(gatewayMs / 1_000);
         gatewayMs += ms / 2;
-        slots.heard(seconds, sent);
+        slots.syncTime(seconds, sent);
       },
       now: () => gatewayMs,
     };
@@ -294,7 +294,7 @@ describe('a sample', () => {
       up: () => up,
       // Slots have their own tests.
       keep: ({ slot: _, ...sample }) => samples.push(sample),
-      looked: () => {},
+      onMeasured: () => {},
       ...deps,
     });
   }

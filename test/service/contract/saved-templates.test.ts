@@ -120,7 +120,7 @@ describe('a saved template', () => {
     expect([opened.status, link.length > 6_000]).toEqual([200, true]);
     expect(await opened.text()).toContain('<html');
     const refused = await visit(`${service.address}/launch?env.A=${'x'.repeat(17_000)}`);
-    expect([refused.status, await refused.text()]).toEqual([431, expect.stringContaining('may be 16 kB at most')]);
+    expect([refused.status, await refused.text()]).toEqual([431, expect.stringContaining('must be at most 16 kB')]);
   });
 
   it.each<[string, object, string]>([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { KeptLists, KeptTexts } from '../../../src/http/graphql/kept-lists.js';
+import { CachedLists, CachedTexts } from '../../../src/http/graphql/cached-lists.js';
 import { CompiledOperations } from '../../../src/http/graphql/use-compiled.js';
 import { buildSchema } from '../../../src/schema/index.js';
 import type { Renter } from '../../support/gateway.js';
@@ -167,7 +167,7 @@ async function apply([kind, place]: [string, number]): Promise<void> {
 
 describe('a list of offers', () => {
   it('is byte for byte the same from the cache as from Yoga, while offers change', async () => {
-    const prepare = vi.spyOn(KeptLists.prototype, 'prepare');
+    const prepare = vi.spyOn(CachedLists.prototype, 'prepare');
     const executions = countExecutions();
     const seen = { direct: 0, offers: 0 };
     const step = fc.tuple(change, variables, fc.boolean());
@@ -199,19 +199,19 @@ describe('a list of offers', () => {
   it('is cached within a bound, and answered beyond it', async () => {
     const schema = buildSchema();
     const document = parse('query($limit: Int) { offers(limit: $limit) { machineId gpu pricePerHour { onDemand } } }');
-    const [operation] = document.definitions as [Parameters<KeptLists['prepare']>[1]];
+    const [operation] = document.definitions as [Parameters<CachedLists['prepare']>[1]];
     const { deps } = service;
     const limit = { limit: 100 };
     const args = { schema, document, variableValues: limit, coerced: limit, contextValue: { deps } };
-    const textOf = async (lists: KeptLists) =>
+    const textOf = async (lists: CachedLists) =>
       ((await lists.prepare(document, operation)!(args)) as { text: string }).text;
-    const whole = await textOf(new KeptLists(schema));
+    const whole = await textOf(new CachedLists(schema));
     expect(JSON.parse(whole).data.offers.length).toBeGreaterThan(20);
     for (const most of [0, 100, 1_000]) {
-      const lists = new KeptLists(schema, most);
+      const lists = new CachedLists(schema, most);
       for (let time = 0; time < 3; time += 1) expect(await textOf(lists)).toBe(whole);
     }
-    const texts = new KeptTexts(100);
+    const texts = new CachedTexts(100);
     const entries = Array.from({ length: 7 }, () => ({}));
     const [one, other] = [{}, {}];
     for (const entry of entries) {
@@ -239,7 +239,7 @@ describe('a list of offers', () => {
   ])('is not cached with %s', (_name, text) => {
     const document = parse(text);
     const operation = document.definitions.find((node) => 'operation' in node)!;
-    expect(new KeptLists(buildSchema()).prepare(document, operation as never)).toBeNull();
+    expect(new CachedLists(buildSchema()).prepare(document, operation as never)).toBeNull();
   });
 });
 

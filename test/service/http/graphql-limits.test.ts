@@ -80,10 +80,10 @@ describe('admits within the limits', () => {
 });
 
 describe('a request beyond the limits', () => {
-  const DEPTH = 'fields may be nested 16 deep at most';
-  const BRACKETS = 'brackets may be nested 64 deep at most';
-  const ROOTS = 'an operation may have 250 root fields at most';
-  const DIRECTIVES = 'a document may have 100 directives at most';
+  const DEPTH = 'fields may be nested at most 16 deep';
+  const BRACKETS = 'brackets may be nested at most 64 deep';
+  const ROOTS = 'an operation may have at most 250 root fields';
+  const DIRECTIVES = 'a document may have at most 100 directives';
   const VALUES = /^the answer may hold 50000 values at most/;
   const TOKENS = /more tha[nt] 2000 tokens/;
   const chain = (length: number) =>
@@ -333,7 +333,7 @@ describe('returned values are counted', () => {
       [accountId, count, Math.floor(Math.random() * 2 ** 30), machine],
     );
   }
-  const VALUES = 'the answer may hold 50000 values at most; ask for smaller pages, or for less at once';
+  const VALUES = 'the answer may have at most 50000 values; request smaller pages or fewer fields';
   const below = (aliases: number) => `{ instances { ${many(aliases, (index) => `a${index}: gpu`)} } }`;
 
   it('for aliases in instances, depending on the account’s number of instances', async () => {

@@ -306,7 +306,9 @@ describe('over HTTP', () => {
     const renter = await here.renter();
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       const stream = await subscribe(here.address, BALANCE, { key: renter.key, method, headers: { accept } });
-      await expect.poll(stream.text, PATIENCE).toContain('a subscription is answered as text/event-stream');
+      await expect
+        .poll(stream.text, PATIENCE)
+        .toContain('a subscription requires the header Accept: text/event-stream');
       expect([stream.status, JSON.parse(stream.text()).errors[0].extensions]).toEqual([
         406,
         { code: 'invalid_request', status: 406 },
@@ -345,8 +347,8 @@ describe('over HTTP', () => {
     const offers = (rest: string) => `subscription($n: Int!) { ${rest} }`;
     for (const [query, variables, message] of [
       [offers('offersChanged(limit: $n) { gpu }'), {}, /Variable "\$n" of required type/],
-      [offers('offersChanged(limit: $n) @skip(if: true) { gpu }'), { n: 1 }, /may not leave out its field/],
-      [offers('... @include(if: false) { offersChanged(limit: $n) { gpu } }'), { n: 1 }, /may not leave out its field/],
+      [offers('offersChanged(limit: $n) @skip(if: true) { gpu }'), { n: 1 }, /must select its field/],
+      [offers('... @include(if: false) { offersChanged(limit: $n) { gpu } }'), { n: 1 }, /must select its field/],
     ] as const) {
       const stream = await subscribe(here.address, query, { variables });
       open.push(stream);

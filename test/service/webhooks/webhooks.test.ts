@@ -188,7 +188,11 @@ describe('webhooks', () => {
     }
     const webhooks = await shown(renter);
     const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
-    expect(reasons.sort()).toEqual(['an event was not accepted for three days', 'its receiver responded with 410 Gone', 'null']);
+    expect(reasons.sort()).toEqual([
+      'an event was not accepted for three days',
+      'its receiver responded with 410 Gone',
+      'null',
+    ]);
     // If the clock jumps while an event is in flight, it is sent again under the same id.
     const distinctEvents = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
     await expect.poll(distinctEvents, PATIENCE).toBe(2);

@@ -12,7 +12,7 @@ const KEY_IN_NAME = 'gpu_live_';
  * Records the operation in the request's state, for the rate limit, the cached public answers and the log. Refuses
  * nothing.
  */
-export function noteOperation(schema: GraphQLSchema): Check {
+export function recordOperation(schema: GraphQLSchema): Check {
   const costOf = createRequestCost(schema);
   return (args) => {
     const { req } = args.contextValue as PluginContext;

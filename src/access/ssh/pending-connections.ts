@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Limits for connections that have not logged in. */
-export interface StrangerBounds {
+export interface PendingBounds {
   /** Maximum in total. */
   max: number;
   /** Maximum per client network. */
@@ -11,13 +11,13 @@ export interface StrangerBounds {
   everyMs: number;
 }
 
-const BOUNDS: StrangerBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
+const BOUNDS: PendingBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
 /** Maximum networks remembered; a forgotten one starts again from zero. */
 const REMEMBERED = 20_000;
 
 /** Connections that have not logged in, by client network. */
-export class Strangers<T> {
-  readonly #bounds: StrangerBounds;
+export class PendingConnections<T> {
+  readonly #bounds: PendingBounds;
   readonly #now: () => number;
   /** Per network, oldest first. */
   readonly #waiting = new Map<string, Set<T>>();
@@ -34,32 +34,32 @@ export class Strangers<T> {
    * oldest connection of the network with the most is evicted through `drop`: a login takes a moment, and a network
    * with many is the least likely to be legitimate.
    */
-  enter(network: string, stranger: T, drop: (dropped: T) => void): boolean {
+  enter(network: string, connection: T, drop: (dropped: T) => void): boolean {
     const { max, maxPerNetwork } = this.#bounds;
     if ((this.#waiting.get(network)?.size ?? 0) >= maxPerNetwork || !this.#take(network)) return false;
     if (this.#size >= max) {
-      const [largest, strangers] = this.#largest();
-      const [oldest] = strangers;
+      const [largest, connections] = this.#largest();
+      const [oldest] = connections;
       this.leave(largest, oldest!);
       drop(oldest!);
     }
     const own = this.#waiting.get(network) ?? new Set();
-    this.#waiting.set(network, own.add(stranger));
+    this.#waiting.set(network, own.add(connection));
     this.#size += 1;
     return true;
   }
 
   /** Called when a connection has logged in. */
-  loggedIn(network: string, stranger: T): void {
-    if (!this.leave(network, stranger)) return;
+  loggedIn(network: string, connection: T): void {
+    if (!this.leave(network, connection)) return;
     const left = this.#left.get(network);
     if (left !== undefined) left.count = Math.min(this.#bounds.burst, left.count + 1);
   }
 
   /** Called when a connection is gone; returns false if it was removed before. */
-  leave(network: string, stranger: T): boolean {
+  leave(network: string, connection: T): boolean {
     const own = this.#waiting.get(network);
-    if (own === undefined || !own.delete(stranger)) return false;
+    if (own === undefined || !own.delete(connection)) return false;
     if (own.size === 0) this.#waiting.delete(network);
     this.#size -= 1;
     return true;
@@ -77,7 +77,7 @@ export class Strangers<T> {
     return true;
   }
 
-  #largest(): [network: string, strangers: Set<T>] {
+  #largest(): [network: string, connections: Set<T>] {
     let largest: [string, Set<T>] | null = null;
     for (const entry of this.#waiting) if (largest === null || entry[1].size > largest[1].size) largest = entry;
     return largest!;

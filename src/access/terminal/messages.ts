@@ -11,7 +11,7 @@ const bytes = z.number().int().min(0);
  * total bytes of the shell's output that the page has shown, which allows the gateway to send more. `end` closes the
  * shell.
  */
-export const pageWords = z.discriminatedUnion('type', [
+export const pageMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('open'),
     instance: z.string().regex(INSTANCE_ID),
@@ -25,13 +25,13 @@ export const pageWords = z.discriminatedUnion('type', [
   z.object({ type: z.literal('shown'), bytes }),
   z.object({ type: z.literal('end') }),
 ]);
-export type PageWords = z.infer<typeof pageWords>;
+export type PageMessage = z.infer<typeof pageMessage>;
 
 /**
  * Messages of the gateway. Binary frames are output, beginning at byte `from`; bytes up to `to` were written before
  * this connection. A connection that closes without `exit`, `taken` or `refused` was lost: the page opens another.
  */
-export type TerminalWords =
+export type TerminalMessage =
   | { type: 'opened'; from: number; to: number }
   /** The code is null if unknown. */
   | { type: 'exit'; code: number | null }

@@ -13,7 +13,7 @@ import { readSessionCookie } from './session-cookie.js';
 /** Limit per account in each gateway process: a disconnected page retries automatically. */
 const OPENINGS = { size: 60, everySeconds: 2 };
 
-export interface TerminalDoorOptions {
+export interface TerminalAuthOptions {
   deps: Deps;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
@@ -24,18 +24,19 @@ export interface TerminalDoorOptions {
  * counts only from a page of the gateway's own origin with a session, and never by a key. Refuses with forbidden,
  * unauthorized and rate_limited.
  */
-export function createTerminalDoor({ deps, keyUses, isTrusted }: TerminalDoorOptions) {
+export function createTerminalAuth({ deps, keyUses, isTrusted }: TerminalAuthOptions) {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
   const refusal = (seconds: number) => `too many terminals were opened; try again in ${seconds} s`;
   const openings = createTokenBuckets({ ...OPENINGS, refusal });
   return async (request: IncomingMessage): Promise<Caller> => {
-    if (!isOwn(request)) throw new DomainError('forbidden', "terminals are for pages of the gateway's own origin");
+    if (!isOwn(request))
+      throw new DomainError('forbidden', "only pages of the gateway's own origin may open terminals");
     const token = readSessionCookie(request, isSecure(request));
     const address = addressOf(request, isTrusted);
     const caller = token === null ? null : (await authenticateSession(deps, token, address)).caller;
     if (caller === null) throw new DomainError('unauthorized', 'sign in first');
     openings.take(caller.accountId);
-    keyUses.note(caller);
+    keyUses.record(caller);
     return caller;
   };
 }

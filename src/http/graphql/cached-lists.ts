@@ -27,10 +27,10 @@ import type { CheckedArgs } from './use-checks.js';
 
 /** Maximum characters of all cached texts together, including the overhead of each; at most two bytes each. */
 const MAX_CHARACTERS = 8_000_000;
-const CHARACTERS_BESIDE = 64;
+const OVERHEAD_CHARACTERS = 64;
 
 /** Runs an operation whose variables are checked; null if it must run like any other. */
-export type RunKept = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
+export type RunCached = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
 /** A field of the query type that is an operation's only field. */
 interface ListField {
@@ -48,23 +48,23 @@ interface Seen {
  * Answers lists of objects that never change (`NEVER_CHANGES` in the schema) by joining their texts, each of which is
  * created once per selection and object. The field's resolver still finds the list's content.
  */
-export class KeptLists {
+export class CachedLists {
   readonly #schema: GraphQLSchema;
-  readonly #texts: KeptTexts;
+  readonly #texts: CachedTexts;
 
   constructor(schema: GraphQLSchema, mostCharacters = MAX_CHARACTERS) {
     this.#schema = schema;
-    this.#texts = new KeptTexts(mostCharacters);
+    this.#texts = new CachedTexts(mostCharacters);
   }
 
   /** Returns null for an operation that requests anything other than one such list, or selects fields by variables. */
-  prepare(document: DocumentNode, operation: OperationDefinitionNode): RunKept | null {
+  prepare(document: DocumentNode, operation: OperationDefinitionNode): RunCached | null {
     const fragments = fragmentsOf(document);
     const list = listOf(operation, this.#schema.getQueryType()!);
     if (list === null) return null;
     const { node, field } = list;
-    if (!isKept(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
-    const wordsOf = this.#wordsOf(list, document);
+    if (!isCacheable(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
+    const textsOf = this.#textsOf(list, document);
     const key = (node.alias ?? node.name).value;
     const info = {
       fieldName: field.name,
@@ -79,27 +79,31 @@ export class KeptLists {
     return async ({ rootValue, contextValue, coerced = {} }) => {
       let entries: object[];
       try {
-        const given = getArgumentValues(field, node, coerced);
-        const found = field.resolve!(rootValue, given, contextValue, { ...info, rootValue, variableValues: coerced });
+        const fieldArguments = getArgumentValues(field, node, coerced);
+        const found = field.resolve!(rootValue, fieldArguments, contextValue, {
+          ...info,
+          rootValue,
+          variableValues: coerced,
+        });
         entries = (await found) as object[];
       } catch (error) {
         return { errors: [locatedError(error, [node], [key])], data: null };
       }
-      const words = wordsOf(entries, contextValue);
-      return words && { text: `{"data":{"${key}":[${words.join(',')}]}}` };
+      const texts = textsOf(entries, contextValue);
+      return texts && { text: `{"data":{"${key}":[${texts.join(',')}]}}` };
     };
   }
 
   /**
    * Formats each entry by the list's selection; null if an entry has an error, which only the whole answer can report.
    */
-  #wordsOf({ node, field }: ListField, document: DocumentNode) {
+  #textsOf({ node, field }: ListField, document: DocumentNode) {
     const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
     const selection = {};
     return (entries: readonly object[], context: unknown): string[] | null => {
-      const words = entries.map((entry) => this.#texts.get(entry, selection));
-      const missing = entries.filter((_entry, place) => words[place] === undefined);
-      if (missing.length === 0) return words as string[];
+      const texts = entries.map((entry) => this.#texts.get(entry, selection));
+      const missing = entries.filter((_entry, place) => texts[place] === undefined);
+      if (missing.length === 0) return texts as string[];
       if (!isCompiledQuery(query)) return null;
       const { data, errors } = query.query(missing, context, {}) as ExecutionResult<{ entries: object[] }>;
       if (data == null || errors !== undefined) return null;
@@ -107,13 +111,13 @@ export class KeptLists {
       made.forEach((text, place) => {
         this.#texts.keep(missing[place]!, selection, text);
       });
-      return words.map((text) => text ?? made.shift()!);
+      return texts.map((text) => text ?? made.shift()!);
     };
   }
 }
 
 /** Texts of objects by selection, each kept as long as its object exists. All are dropped if there are too many. */
-export class KeptTexts {
+export class CachedTexts {
   readonly #mostCharacters: number;
   #texts = new WeakMap<object, Map<object, string>>();
   #characters = 0;
@@ -127,7 +131,7 @@ export class KeptTexts {
   }
 
   keep(entry: object, selection: object, text: string): void {
-    const taken = text.length + CHARACTERS_BESIDE;
+    const taken = text.length + OVERHEAD_CHARACTERS;
     this.#characters += taken;
     if (this.#characters > this.#mostCharacters) {
       this.#texts = new WeakMap();
@@ -150,21 +154,21 @@ function listOf({ operation, selectionSet }: OperationDefinitionNode, root: Grap
 }
 
 /** Returns whether the selection depends only on the object, regardless of the caller and the variables. */
-function isKept(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
+function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
   if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
   return selections.every((node) => {
     if (node.directives!.length > 0) return false;
-    if (node.kind === Kind.INLINE_FRAGMENT) return isKept(type, node.selectionSet, seen);
+    if (node.kind === Kind.INLINE_FRAGMENT) return isCacheable(type, node.selectionSet, seen);
     if (node.kind === Kind.FRAGMENT_SPREAD) {
       const { name } = node;
       if (seen.spread.has(name.value)) return true;
       seen.spread.add(name.value);
-      return isKept(type, seen.fragments.get(name.value)!.selectionSet, seen);
+      return isCacheable(type, seen.fragments.get(name.value)!.selectionSet, seen);
     }
     const field = type.getFields()[node.name.value];
     if (field === undefined) return node.name.value === TypeNameMetaFieldDef.name;
     const below = getNamedType(field.type);
-    return field.args.length === 0 && (isLeafType(below) || isKept(below, node.selectionSet!, seen));
+    return field.args.length === 0 && (isLeafType(below) || isCacheable(below, node.selectionSet!, seen));
   });
 }
 

@@ -2,7 +2,7 @@
  * Newest bytes of an output, in a ring of a fixed size. Positions are counted in bytes from the beginning of the
  * output.
  */
-export class KeptOutput {
+export class OutputBuffer {
   readonly #ring: Buffer;
   #end = 0;
 
