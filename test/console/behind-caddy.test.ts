@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedChromium } from '../support/chromium.js';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
 import { SOON_MS } from '../support/console/pages.js';
-import { ask, startCaddy, type TestCaddy } from '../support/deploy/caddy.js';
+import { requestCaddy, startCaddy, type TestCaddy } from '../support/deploy/caddy.js';
 import { freePort } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
@@ -77,7 +77,7 @@ describe('the console behind Caddy, with two gateways', needs('caddy', 'chromium
         `https://i-00000000.${caddy.serviceDomain}:${caddy.port}`,
         `https://${caddy.apiHost}`,
       ]) {
-        const { status } = await ask(caddy, {
+        const { status } = await requestCaddy(caddy, {
           path: '/console/terminal',
           headers: {
             origin,

@@ -4,7 +4,7 @@ import { KeyPair, OPEN_SSH, run, SshClient } from '../support/access/ssh.js';
 import { WebFleet } from '../support/access/web-fleet.js';
 import { sharedChromium } from '../support/chromium.js';
 import { expectSound, expectSoundInLongRun, Pages, SOON_MS } from '../support/console/pages.js';
-import { enter, PROMPT, sees } from '../support/console/terminal-screen.js';
+import { enter, PROMPT, waitForText } from '../support/console/terminal-screen.js';
 import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
 import { until } from '../support/until.js';
@@ -47,7 +47,8 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await page.getByText('container runs', { exact: true }).waitFor();
       const [program, ...rest] = (await page.locator('code.secret').first().innerText()).split(' ');
       expect(program).toBe('ssh');
-      const hostKey = (await web.ask(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh.hostKey;
+      const hostKey = (await web.query(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh
+        .hostKey;
       const { options } = new SshClient(sshPort, key, hostKey);
       // A browser resolves names below localhost to this machine; not every resolver does.
       const here = ['-o', 'HostName=127.0.0.1'];
@@ -80,9 +81,9 @@ describe('an instance in a real container, in the console', needsEngine('podman'
 
   it('has a terminal that survives a reload and shows output as text', () =>
     pages.with(screen('?tab=terminal'), web.renter, async ({ page, complaints }) => {
-      await sees(page, PROMPT);
+      await waitForText(page, PROMPT);
       await enter(page, 'mine=ke""pt; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
-      await sees(page, '\nred');
+      await waitForText(page, '\nred');
       // 24-bit colours are written as styles, which the policy permits only as objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
@@ -91,9 +92,9 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /Terminal 1 <img src=x onerror="window\.pwned=1">\\u202eevil/ }).waitFor();
       await page.reload();
-      await sees(page, '\nred');
+      await waitForText(page, '\nred');
       await enter(page, 'clear; echo $mine');
-      await sees(page, /^kept\n/);
+      await waitForText(page, /^kept\n/);
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
       await enter(page, 'exit 3');
       await page.getByText('The shell has ended with code 3.').waitFor();

@@ -111,7 +111,7 @@ export class TestAgent {
     return state;
   }
 
-  say(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Report {
+  buildReport(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Report {
     this.sequence += 1;
     const { session, sequence, generation } = this;
     return {
@@ -130,7 +130,7 @@ export class TestAgent {
 
   /** Reports, and writes the heartbeat. */
   async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
-    await recordReport(this.#deps, this.machineId, this.say(instances, changes));
+    await recordReport(this.#deps, this.machineId, this.buildReport(instances, changes));
     await this.#deps.fleet.heartbeats.flush();
     await this.#deps.db.notices.caughtUp();
   }

@@ -15,7 +15,7 @@ afterAll(async ({}, { file }) => {
   // `Object.setPrototypeOf` held each request of all later files, and through them their gateways.
   vi.restoreAllMocks();
   vi.resetAllMocks();
-  forgetSpies();
+  clearSpies();
   await dropTestDatabases();
   file.meta.cpuSeconds = cpuSeconds() - startedAt;
 });
@@ -24,7 +24,7 @@ afterAll(async ({}, { file }) => {
  * Empties Vitest's list of spies. Vitest keeps each one until the process ends, and with it the object that was spied
  * on, often a part of a gateway. The list is accessible only by the function that iterates over it.
  */
-function forgetSpies(): void {
+function clearSpies(): void {
   const { forEach } = Set.prototype;
   let spies: Set<unknown> | undefined;
   Set.prototype.forEach = function (this: Set<unknown>, ...given) {

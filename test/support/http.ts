@@ -17,7 +17,7 @@ export interface RawRequest {
 }
 
 /** Sends one request on its own connection, with these headers, Host and the length of the body. */
-export function ask(address: string, path: string, { method, headers, body }: RawRequest = {}): Promise<RawAnswer> {
+export function sendRaw(address: string, path: string, { method, headers, body }: RawRequest = {}): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const options = { method: method ?? (body === undefined ? 'GET' : 'POST'), headers: headers ?? {}, agent: false };
     const request = httpRequest(address + path, options, (response) => {

@@ -10,7 +10,7 @@ const EVERY = 720;
  * left early, and every hundredth lasted three days. Every 300th was followed a second later by a credit, some of them
  * in the second of a checkpoint, which must not include them. The audit finds no mismatch.
  */
-export async function giveHistory(
+export async function addHistory(
   { sql, clock }: Service,
   account: string,
   [machine, another]: readonly [string, string],

@@ -34,7 +34,7 @@ export interface MarketSource {
   /** Number of requests so far. */
   requests(): number;
   /** Resolves once this many requests have arrived. */
-  asked(requests: number): Promise<void>;
+  requested(requests: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function openMarketSource(): Promise<MarketSource> {
       listener = next;
     },
     requests: () => requests,
-    asked: (wanted) =>
+    requested: (wanted) =>
       new Promise((resolve) => {
         const check = () => {
           if (requests < wanted) return;

@@ -12,7 +12,7 @@ export interface Assistant {
   /** Returns the message of a refusal; throws if the call succeeds. */
   refused(name: string, args?: Record<string, unknown>): Promise<string>;
   /** Everything that it ever wrote, on both streams. */
-  said(): string;
+  transcript(): string;
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export async function openAssistant(env: Env, args: string[] = []): Promise<Assi
   });
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transport);
-  const ask = async (name: string, args_: Record<string, unknown> = {}): Promise<CallToolResult> => {
+  const callTool = async (name: string, args_: Record<string, unknown> = {}): Promise<CallToolResult> => {
     const result = (await client.callTool({ name, arguments: args_ })) as CallToolResult;
     said += JSON.stringify(result);
     return result;
@@ -37,17 +37,17 @@ export async function openAssistant(env: Env, args: string[] = []): Promise<Assi
   return {
     client,
     call: async (name, args_) => {
-      const { isError, structuredContent, content } = await ask(name, args_);
+      const { isError, structuredContent, content } = await callTool(name, args_);
       if (isError) throw new Error(JSON.stringify(content));
       return structuredContent;
     },
     refused: async (name, args_) => {
-      const { isError, content } = await ask(name, args_);
+      const { isError, content } = await callTool(name, args_);
       const [first] = content;
       if (!isError || first?.type !== 'text') throw new Error(`${name} is not refused: ${JSON.stringify(content)}`);
       return first.text;
     },
-    said: () => said,
+    transcript: () => said,
     close: () => client.close(),
   };
 }

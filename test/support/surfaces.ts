@@ -10,7 +10,7 @@ export interface Mapping {
 
 const STATUS: Spelling = { running: 'RUNNING', stopped: 'STOPPED', destroyed: 'DESTROYED' };
 const TYPE: Spelling = { od: 'ON_DEMAND', spot: 'INTERRUPTIBLE', res: 'RESERVED' };
-export const TYPE_ASKED: Spelling = { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED' };
+export const TYPE_REQUESTED: Spelling = { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED' };
 export const ACTIONS: Spelling = { start: 'START', stop: 'STOP', destroy: 'DESTROY' };
 const TIER: Spelling = {
   flagship: 'FLAGSHIP',
@@ -106,15 +106,15 @@ export function selection(mapping: Mapping): string {
 }
 
 /** Returns a REST response, without `object`, in GraphQL's spelling. Throws at a field that the mapping lacks. */
-export function inGraphqlWords(value: unknown, mapping: Mapping): unknown {
-  if (Array.isArray(value)) return value.map((entry) => inGraphqlWords(entry, mapping));
+export function toGraphqlSpelling(value: unknown, mapping: Mapping): unknown {
+  if (Array.isArray(value)) return value.map((entry) => toGraphqlSpelling(entry, mapping));
   const entries = Object.entries(value as object).filter(([name]) => name !== 'object');
   expect(entries.map(([name]) => name)).toEqual(Object.keys(mapping));
   return Object.fromEntries(
     entries.map(([name, member]) => {
       const target = mapping[name]!;
       if (typeof target === 'string') return [target, member];
-      if (target[1] === 'of') return [target[0], inGraphqlWords(member, target[2]!)];
+      if (target[1] === 'of') return [target[0], toGraphqlSpelling(member, target[2]!)];
       const spelled = target[1][member as string];
       expect([name, member, typeof spelled]).toEqual([name, member, 'string']);
       return [target[0], spelled];
@@ -150,7 +150,7 @@ export function deployInput(body: Readonly<Record<string, unknown>>): Record<str
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => [
       DEPLOY_INPUT[name]!,
-      name === 'type' ? (TYPE_ASKED[value as string] ?? value) : value,
+      name === 'type' ? (TYPE_REQUESTED[value as string] ?? value) : value,
     ]),
   );
 }

@@ -1,5 +1,5 @@
 /** For checks that query another process: at forty per second they would use more CPU than it does. */
-export const ASK_EVERY_MS = 100;
+export const POLL_EVERY_MS = 100;
 
 /** Waits until `look` returns a truthy value; a timeout names what it waited for. */
 export async function until<T>(

@@ -58,7 +58,7 @@ export async function endLease({ deps }: TestGateway, id: string): Promise<void>
 }
 
 /** Sends a request to a repository, as restic does; `secret` is a token or a key. */
-export function ask(
+export function requestVolume(
   { address }: { address: string },
   secret: string | null,
   method: string,
@@ -82,7 +82,7 @@ export async function makeRepository(
 ): Promise<void> {
   for (const { kind, name, bytes } of emptyRepository(password).objects) {
     const path = kind === 'config' ? `${id}/config` : `${id}/${kind}/${name}`;
-    const { status } = await ask(gateway, secret, 'POST', path, { body: bytes });
+    const { status } = await requestVolume(gateway, secret, 'POST', path, { body: bytes });
     if (status !== 200) throw new Error(`the gateway answers ${status} to ${kind} of a new repository`);
   }
 }

@@ -286,14 +286,14 @@ describe('reports', () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     await agent.fetch();
-    const early = agent.say([seen(instance.id, 'PULLING')]);
+    const early = agent.buildReport([seen(instance.id, 'PULLING')]);
     await agent.report([seen(instance.id, 'STARTING')]);
     const record = (report: typeof early) => recordReport(domain, agent.machineId, report);
     const phase = async () =>
       (await domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: instance.id } })).phase;
     await record(early);
     expect(await phase()).toBe('STARTING');
-    const past = agent.say([seen(instance.id, 'PULLING')]);
+    const past = agent.buildReport([seen(instance.id, 'PULLING')]);
     agent.session = 'another';
     agent.sequence = 0;
     await agent.report([seen(instance.id, 'RUNNING')]);
@@ -307,7 +307,7 @@ describe('reports', () => {
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
     await agent.fetch();
     domain.clock.advance(7);
-    const report = agent.say([seen(instance.id, 'RUNNING')]);
+    const report = agent.buildReport([seen(instance.id, 'RUNNING')]);
     await Promise.all(Array.from({ length: 8 }, () => recordReport(domain, agent.machineId, report)));
     domain.clock.advance(7);
     await Promise.all(Array.from({ length: 4 }, () => settleService(domain)));

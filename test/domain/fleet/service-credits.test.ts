@@ -366,7 +366,7 @@ describe('money', () => {
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
     // Received, but not written yet.
-    await recordReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
+    await recordReport(domain, agent.machineId, agent.buildReport([seen(id, 'RUNNING')]));
     domain.clock.advance(8);
     const { pool } = domain.db;
     const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;

@@ -11,7 +11,7 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
 import { openAssistant } from '../../support/mcp.js';
 import { folder } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const TALKS = 'talks';
 
@@ -56,12 +56,12 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     const ended = outcome(child);
     const [said] = await Promise.all([
       new Promise((resolve) => child.stdout.once('data', resolve)),
-      until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS),
+      until('it runs', () => isRunning(command), 30_000, POLL_EVERY_MS),
     ]);
     expect(String(said)).toMatch(/^\/dev\/pts\/\d+/);
     child.kill('SIGKILL');
     await ended;
-    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
+    await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
   });
 
   it('sets a command’s terminal size before it starts', async () => {
@@ -97,7 +97,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect([stdout.length, stdout.slice(-4), stdoutCharactersLeftOff]).toEqual([20_000, 'end\n', 980_004]);
     const command = uniqueSleep();
     expect(await says(`exec ${command}`, { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
-    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
+    await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
     // A command for the container, not options of the local ssh.
     const made = join(folder(), 'made');
     expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
@@ -113,11 +113,11 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     const command = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${command}`);
     const done = outcome(child);
-    await until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS);
+    await until('it runs', () => isRunning(command), 30_000, POLL_EVERY_MS);
     await host.end('SIGKILL');
     expect((await done).code).toBe(255);
     host.start();
-    await until('the command has ended', () => !isRunning(command), 30_000, ASK_EVERY_MS);
+    await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
   });
 
   it('`gpu deploy --ssh -i KEY` opens a shell, or lists the keys that would work', async () => {

@@ -239,7 +239,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await withHeaders({ cookie, origin: 'https://elsewhere.example' }, 'DELETE')).toBe(401);
     expect(await withHeaders({ cookie, origin: `http://${web.hostOf()}` }, 'PUT')).toBe(401);
     expect(await withHeaders({ cookie, origin }, 'PATCH')).toBe(405);
-    const { createApiKey } = await web.ask('mutation { createApiKey(scopes: [READ, RENT, MONEY, KEYS]) { secret } }');
+    const { createApiKey } = await web.query('mutation { createApiKey(scopes: [READ, RENT, MONEY, KEYS]) { secret } }');
     const unable = await Session.of(web, { ...web.renter, key: createApiKey.secret } as Renter);
     expect(await unable.refusal('GET', 'file', `${AT}/secret`)).toMatch(/^403 .*access/);
     expect(await withHeaders({ cookie, 'sec-fetch-site': 'same-origin' })).toBe(200);
@@ -294,7 +294,7 @@ END
   });
 
   it('refuses a stopped instance, whose log remains available', async () => {
-    await web.ask(`mutation { action(id: "${web.instanceId}", action: STOP) { id } }`);
+    await web.query(`mutation { action(id: "${web.instanceId}", action: STOP) { id } }`);
     expect(await mine.refusal('GET', 'folder', AT)).toMatch(/^409 .*is stopped/);
     expect(await (await mine.log('')).text()).toMatch(/^listens\n/);
   });

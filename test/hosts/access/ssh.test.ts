@@ -15,7 +15,7 @@ import { needsEngine } from '../../support/hosts/engines.js';
 import { isRunning, processes, uniqueSleep } from '../../support/hosts/processes.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 /** An image with its own SFTP server. */
 const FULL = 'full';
@@ -474,7 +474,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
       new Promise<ClientChannel>((resolve, reject) =>
         connection.openssh_forwardOutStreamLocal(path, (error, channel) => (error ? reject(error) : resolve(channel))),
       );
-    const channel = await until('it listens', () => forward('/tmp/socket').catch(() => null), 30_000, ASK_EVERY_MS);
+    const channel = await until('it listens', () => forward('/tmp/socket').catch(() => null), 30_000, POLL_EVERY_MS);
     const answer = streamText(channel);
     channel.end('one\ntwo\n');
     expect(await answer).toBe('two\none\n');
@@ -586,7 +586,7 @@ async function patienceWith(port: number, act: (socket: Socket) => void): Promis
 
 /** Waits, with time for a busy machine. */
 const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) =>
-  until(what, look, withinMs, ASK_EVERY_MS);
+  until(what, look, withinMs, POLL_EVERY_MS);
 
 function execOn(connection: Client, command: string): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>

@@ -12,7 +12,7 @@ import { needsEngine } from '../../support/hosts/engines.js';
 import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { isLong } from '../../support/long.js';
 import { folder, MAIN, run as runNode } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const MB = 1_000_000;
 const BYTES_EACH_WAY = isLong ? 500 * MB : 30 * MB;
@@ -62,7 +62,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     }));
     await renter.phase(id, 'RUNNING');
     ports = await portsOf(id);
-    await until('PostgreSQL answers', async () => (await psql('select 1')).code === 0, 20_000, ASK_EVERY_MS).catch(
+    await until('PostgreSQL answers', async () => (await psql('select 1')).code === 0, 20_000, POLL_EVERY_MS).catch(
       async (error) => {
         const { body } = await renter.api.graphql(`{ instanceLogs(id: "${id}") { text } }`);
         throw new Error(`${error.message}: ${JSON.stringify(body)}`);

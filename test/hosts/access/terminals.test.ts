@@ -15,17 +15,17 @@ import {
 } from '../../../src/agent/tunnel-protocol.js';
 import { Shells } from '../../../src/agent/tunnels/shells.js';
 import {
-  type Asked,
   knock,
   newShell,
   type PageOptions,
   sessionOf,
   TerminalPage,
+  type TerminalRequest,
 } from '../../support/access/terminal-page.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { isRunning, uniqueSleep } from '../../support/hosts/processes.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SOON_MS = 30_000;
 /** The gateway's buffers, in addition to what a page may leave unshown. */
@@ -52,7 +52,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   let ids: string[];
   const pages: TerminalPage[] = [];
 
-  const open = (asked: Partial<Asked> = {}, options: PageOptions & { cookie?: string } = {}) => {
+  const open = (asked: Partial<TerminalRequest> = {}, options: PageOptions & { cookie?: string } = {}) => {
     const page = new TerminalPage(fleet.address, options.cookie ?? cookie, { instance: ids[0]!, ...asked }, options);
     pages.push(page);
     return page;
@@ -71,7 +71,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   const closeAll = async () => {
     for (const page of pages.splice(0)) {
       if (page.closed !== null) continue;
-      page.say({ type: 'end' });
+      page.send({ type: 'end' });
       await page.end();
     }
   };
@@ -95,8 +95,8 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const page = await open({ columns: 91, rows: 31 }).ready();
     expect(page.opened).toEqual({ type: 'opened', from: 0, to: 0 });
     page.type('stty size; echo $TERM\n');
-    await page.sees(/\n31 91\r\nxterm-256color\r\n/);
-    for (let columns = 60; columns <= 100; columns += 1) page.say({ type: 'resize', columns, rows: 40 });
+    await page.waitForText(/\n31 91\r\nxterm-256color\r\n/);
+    for (let columns = 60; columns <= 100; columns += 1) page.send({ type: 'resize', columns, rows: 40 });
     await until(
       'it has its last size',
       () => {
@@ -112,18 +112,18 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   it('resumes after a lost connection: nothing twice, nothing missing', async () => {
     const first = await open().ready();
     first.type('i=0; while [ $i -lt 400 ]; do echo line $i; i=$((i+1)); sleep 0.005; done; echo all""done\n');
-    await first.sees('line 100\r');
+    await first.waitForText('line 100\r');
     first.lose();
     // From what was shown, not from what was sent.
     const second = await open({ shell: first.shell, seen: first.place }).ready();
     expect(second.opened!.from).toBe(first.place);
-    await second.sees('alldone');
+    await second.waitForText('alldone');
     const lines = (first.text + second.text).split('\r\n').filter((line) => /^line \d/.test(line));
     expect(lines).toEqual(Array.from({ length: 400 }, (_, number) => `line ${number}`));
     // A reloaded page starts at the beginning.
     second.lose();
     const third = await open({ shell: first.shell }).ready();
-    await third.sees('alldone');
+    await third.waitForText('alldone');
     expect([third.opened!.from, third.text.slice(0, 40)]).toEqual([0, first.text.slice(0, 40)]);
     await closeAll();
   });
@@ -134,12 +134,12 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     first.type(
       'sleep 1; dd if=/dev/zero bs=1000 count=1000 2>/dev/null | tr "\\0" x; echo; echo and""then; : >/tmp/1\n',
     );
-    await first.sees('/tmp/1\r\n');
+    await first.waitForText('/tmp/1\r\n');
     const before = first.place;
     first.lose();
-    await until('the shell has written it', () => isThere('/tmp/1'), SOON_MS, ASK_EVERY_MS);
+    await until('the shell has written it', () => isThere('/tmp/1'), SOON_MS, POLL_EVERY_MS);
     const second = await open({ shell, seen: before }).ready();
-    await second.sees('andthen');
+    await second.waitForText('andthen');
     const { from, to } = second.opened!;
     expect(from).toBeGreaterThanOrEqual(before);
     expect(to - from).toBeLessThanOrEqual(KEPT_OUTPUT_BYTES);
@@ -149,9 +149,9 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     // An exit without a page is still reported.
     const third = await open({ shell }).ready();
     third.type('sleep 1; : >/tmp/2; exit 9\n');
-    await third.sees('exit 9\r\n');
+    await third.waitForText('exit 9\r\n');
     third.lose();
-    await until('it has ended', () => isThere('/tmp/2'), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => isThere('/tmp/2'), SOON_MS, POLL_EVERY_MS);
     const fourth = open({ shell, seen: third.place });
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
@@ -159,11 +159,11 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   it('serves one page at a time: the newest takes over', async () => {
     const first = await open().ready();
     first.type('echo mine\n');
-    await first.sees('\nmine\r\n');
+    await first.waitForText('\nmine\r\n');
     const second = await open({ shell: first.shell, seen: first.place }).ready();
     expect(await first.end()).toEqual({ type: 'taken' });
     second.type('echo ours\n');
-    await second.sees('\nours\r\n');
+    await second.waitForText('\nours\r\n');
     expect(first.text).not.toContain('ours');
     await closeAll();
   });
@@ -189,9 +189,9 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(page.bytes).toBeLessThan(KEPT_OUTPUT_BYTES + BUFFERED_BYTES);
     expect((memory() - before) * 1_024).toBeLessThan(20 * BUFFERED_BYTES);
     // It doesn't trust an acknowledgement of more than it sent.
-    page.say({ type: 'shown', bytes: Number.MAX_SAFE_INTEGER });
+    page.send({ type: 'shown', bytes: Number.MAX_SAFE_INTEGER });
     const ended = until('all of it came', () => page.text.includes('andthen'), SOON_MS);
-    const showing = setInterval(() => page.say({ type: 'shown', bytes: page.place }), 5);
+    const showing = setInterval(() => page.send({ type: 'shown', bytes: page.place }), 5);
     await ended.finally(() => clearInterval(showing));
     expect(page.place).toBeGreaterThan(8_000_000);
     await closeAll();
@@ -204,7 +204,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const [left, ...others] = used as [TerminalPage, ...TerminalPage[]];
     const command = uniqueSleep();
     left.type(`exec ${command}\n`);
-    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it runs', () => isRunning(command), SOON_MS, POLL_EVERY_MS);
     left.lose();
     const next = await until(
       'there is room',
@@ -214,10 +214,10 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       },
       SOON_MS,
     );
-    await until('the abandoned shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('the abandoned shell has ended', () => !isRunning(command), SOON_MS, POLL_EVERY_MS);
     for (const other of [...others, next]) {
       other.type('echo still""here\n');
-      await other.sees('stillhere');
+      await other.waitForText('stillhere');
     }
     await closeAll();
   });
@@ -225,13 +225,13 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   it('opens a separate shell in each instance, also for a known shell name', async () => {
     const mine = await open().ready();
     mine.type('echo the""secret\n');
-    await mine.sees('thesecret');
+    await mine.waitForText('thesecret');
     const guessed = await open({ instance: ids[1]!, shell: mine.shell }).ready();
     guessed.type('echo other""wise\n');
-    await guessed.sees('otherwise');
+    await guessed.waitForText('otherwise');
     expect([guessed.opened!.to, guessed.text.includes('thesecret')]).toEqual([0, false]);
     mine.type('echo un""touched\n');
-    await mine.sees('untouched');
+    await mine.waitForText('untouched');
     // Nor in another account's instance.
     const thief = await fleet.renter();
     const stolen = open({ shell: mine.shell }, { cookie: await sessionOf(fleet.address, thief.api.key) });
@@ -273,11 +273,11 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       expect([asked, page.closed, page.opened]).toEqual([asked, 1_008, null]);
     }
     const twice = await open().ready();
-    twice.say({ type: 'open', instance: ids[1]!, shell: newShell(), columns: 80, rows: 24, seen: 0 });
+    twice.send({ type: 'open', instance: ids[1]!, shell: newShell(), columns: 80, rows: 24, seen: 0 });
     await twice.end();
     expect(twice.closed).toBe(1_008);
     const flood = await open().ready();
-    for (let count = 0; count < 3_000; count += 1) flood.say({ type: 'resize', columns: 80, rows: 24 });
+    for (let count = 0; count < 3_000; count += 1) flood.send({ type: 'resize', columns: 80, rows: 24 });
     await flood.end();
     expect(flood.closed).toBe(1_008);
   });
@@ -288,20 +288,20 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       const command = uniqueSleep();
       const page = await open({}, { cookie: key.cookie }).ready();
       page.type(`${command}\n`);
-      await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
+      await until('it runs', () => isRunning(command), SOON_MS, POLL_EVERY_MS);
       if (key === revoked) await graphql(`mutation { revokeApiKey(id: "${key.id}") { id } }`);
       else {
         const headers = { origin: fleet.address, cookie: key.cookie };
         expect((await fetch(`${fleet.address}/console/session`, { method: 'DELETE', headers })).status).toBe(204);
       }
       expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
-      await until('its shell has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+      await until('its shell has ended', () => !isRunning(command), SOON_MS, POLL_EVERY_MS);
       expect(await knock(fleet.address, { origin: fleet.address, cookie: key.cookie })).toBe(401);
     }
     // Shells of other keys continue.
     const other = await open().ready();
     other.type('echo still""here\n');
-    await other.sees('stillhere');
+    await other.waitForText('stillhere');
     await closeAll();
   });
 
@@ -312,21 +312,21 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const served = shells.serve(first.agent, ids[0]!, target);
     const command = uniqueSleep();
     first.gateway.write(`${command}\n`);
-    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it runs', () => isRunning(command), SOON_MS, POLL_EVERY_MS);
     // A connected page keeps it.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect([shells.size, isRunning(command)]).toEqual([1, true]);
     first.gateway.destroy();
     await served;
     expect(shells.size).toBe(1);
-    await until('it has ended', () => shells.size === 0 && !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => shells.size === 0 && !isRunning(command), SOON_MS, POLL_EVERY_MS);
     first.close();
   });
 
   it('keeps the shell across a gateway’s restart', async () => {
     const first = await open().ready();
     first.type('mine=kept; echo be""fore\n');
-    await first.sees('before');
+    await first.waitForText('before');
     await fleet.killGateway();
     await first.end();
     await fleet.startGateway();
@@ -339,7 +339,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       60_000,
     );
     second.type('echo $mine\n');
-    await second.sees('\nkept\r\n');
+    await second.waitForText('\nkept\r\n');
     expect(second.opened!.from).toBe(first.place);
     await closeAll();
   });
@@ -357,11 +357,11 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const page = await open().ready();
     const command = uniqueSleep();
     page.type(`${command}\n`);
-    await until('it runs', () => isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it runs', () => isRunning(command), SOON_MS, POLL_EVERY_MS);
     await host.end();
     await page.end();
     host.start();
-    await until('it has ended', () => !isRunning(command), SOON_MS, ASK_EVERY_MS);
+    await until('it has ended', () => !isRunning(command), SOON_MS, POLL_EVERY_MS);
     const next = await until(
       'there is another shell',
       () =>

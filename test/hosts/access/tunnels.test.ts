@@ -11,7 +11,7 @@ import { needsEngine } from '../../support/hosts/engines.js';
 import { isRunning, processes, uniqueSleep } from '../../support/hosts/processes.js';
 import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 /** Writes a line when it starts. */
 const TALKS = 'talks';
@@ -164,7 +164,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     }
     expect((await outputOf('echo the engine answers')).code).toBe(0);
     const isLeft = () => processes((commandLine) => commandLine.includes(command)).length > 0;
-    await until('it has ended', () => !isLeft(), 30_000, ASK_EVERY_MS);
+    await until('it has ended', () => !isLeft(), 30_000, POLL_EVERY_MS);
   });
 
   it('ends a command that reads no input when the other side disconnects', {
@@ -177,7 +177,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     ];
     for (const { command, input, hasEnd } of inputs) {
       const tunnel = await open(shell(`exec ${command}`));
-      await until('it runs', () => isRunning(command), 30_000, ASK_EVERY_MS);
+      await until('it runs', () => isRunning(command), 30_000, POLL_EVERY_MS);
       tunnel.write(input);
       if (hasEnd) tunnel.end();
       await sleep(500);

@@ -239,7 +239,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
 
   it('makes a port public, and closes it with its open connections', async () => {
     const change = (field: string) =>
-      web.ask(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
+      web.query(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
     const gatewayPort = new URL(web.gateways[0]!).port;
     const { ports, webUrl } = (await change('openPort')).openPort;
     expect(webUrl).toBe(`http://${host}:${gatewayPort}`);
@@ -256,10 +256,13 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     await change('closePort');
     for (const gateway of web.gateways)
       await until('it is closed', async () => (await visit(gateway, web.hostOf(8081), '/')).status === 404, 5_000);
-    await web.ask(`mutation { openPort(id: "${web.instanceId}", port: 8080) { id } }`);
+    await web.query(`mutation { openPort(id: "${web.instanceId}", port: 8080) { id } }`);
     const streams = await Promise.all(web.gateways.map((gateway) => openUntil200(gateway)));
     const ended = Promise.all(streams.map(over));
-    const ms = await closed(() => web.ask(`mutation { closePort(id: "${web.instanceId}", port: 8080) { id } }`), ended);
+    const ms = await closed(
+      () => web.query(`mutation { closePort(id: "${web.instanceId}", port: 8080) { id } }`),
+      ended,
+    );
     expect(ms).toBeLessThan(whileBusy(2_000));
   });
 
@@ -290,7 +293,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       ]),
     );
     const ended = Promise.all(open1.map((each) => each.ended));
-    const ms = await closed(() => web.ask(`mutation { revokeApiKey(id: "${id}") { id } }`), ended);
+    const ms = await closed(() => web.query(`mutation { revokeApiKey(id: "${id}") { id } }`), ended);
     expect(ms).toBeLessThan(whileBusy(2_000));
     for (const gateway of web.gateways) {
       expect((await visit(gateway, host, '/', { headers: { cookie: own } })).status).toBe(404);
@@ -401,7 +404,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
   it('shows the container’s output, and follows it', async () => {
     const query = (tail: number) => `{ instanceLogs(id: "${web.instanceId}", tail: ${tail}) { time stream text } }`;
     const logged = (line: string) =>
-      until(`${line} is logged`, async () => (await web.ask(query(1))).instanceLogs[0]?.text === line, 10_000);
+      until(`${line} is logged`, async () => (await web.query(query(1))).instanceLogs[0]?.text === line, 10_000);
     // Sequentially: two streams of a container have no order but the engine's.
     await get('/log?out=one');
     await logged('one');
@@ -411,7 +414,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     const lines = await until(
       'the lines are there',
       async () => {
-        const { instanceLogs } = await web.ask(query(3));
+        const { instanceLogs } = await web.query(query(3));
         return instanceLogs.at(-1)?.text === 'drei \u{1f600}' ? instanceLogs : null;
       },
       10_000,
@@ -433,7 +436,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       await get(`/log?out=${encodeURIComponent('drei \u{1f600}')}`);
       await until(
         'it is logged',
-        async () => (await web.ask(query(1))).instanceLogs[0].text.startsWith('drei'),
+        async () => (await web.query(query(1))).instanceLogs[0].text.startsWith('drei'),
         10_000,
       );
     }
@@ -487,14 +490,14 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       expect(page.text).toContain('The instance is stopped');
       expect((await visit(gateway, host, '/')).text).toContain('Nothing to see here');
     }
-    const { instanceLogs } = await web.ask(`{ instanceLogs(id: "${web.instanceId}", tail: 1000) { text } }`);
+    const { instanceLogs } = await web.query(`{ instanceLogs(id: "${web.instanceId}", tail: 1000) { text } }`);
     expect(instanceLogs.map(({ text }: { text: string }) => text)).toContain('more');
     await act('start');
     await web.running();
     await until('it is served again', async () => (await get('/echo')).status === 200, 20_000);
     await get('/log?out=after-the-start');
     for (let told = ''; !told.includes('after-the-start'); ) told = JSON.stringify(await events.next());
-    await web.ask(`mutation { revokeApiKey(id: "${id}") { id } }`);
+    await web.query(`mutation { revokeApiKey(id: "${id}") { id } }`);
     let last: string;
     do last = JSON.stringify(await events.next());
     while (!last.includes('unauthorized') && last !== '"complete"');

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance } from '../../../src/agent/protocol.js';
 import { whileBusy } from '../../support/busy.js';
-import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
 const KILLS: Record<EngineName, number> = isLong ? { podman: 20, docker: 6 } : { podman: 3, docker: 2 };
@@ -57,7 +57,7 @@ describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name)
       for (let kill = 0; kill < KILLS[name]; kill += 1) {
         for (let steps = random(3) + 1; steps > 0; steps -= 1) {
           document = nextDocument(document, image, random);
-          gateway.wish([...document.values()]);
+          gateway.setDesired([...document.values()]);
           await pause(random(700));
         }
         // One of them, or both; at any point of their work.
@@ -92,7 +92,7 @@ function nextDocument(
   }
   const begins = phase === 'running' && known?.phase !== 'running';
   const start = (known?.start ?? 0) + (begins ? 1 : 0);
-  return next.set(id, wished(id, phase, { image, gpus: 1, start: Math.max(start, 1) }));
+  return next.set(id, desiredInstance(id, phase, { image, gpus: 1, start: Math.max(start, 1) }));
 }
 
 async function backAsWished(engine: TestEngine, document: Map<string, DesiredInstance>): Promise<void> {
@@ -109,7 +109,7 @@ async function backAsWished(engine: TestEngine, document: Map<string, DesiredIns
       return String(running) === String(wanted) && !absent.some((id) => containers.has(id));
     },
     whileBusy(BACK_WITHIN_MS),
-    ASK_EVERY_MS,
+    POLL_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);
   });

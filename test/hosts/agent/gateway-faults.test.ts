@@ -11,12 +11,12 @@ import { SecretFiles } from '../../../src/agent/secret-files.js';
 import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
 import { FullPipe } from '../../support/full-pipe.js';
-import { MACHINE, TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, MACHINE, TestHost } from '../../support/hosts/agent-process.js';
 import { needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
 import { sharedEngine, sharedRegistry } from '../../support/hosts/shared.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const ID = 'i-00000001';
 const CUT_OFF_SECONDS = 900;
@@ -64,7 +64,7 @@ describe('a misbehaving gateway', () => {
     beforeAll(async () => {
       await open();
       host.start();
-      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);
     });
     afterAll(close);
@@ -83,13 +83,13 @@ describe('a misbehaving gateway', () => {
       gateway.mood = 'good';
       // The agent follows the next document.
       const other = `i-000000${gateway.generation + 10}`;
-      gateway.wish([wished(ID, 'running', { image, gpus: 1 }), wished(other, 'stopped')]);
+      gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 }), desiredInstance(other, 'stopped')]);
       await gateway.phase(other, 'STOPPED', 60_000);
       expect(host.log).not.toContain(TOKEN);
     });
 
     it('and stops containers again once it responds well', async () => {
-      gateway.wish([wished(ID, 'stopped', { image, gpus: 1 })]);
+      gateway.setDesired([desiredInstance(ID, 'stopped', { image, gpus: 1 })]);
       await gateway.phase(ID, 'STOPPED', 60_000);
     });
   });
@@ -102,7 +102,7 @@ describe('a misbehaving gateway', () => {
       const pipe = new FullPipe();
       host.start({}, pipe.fd);
       await gateway.next();
-      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);
       expect(pipe.read()).toBe('');
       await until('what it logged', () => pipe.read().includes('desired state received'), 5_000);
@@ -156,7 +156,7 @@ describe('a misbehaving gateway', () => {
       };
       try {
         // A stop by the agent is no end of the command.
-        gateway.wish([wished(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
+        gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
         await gateway.phase(ID, 'RUNNING', 30_000);
         gateway.mood = 'away';
         gateway.wake();
@@ -165,11 +165,11 @@ describe('a misbehaving gateway', () => {
         expect(await running()).toBe(true);
         // Counted from the last response, which may have been in flight when the gateway became unreachable.
         silence(CUT_OFF_SECONDS);
-        await until('stopped', async () => (await running()) === false, 15_000, ASK_EVERY_MS);
+        await until('stopped', async () => (await running()) === false, 15_000, POLL_EVERY_MS);
         // The same document as before: its number is not new, but the agent requests it whole.
         gateway.reports = [];
         gateway.mood = 'good';
-        await until('running again', running, 20_000, ASK_EVERY_MS);
+        await until('running again', running, 20_000, POLL_EVERY_MS);
         await gateway.phase(ID, 'RUNNING');
       } finally {
         agent.end();
@@ -179,12 +179,12 @@ describe('a misbehaving gateway', () => {
 
     it('counts the 15 minutes across a kill of the agent', async () => {
       host.start();
-      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);
       await host.end('SIGKILL');
       gateway.mood = 'away';
       host.start({ GPU_AGENT_CUT_OFF_SECONDS: '2' });
-      await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000, ASK_EVERY_MS);
+      await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000, POLL_EVERY_MS);
     });
   });
 });

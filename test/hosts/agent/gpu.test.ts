@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import { findGpus } from '../../../src/agent/gpus/nvidia-smi.js';
-import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
@@ -33,7 +33,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   it('provides as many simulated GPUs as are rented', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
-    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
+    gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
     await gateway.phase(ID, 'RUNNING');
     const { text } = await engine.exec(ID, 'sh', '-c', 'ls /dev | grep gpu-pretended');
     expect(text.trim().split('\n')).toEqual(['gpu-pretended0', 'gpu-pretended1', 'gpu-pretended2']);
@@ -60,7 +60,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     const without = { ...nothing, env: {}, vcpus: 1, memoryMb: 256 };
     await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });
     await opened.start(ID);
-    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);
+    gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);
     const failed = await gateway.phase(ID, 'FAILED');
     expect(failed).toMatchObject({ message: 'the container has 0 of 2 GPUs', fault: 'host' });
     expect((await engine.containers()).get(ID)?.running).toBe(false);
@@ -72,14 +72,14 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     host.start();
     const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];
     const wish = { image: `${registry.at}/busybox`, command: burnsUntilTold, gpus: 1 };
-    gateway.wish([wished(ID, 'running', { ...wish, watchLoad: true })]);
+    gateway.setDesired([desiredInstance(ID, 'running', { ...wish, watchLoad: true })]);
     expect((await gateway.phase(ID, 'RUNNING')).busy).toBeUndefined();
     // The second sample, after ten seconds, is the first that can be compared.
-    await gateway.sees(ID, ({ busy }) => busy === true, 60_000);
+    await gateway.waitUntil(ID, ({ busy }) => busy === true, 60_000);
     await engine.exec(ID, 'touch', '/tmp/enough');
-    await gateway.sees(ID, ({ busy }) => busy === false, 60_000);
-    gateway.wish([wished(ID, 'running', wish)]);
-    await gateway.sees(ID, ({ busy }) => busy === undefined, 60_000);
+    await gateway.waitUntil(ID, ({ busy }) => busy === false, 60_000);
+    gateway.setDesired([desiredInstance(ID, 'running', wish)]);
+    await gateway.waitUntil(ID, ({ busy }) => busy === undefined, 60_000);
     expect(gateway.refused).toEqual([]);
     await host.close();
   });
@@ -88,7 +88,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();
-    gateway.wish([wished(ID, 'running', { image: `${registry.at}/glibc`, gpus: gpus.length })]);
+    gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/glibc`, gpus: gpus.length })]);
     await gateway.phase(ID, 'RUNNING', 60_000);
     const { text } = await engine.exec(ID, '/usr/bin/nvidia-smi', '-L');
     for (const { uuid } of gpus) expect(text).toContain(uuid);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';
 import { type TestRegistry, UNTIL_TERM } from '../../support/hosts/registry.js';
@@ -9,7 +9,7 @@ import { RunningHost } from '../../support/hosts/running-host.js';
 import type { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
 import { isLong } from '../../support/long.js';
 import { folder } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
 /** Prints each of its arguments on a line, and keeps running. */
@@ -49,7 +49,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
   /** Removes everything before the next test. */
   afterEach(async () => {
-    gateway.wish([wished(id, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED', 60_000);
     expect([(await engine.containers()).size, host.disks, mountsBelow(host.dataDir)]).toEqual([0, [], []]);
   });
@@ -58,7 +58,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const running = (rest = {}) =>
-    wished(id, 'running', { image: `${registry.at}/shows`, env: { LOOP: UNTIL_TERM }, memoryMb: 64, ...rest });
+    desiredInstance(id, 'running', { image: `${registry.at}/shows`, env: { LOOP: UNTIL_TERM }, memoryMb: 64, ...rest });
   const written = async () => {
     const log = await engine.docker.getContainer(`gpu-${id}`).logs({ stdout: true, stderr: true });
     return [...log.toString().matchAll(/<(.*)>/g)].map(([, word]) => word);
@@ -72,11 +72,11 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       [{ entrypoint: SHOWS, command: ['mine'] }, ['mine']],
     ] as const;
     for (const [rest, words] of cases) {
-      gateway.wish([running(rest)]);
+      gateway.setDesired([running(rest)]);
       await gateway.phase(id, 'RUNNING');
       await until('its words', async () => (await written()).length >= words.length, 10_000);
       expect(await written()).toEqual(words);
-      gateway.wish([wished(id, 'absent')]);
+      gateway.setDesired([desiredInstance(id, 'absent')]);
       await gateway.phase(id, 'ERASED');
     }
   });
@@ -87,7 +87,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       files: { key: 'line one\nline two\n' },
       registryLogin: null,
     };
-    gateway.wish([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true })]);
+    gateway.setDesired([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true })]);
     await gateway.phase(id, 'RUNNING');
     const seen = async (...command: string[]) => (await engine.exec(id, ...command)).text;
     for (const [variable, value] of Object.entries({ ...HARD, TOKEN: 'hush-hush' }))
@@ -98,12 +98,12 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toHaveLength(1);
 
     // The next start receives them again.
-    gateway.wish([wished(id, 'stopped')]);
+    gateway.setDesired([desiredInstance(id, 'stopped')]);
     await gateway.phase(id, 'STOPPED');
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toEqual([]);
     gateway.secrets = { ...gateway.secrets, files: { key: 'changed' } };
-    gateway.wish([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true, start: 2 })]);
-    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
+    gateway.setDesired([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true, start: 2 })]);
+    await gateway.waitUntil(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
     expect(await seen('cat', '/run/secrets/key')).toBe('changed');
     expect(gateway.secretsAsked).toEqual([`${id} 1`, `${id} 2`]);
     expect(host.log).not.toContain('hush-hush');
@@ -119,11 +119,11 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       await registry.push('app', { user, files: { '/etc/passwd': passwd }, command: STAYS });
       gateway.secrets = { variables: {}, files: { key: 'of the user' }, registryLogin: null };
       for (const start of [1, 2]) {
-        gateway.wish([running({ image: `${registry.at}/app`, secrets: true, start })]);
-        await gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === start);
+        gateway.setDesired([running({ image: `${registry.at}/app`, secrets: true, start })]);
+        await gateway.waitUntil(id, (seen) => seen.phase === 'RUNNING' && seen.start === start);
         const seen = await engine.exec(id, 'sh', '-c', 'id -u; stat -c "%a %u" /run/secrets/key; cat /run/secrets/key');
         expect(seen.text).toBe('1234\n400 1234\nof the user');
-        gateway.wish([wished(id, 'stopped')]);
+        gateway.setDesired([desiredInstance(id, 'stopped')]);
         await gateway.phase(id, 'STOPPED');
       }
     },
@@ -131,7 +131,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
 
   itsOwn('fails with the gateway’s message, charged, if its secret is deleted', async () => {
     gateway.secrets = null;
-    gateway.wish([running({ secrets: true })]);
+    gateway.setDesired([running({ secrets: true })]);
     const { message, fault } = await gateway.phase(id, 'FAILED');
     expect([message, fault]).toEqual(['there is no secret hf', 'image']);
   });
@@ -144,16 +144,16 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       files: {},
       registryLogin: { registry: registry.closedAt, ...registry.login },
     };
-    gateway.wish([running({ image })]);
+    gateway.setDesired([running({ image })]);
     await gateway.phase(id, 'FAILED');
     const login = gateway.secrets.registryLogin!;
     gateway.secrets = { ...gateway.secrets, registryLogin: { ...login, password: 'another-password' } };
-    gateway.wish([running({ image, secrets: true, start: 2 })]);
-    const refused = await gateway.sees(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
+    gateway.setDesired([running({ image, secrets: true, start: 2 })]);
+    const refused = await gateway.waitUntil(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
     expect(refused.message).toBe('the registry rejected the login, or has no such image for it');
     gateway.secrets = { ...gateway.secrets, registryLogin: login };
-    gateway.wish([running({ image, secrets: true, start: 3 })]);
-    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 3);
+    gateway.setDesired([running({ image, secrets: true, start: 3 })]);
+    await gateway.waitUntil(id, ({ phase, start }) => phase === 'RUNNING' && start === 3);
     expect(host.log).not.toContain('another-password');
     expect(host.log).not.toContain(registry.login.password);
   });
@@ -161,7 +161,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   itsOwn('exits with its command if it must not restart, also without an agent', async () => {
     const image = `${registry.at}/busybox`;
     const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
-    gateway.wish([running({ image, command: counts(7), restart: 'NEVER' })]);
+    gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER' })]);
     expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, restarts: 0, start: 1 });
     await host.end('SIGKILL');
     host.start();
@@ -170,21 +170,23 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(await written()).toEqual(['run']);
 
     // A new start runs it once more, although the container has exited before.
-    gateway.wish([wished(id, 'stopped')]);
+    gateway.setDesired([desiredInstance(id, 'stopped')]);
     await gateway.phase(id, 'STOPPED');
-    gateway.wish([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
-    expect(await gateway.sees(id, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
+    gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
+    expect(await gateway.waitUntil(id, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
       exitCode: 7,
     });
     expect(await written()).toEqual(['run', 'run']);
-    gateway.wish([wished(id, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
 
     // It exits while no agent runs.
-    gateway.wish([running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' })]);
+    gateway.setDesired([
+      running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' }),
+    ]);
     await gateway.phase(id, 'RUNNING');
     await host.end('SIGKILL');
-    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000, ASK_EVERY_MS);
+    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000, POLL_EVERY_MS);
     host.start();
     await gateway.next();
     expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 0 });
@@ -193,7 +195,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
 
   itsOwn('restarts after a failure if the launch requests it', async () => {
     const command = ['/bin/sh', '-c', 'exit 7'];
-    gateway.wish([running({ image: `${registry.at}/busybox`, command, restart: 'ON_FAILURE' })]);
-    expect(await gateway.sees(id, ({ restarts }) => restarts >= 1)).toMatchObject({ exitCode: 7 });
+    gateway.setDesired([running({ image: `${registry.at}/busybox`, command, restart: 'ON_FAILURE' })]);
+    expect(await gateway.waitUntil(id, ({ restarts }) => restarts >= 1)).toMatchObject({ exitCode: 7 });
   });
 });

@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../../src/agent/engine/engine.js';
 import type { DesiredInstance } from '../../../src/agent/protocol.js';
-import { MACHINE, type TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, MACHINE, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { RunningHost } from '../../support/hosts/running-host.js';
 import { type ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
 import { isLong } from '../../support/long.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
 
@@ -43,17 +43,17 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   /** Removes everything before the next test. */
   afterEach(async () => {
     const there = new Set([id, other, ...(await engine.containers()).keys()]);
-    gateway.wish([...there].map((each) => wished(each, 'absent')));
+    gateway.setDesired([...there].map((each) => desiredInstance(each, 'absent')));
     for (const each of there) await gateway.phase(each, 'ERASED', 60_000);
     expect(host.disks).toEqual([]);
   });
 
-  const running = (of: string, rest = {}) => wished(of, 'running', { image, gpus: 1, ...rest });
+  const running = (of: string, rest = {}) => desiredInstance(of, 'running', { image, gpus: 1, ...rest });
   /** Tests that don't depend on the engine run with one engine, except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   it('starts a container with its GPUs, limits and environment', async () => {
-    gateway.wish([running(id, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
+    gateway.setDesired([running(id, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
     await gateway.phase(id, 'RUNNING');
     const devices = await engine.exec(id, 'ls', '/dev');
     expect(devices.text.split('\n').filter((file) => file.startsWith('gpu-pretended'))).toHaveLength(2);
@@ -84,25 +84,25 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     execFileSync('podman', create, { env, stdio: 'pipe' });
     await expect(engine.docker.getContainer(`gpu-${id}`).inspect()).rejects.toMatchObject({ statusCode: 404 });
     expect((await engine.containers()).size).toBe(0);
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING', 60_000);
     expect(host.log).toContain('is already in use');
-    gateway.wish([wished(id, 'absent', { image })]);
+    gateway.setDesired([desiredInstance(id, 'absent', { image })]);
     await gateway.phase(id, 'ERASED', 60_000);
   });
 
   it('keeps a file over stop and start, and leaves nothing after destroy', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     await engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
-    gateway.wish([wished(id, 'stopped', { image, gpus: 1 })]);
+    gateway.setDesired([desiredInstance(id, 'stopped', { image, gpus: 1 })]);
     const stopped = await gateway.phase(id, 'STOPPED');
     expect(stopped).toMatchObject({ start: 1, exitCode: 0 });
     expect((await engine.containers()).get(id)?.running).toBe(false);
-    gateway.wish([running(id, { start: 2 })]);
-    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
+    gateway.setDesired([running(id, { start: 2 })]);
+    await gateway.waitUntil(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
     expect((await engine.exec(id, 'cat', '/workspace/file', '/etc/file')).text).toBe('kept\nalso\n');
-    gateway.wish([wished(id, 'absent', { image, start: 2 })]);
+    gateway.setDesired([desiredInstance(id, 'absent', { image, start: 2 })]);
     await gateway.phase(id, 'ERASED');
     expect((await engine.containers()).size).toBe(0);
     expect((await engine.docker.listVolumes()).Volumes ?? []).toEqual([]);
@@ -110,7 +110,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   itsOwn('lets an instance fill its own disk only', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     // Most of it in one step: writing all of it would take ten seconds.
     expect((await engine.exec(id, '/bin/busybox', 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
@@ -123,13 +123,13 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   itsOwn('restarts an exited container with growing pauses, and reports it', async () => {
-    gateway.wish([running(id, { command: FAILING })]);
-    const first = await gateway.sees(id, ({ restarts }) => restarts === 1);
+    gateway.setDesired([running(id, { command: FAILING })]);
+    const first = await gateway.waitUntil(id, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
     const began = performance.now();
-    await gateway.sees(id, ({ restarts }) => restarts === 2);
+    await gateway.waitUntil(id, ({ restarts }) => restarts === 2);
     const second = performance.now();
-    await gateway.sees(id, ({ restarts }) => restarts === 3);
+    await gateway.waitUntil(id, ({ restarts }) => restarts === 3);
     const third = performance.now();
     expect(second - began).toBeGreaterThan(1_000);
     expect(third - second).toBeGreaterThan(2_000);
@@ -147,7 +147,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(
     'fails permanently, and reports why: %s',
     async (what, rest, words, fault) => {
-      gateway.wish([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
+      gateway.setDesired([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
       const failed = await gateway.phase(id, 'FAILED', 120_000);
       expect(failed.message).toMatch(words);
       expect(failed.fault).toBe(fault);
@@ -156,27 +156,27 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   );
 
   itsOwn('starts another one after a permanent failure', async () => {
-    gateway.wish([running(id, { command: ['/no/such'] })]);
+    gateway.setDesired([running(id, { command: ['/no/such'] })]);
     await gateway.phase(id, 'FAILED');
-    gateway.wish([wished(id, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
-    gateway.wish([running(other)]);
+    gateway.setDesired([running(other)]);
     await gateway.phase(other, 'RUNNING');
   });
 
   itsOwn('stops and reports an undocumented container, and erases it only on demand', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
-    gateway.wish([]);
+    gateway.setDesired([]);
     await until('unknown', () => gateway.reports.at(-1)?.unknown.includes(id), 10_000);
-    await until('stopped', async () => (await engine.containers()).get(id)?.running === false, 10_000, ASK_EVERY_MS);
+    await until('stopped', async () => (await engine.containers()).get(id)?.running === false, 10_000, POLL_EVERY_MS);
     await gateway.next();
     expect((await engine.containers()).has(id)).toBe(true);
     expect(gateway.reports.at(-1)).toMatchObject({ unknown: [id], instances: [] });
-    gateway.wish([wished(id, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
     expect((await engine.containers()).size).toBe(0);
-    gateway.wish([]);
+    gateway.setDesired([]);
     // A report may still list the containers from before the last erasure.
     const isForgotten = () => {
       const { instances, unknown } = gateway.reports.at(-1)!;
@@ -186,31 +186,31 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   itsOwn('ignores a repeated document, and accepts an older one after a restore', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     const before = gateway.generation;
-    gateway.wish([running(id), wished(other, 'stopped')], before + 40);
+    gateway.setDesired([running(id), desiredInstance(other, 'stopped')], before + 40);
     await gateway.phase(other, 'STOPPED');
-    gateway.wish([running(id)], before - 1);
+    gateway.setDesired([running(id)], before - 1);
     await until('the older document', () => gateway.reports.at(-1)?.generation === before - 1, 15_000);
     await gateway.phase(id, 'RUNNING');
     expect((await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt).toBe(State.StartedAt);
   });
 
   it.each([
-    ['stopped', (old: string) => [wished(old, 'stopped', { image, gpus: 1 })]],
-    ['erased', (old: string) => [wished(old, 'absent', { image, gpus: 1 })]],
+    ['stopped', (old: string) => [desiredInstance(old, 'stopped', { image, gpus: 1 })]],
+    ['erased', (old: string) => [desiredInstance(old, 'absent', { image, gpus: 1 })]],
     // The engine treats it like the first case.
     ...(isLong || name === 'podman' ? [['no longer named', () => []] as const] : []),
   ] as const)('starts nothing before the old container has exited if that is %s', async (_, otherwise) => {
     const [old, newer] = [randomId(), randomId()];
     const since = Math.floor(Date.now() / 1_000) - 1;
     // It ignores SIGTERM, which leaves time for a wrong order.
-    gateway.wish([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
+    gateway.setDesired([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
     await gateway.phase(old, 'RUNNING');
-    gateway.wish([...otherwise(old), running(newer)]);
+    gateway.setDesired([...otherwise(old), running(newer)]);
     await gateway.phase(newer, 'RUNNING');
     const order = (await engine.events(since)).filter((event) => /^(start|die) /.test(event));
     expect(order.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
@@ -221,20 +221,20 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   itsOwn('gives no GPU to two instances, even if a document requests it', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
-    gateway.wish([running(id), running(other)]);
-    await gateway.sees(
+    gateway.setDesired([running(id), running(other)]);
+    await gateway.waitUntil(
       other,
       ({ phase, message }) =>
         phase === 'WAITING' && message !== null && message.includes('another instance has the GPUs'),
     );
-    gateway.wish([wished(id, 'absent'), running(other)]);
+    gateway.setDesired([desiredInstance(id, 'absent'), running(other)]);
     await gateway.phase(other, 'RUNNING');
   });
 
   it('keeps its running containers over a restart, and ignores another machine’s', async () => {
-    gateway.wish([running(id)]);
+    gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
     expect((await host.end('SIGTERM'))?.code).toBe(0);

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { whileBusy } from '../../support/busy.js';
 import { freePort } from '../../support/free-port.js';
-import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
@@ -58,7 +58,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   });
   /** Removes everything before the next test. */
   afterEach(async () => {
-    gateway.wish([wished(id, 'absent'), wished(other, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent'), desiredInstance(other, 'absent')]);
     for (const each of [id, other]) await gateway.phase(each, 'ERASED', 60_000);
   });
 
@@ -66,7 +66,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
     // Eight seconds: engines report progress about once per second.
     registry.bytesPerSecond = 1_500_000;
-    gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
+    gateway.setDesired([desiredInstance(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
     await gateway.phase(id, 'RUNNING', 60_000);
     const told = gateway.reports
       .flatMap(({ instances }) => instances)
@@ -83,10 +83,10 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   it('ends a pull immediately on destroy, and leaves nothing', async () => {
     registry.bytesPerSecond = 500_000;
     await registry.push('abandoned', { extraBytes: LAYER_BYTES });
-    gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
-    await gateway.sees(id, ({ phase, pulledBytes }) => phase === 'PULLING' && (pulledBytes ?? 0) > 0);
+    gateway.setDesired([desiredInstance(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
+    await gateway.waitUntil(id, ({ phase, pulledBytes }) => phase === 'PULLING' && (pulledBytes ?? 0) > 0);
     const asked = performance.now();
-    gateway.wish([wished(id, 'absent')]);
+    gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
     expect(performance.now() - asked).toBeLessThan(whileBusy(3_000));
     // Longer than the rest of the pull would have taken.
@@ -106,7 +106,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     });
     try {
       const insideAt = await listening(inside);
-      gateway.wish([wished(id, 'running', { image: `${insideAt}/a` })]);
+      gateway.setDesired([desiredInstance(id, 'running', { image: `${insideAt}/a` })]);
       const { message } = await gateway.phase(id, 'FAILED');
       expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
       expect(connections).toBe(0);
@@ -115,10 +115,10 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
       const images = [{ image: `${talkerAt}/a` }, { image: `${talkerAt}/a`, fromTemplate: true }];
       for (const [index, rest] of images.entries()) {
         const each = `i-0000aa1${index}`;
-        gateway.wish([wished(each, 'running', rest)]);
-        const failing = await gateway.sees(each, ({ message: told }) => told !== null, 60_000);
+        gateway.setDesired([desiredInstance(each, 'running', rest)]);
+        const failing = await gateway.waitUntil(each, ({ message: told }) => told !== null, 60_000);
         expect(failing.message).toMatch(/^(the image could not be pulled|the registry )/);
-        gateway.wish([wished(each, 'absent')]);
+        gateway.setDesired([desiredInstance(each, 'absent')]);
         await gateway.phase(each, 'ERASED');
       }
       // Podman insists on TLS here; Docker doesn't on this computer.
@@ -139,21 +139,24 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     const short = Id.replace('sha256:', '').slice(0, 12);
     for (const [index, named] of [image, short, `sha256:${short}`].entries()) {
       const each = `i-0000aa2${index}`;
-      gateway.wish([wished(each, 'running', { image: named })]);
-      const failed = await gateway.sees(each, ({ message }) => message !== null, 60_000);
+      gateway.setDesired([desiredInstance(each, 'running', { image: named })]);
+      const failed = await gateway.waitUntil(each, ({ message }) => message !== null, 60_000);
       expect(failed.phase === 'FAILED' || failed.phase === 'WAITING').toBe(true);
-      gateway.wish([wished(each, 'absent')]);
+      gateway.setDesired([desiredInstance(each, 'absent')]);
       await gateway.phase(each, 'ERASED');
     }
-    gateway.wish([wished(id, 'running', { image, fromTemplate: true })]);
+    gateway.setDesired([desiredInstance(id, 'running', { image, fromTemplate: true })]);
     await gateway.phase(id, 'RUNNING', 60_000);
-    gateway.wish([wished(id, 'absent'), wished(other, 'running', { image: `${registry.at}/public` })]);
+    gateway.setDesired([
+      desiredInstance(id, 'absent'),
+      desiredInstance(other, 'running', { image: `${registry.at}/public` }),
+    ]);
     await gateway.phase(other, 'RUNNING', 60_000);
   });
 
   it('fails within 15 seconds if a registry refuses the connection', async () => {
     const began = performance.now();
-    gateway.wish([wished(id, 'running', { image: `${nowhere}/none` })]);
+    gateway.setDesired([desiredInstance(id, 'running', { image: `${nowhere}/none` })]);
     const { message } = await gateway.phase(id, 'FAILED', 30_000);
     expect(performance.now() - began).toBeLessThan(whileBusy(15_000));
     expect(message).toBe('the registry is unreachable');

@@ -9,7 +9,7 @@ import { RuntimeCommands } from '../../../src/agent/engine/runtime.js';
 import { readOr, startOf } from '../../../src/agent/process-start.js';
 import { hangUp } from '../../../src/agent/tunnels/running.js';
 import { whileBusy } from '../../support/busy.js';
-import { wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine } from '../../support/hosts/engines.js';
 import { RunningHost } from '../../support/hosts/running-host.js';
 import { folder } from '../../support/process.js';
@@ -49,9 +49,9 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     dir = join(folder(), 'commands');
     engine = await openEngine(opened.engine.socket, null, new RuntimeCommands(dir));
     const images = { [ID]: 'busybox', [OTHER]: 'app', [HOSTILE]: 'busybox' };
-    gateway.wish(
+    gateway.setDesired(
       Object.entries(images).map(([id, image]) =>
-        wished(id, 'running', { image: `${registry.at}/${image}`, env: { GIVEN: 'a b' }, memoryMb: 64 }),
+        desiredInstance(id, 'running', { image: `${registry.at}/${image}`, env: { GIVEN: 'a b' }, memoryMb: 64 }),
       ),
     );
     for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findProcessors } from '../../../src/agent/processors.js';
 import type { DesiredInstance } from '../../../src/agent/protocol.js';
-import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
@@ -49,7 +49,7 @@ describe.each<[EngineName, number[]]>([
   });
 
   const of = (id: string, own: readonly number[], rest: Partial<DesiredInstance> = {}) =>
-    wished(id, 'running', {
+    desiredInstance(id, 'running', {
       image: `${registry.at}/busybox`,
       gpus: own.length,
       gpuUuids: own.map((place) => `GPU-pretended-${place}`),
@@ -64,19 +64,19 @@ describe.each<[EngineName, number[]]>([
 
   it('have separate GPUs; a larger one waits only for those in its way', async () => {
     const large = of(LARGE, places.slice(half));
-    gateway.wish(places.map(one));
+    gateway.setDesired(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);
     for (const place of places) {
       const own = [`gpu-pretended${place}`, `Cpus_allowed_list:\t${processorOf(place)}`, 'void'];
       expect(await shown(idOf(place))).toEqual(own);
     }
-    gateway.wish([...places.map(one), large]);
-    await gateway.sees(LARGE, ({ message }) => message === 'waiting: another instance has the GPUs');
+    gateway.setDesired([...places.map(one), large]);
+    await gateway.waitUntil(LARGE, ({ message }) => message === 'waiting: another instance has the GPUs');
     expect((await engine.containers()).get(LARGE)?.running ?? false).toBe(false);
     const gpus = places.map((place) => `GPU-pretended-${place}`);
     expect(gateway.reports.at(-1)).toMatchObject({ protocol: 2, gpus });
     const before = await startedAt(idOf(0));
-    gateway.wish([
+    gateway.setDesired([
       ...places.map((place) => ({ ...one(place), ...(place >= half && { phase: 'absent' as const }) })),
       large,
     ]);

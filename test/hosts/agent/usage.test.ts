@@ -6,7 +6,7 @@ import type { Engine } from '../../../src/agent/engine/engine.js';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import type { Sample } from '../../../src/agent/samples/pending-samples.js';
 import { Sampler } from '../../../src/agent/samples/sampler.js';
-import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
 import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
@@ -51,7 +51,9 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     gateway = await ScriptedGateway.open();
     host = new TestHost(engine, gateway, { gpus: 1 });
     host.start();
-    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 1, vcpus: 2, memoryMb: 512 })]);
+    gateway.setDesired([
+      desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 1, vcpus: 2, memoryMb: 512 }),
+    ]);
     await gateway.phase(ID, 'RUNNING', WITHIN_MS);
     const [gpuUuid] = (await gateway.next()).gpus!;
     const samples: Measured[] = [];

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance, ObservedVolume } from '../../../src/agent/protocol.js';
-import { type TestHost, wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
@@ -12,7 +12,7 @@ import { ResticStore } from '../../support/hosts/restic-store.js';
 import { RunningHost } from '../../support/hosts/running-host.js';
 import type { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
 import { isLong } from '../../support/long.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const WITHIN_MS = 60_000;
 
@@ -50,12 +50,14 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     if (tests > 1) store.make(volume);
     store.snapshotSeconds = 3_600;
     store.isDown = false;
-    store.forgetAsked();
+    store.clearRequests();
   });
   afterEach(async () => {
     store.isDown = false;
     store.leases.delete(volume);
-    gateway.wish([wished(id, 'absent', { volumes: [{ id: volume, path: '/data', sizeGb: 1, lease: null }] })]);
+    gateway.setDesired([
+      desiredInstance(id, 'absent', { volumes: [{ id: volume, path: '/data', sizeGb: 1, lease: null }] }),
+    ]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
     expect([host.disks, filesLeft()]).toEqual([[], []]);
   });
@@ -69,19 +71,19 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     return [...left, ...mountsBelow(host.dataDir)];
   };
   const desired = (phase: DesiredInstance['phase'], lease: number | null, rest: Partial<DesiredInstance> = {}) =>
-    wished(id, phase, {
+    desiredInstance(id, phase, {
       image: `${registry.at}/busybox`,
       memoryMb: 64,
       volumes: [{ id: volume, path: '/data', sizeGb: 1, lease }],
       ...rest,
     });
   const run = async (lease: number, start = lease, rest: Partial<DesiredInstance> = {}) => {
-    gateway.wish([desired('running', lease, { start, ...rest })]);
-    return gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === start, WITHIN_MS);
+    gateway.setDesired([desired('running', lease, { start, ...rest })]);
+    return gateway.waitUntil(id, (seen) => seen.phase === 'RUNNING' && seen.start === start, WITHIN_MS);
   };
   const stop = async (lease: number, start = lease) => {
-    gateway.wish([desired('stopped', lease, { start })]);
-    const seen = await gateway.sees(
+    gateway.setDesired([desired('stopped', lease, { start })]);
+    const seen = await gateway.waitUntil(
       id,
       ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true,
       WITHIN_MS,
@@ -104,12 +106,12 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('/volumes/'))).toEqual([]);
 
     store.leases.set(volume, 2);
-    gateway.wish([desired('stopped', null, { start: 1 })]);
-    await gateway.sees(id, ({ volumes }) => volumes === undefined);
-    store.forgetAsked();
+    gateway.setDesired([desired('stopped', null, { start: 1 })]);
+    await gateway.waitUntil(id, ({ volumes }) => volumes === undefined);
+    store.clearRequests();
     await run(2);
     expect(await sh('cat /data/file /data/soft')).toBe('one\none\n');
-    expect(store.asked).toEqual([]);
+    expect(store.requests).toEqual([]);
     expect(host.log).not.toContain('hush-repository');
     expect(host.log).not.toContain('lease-1');
   });
@@ -124,14 +126,14 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('cat /data/file; stat -c "%a %Y" /data/empty /data/file')).toMatch(
       /^one\n700 \d+\n644 946684800\n$/,
     );
-    expect(store.asked.some((asked) => asked === 'GET data')).toBe(true);
+    expect(store.requests.some((asked) => asked === 'GET data')).toBe(true);
   });
 
   itsOwn('is at its path, also instead of the instance’s own disk', async () => {
     await run(1, 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] });
     await sh('echo mine > /workspace/file');
-    gateway.wish([desired('stopped', 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] })]);
-    await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
+    gateway.setDesired([desired('stopped', 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] })]);
+    await gateway.waitUntil(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
     expect(await store.restic(volume, 'ls', 'latest')).toContain('/mnt/file');
   });
 
@@ -140,7 +142,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await run(1);
     await sh('echo one > /data/file');
     const told = (seen: (volume: ObservedVolume) => boolean) =>
-      gateway.sees(
+      gateway.waitUntil(
         id,
         ({ volumes, phase }) => phase === 'RUNNING' && volumes !== undefined && seen(volumes[0]!),
         WITHIN_MS,
@@ -159,26 +161,26 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await sh('echo last > /data/file');
     store.isDown = true;
     const gone = desired('absent', 1);
-    gateway.wish([gone]);
-    await gateway.sees(
+    gateway.setDesired([gone]);
+    await gateway.waitUntil(
       id,
       ({ phase, message }) => phase === 'SAVING' && /not saved yet: the store/.test(message ?? ''),
       WITHIN_MS,
     );
     const next = 'i-0000ffff';
-    gateway.wish([gone, wished(next, 'running', { image: `${registry.at}/busybox`, memoryMb: 64 })]);
+    gateway.setDesired([gone, desiredInstance(next, 'running', { image: `${registry.at}/busybox`, memoryMb: 64 })]);
     await gateway.phase(next, 'RUNNING', WITHIN_MS);
     expect(gateway.observed(id)!.phase).toBe('SAVING');
     expect(filesLeft()).toContain(`${volume}.ext4`);
-    gateway.wish([gone, wished(next, 'absent')]);
+    gateway.setDesired([gone, desiredInstance(next, 'absent')]);
     await gateway.phase(next, 'ERASED', WITHIN_MS);
     store.isDown = false;
-    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
+    await gateway.waitUntil(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('last\n');
     // The gateway has not confirmed it yet.
     expect(gateway.observed(id)!.phase).toBe('SAVING');
     store.leases.delete(volume);
-    gateway.wish([desired('absent', null)]);
+    gateway.setDesired([desired('absent', null)]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
   });
 
@@ -186,12 +188,16 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo saved > /data/file');
-    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
+    await gateway.waitUntil(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
     store.leases.set(volume, 2);
     await sh('echo late > /data/file');
-    await gateway.sees(id, ({ volumes }) => /lease|no longer|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
+    await gateway.waitUntil(
+      id,
+      ({ volumes }) => /lease|no longer|no volume/.test(volumes?.[0]?.message ?? ''),
+      WITHIN_MS,
+    );
     const count = store.snapshots(volume).length;
-    gateway.wish([desired('stopped', null)]);
+    gateway.setDesired([desired('stopped', null)]);
     await gateway.phase(id, 'STOPPED', WITHIN_MS);
     // Another host wrote it in the meantime.
     await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
@@ -209,12 +215,12 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     const mounted = mountsBelow(join(host.dataDir, 'volumes'));
     expect(mounted).toHaveLength(1);
     execFileSync('umount', mounted);
-    expect(store.asked).not.toContain('POST snapshots');
+    expect(store.requests).not.toContain('POST snapshots');
     host.start();
     await gateway.next();
-    await until('it runs again', async () => (await engine.containers()).get(id)?.running, WITHIN_MS, ASK_EVERY_MS);
+    await until('it runs again', async () => (await engine.containers()).get(id)?.running, WITHIN_MS, POLL_EVERY_MS);
     expect(await sh('cat /data/file')).toBe('unsaved\n');
-    expect(store.asked).not.toContain('GET data');
+    expect(store.requests).not.toContain('GET data');
     expect(await stop(1)).toMatchObject({ saved: true, message: null });
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
@@ -225,7 +231,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await host.end('SIGKILL');
     await engine.docker.getContainer(`gpu-${id}`).kill();
     execFileSync('umount', mountsBelow(join(host.dataDir, 'volumes')));
-    gateway.wish([desired('stopped', 1)]);
+    gateway.setDesired([desired('stopped', 1)]);
     host.start();
     await stop(1);
     // The mount point is empty: a snapshot of it would have been the newest.
@@ -238,11 +244,11 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await stop(1);
     await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
     store.leases.set(volume, 2);
-    gateway.wish([desired('running', 2, { start: 2 })]);
+    gateway.setDesired([desired('running', 2, { start: 2 })]);
     await gateway.phase(id, 'RESTORING', WITHIN_MS);
     await host.end('SIGKILL');
     host.start();
-    await gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === 2, WITHIN_MS);
+    await gateway.waitUntil(id, (seen) => seen.phase === 'RUNNING' && seen.start === 2, WITHIN_MS);
     expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
   });
 
@@ -252,7 +258,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await host.end('SIGKILL');
     store.snapshotSeconds = 1;
     host.start();
-    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
+    await gateway.waitUntil(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
   });
 
   itsOwn('fills only its own space', async () => {
@@ -286,7 +292,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     store.leases.set(volume, 2);
     store.changePassword(volume);
     const began = Date.now();
-    gateway.wish([desired('running', 2, { start: 2 })]);
+    gateway.setDesired([desired('running', 2, { start: 2 })]);
     const { message, fault } = await gateway.phase(id, 'FAILED', WITHIN_MS);
     expect([fault, message]).toEqual(['image', expect.stringContaining('wrong password')]);
     expect(Date.now() - began).toBeLessThan(WITHIN_MS);
@@ -301,17 +307,25 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
       await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
       store.leases.set(volume, 2);
       store.isDown = true;
-      gateway.wish([desired('running', 2, { start: 2 })]);
-      await gateway.sees(id, ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''), WITHIN_MS);
+      gateway.setDesired([desired('running', 2, { start: 2 })]);
+      await gateway.waitUntil(
+        id,
+        ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''),
+        WITHIN_MS,
+      );
       const data = join(store.dir, volume, 'data');
       for (const file of readdirSync(data, { recursive: true, encoding: 'utf8' }).map((each) => join(data, each)))
         if (statSync(file).isFile()) writeFileSync(file, randomBytes(statSync(file).size));
       store.isDown = false;
       const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
       expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
-      gateway.wish([desired('stopped', 2, { start: 2 })]);
+      gateway.setDesired([desired('stopped', 2, { start: 2 })]);
       // A partly restored volume must not become the newest snapshot.
-      await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
+      await gateway.waitUntil(
+        id,
+        ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true,
+        WITHIN_MS,
+      );
       expect(gateway.observed(id)!.volumes![0]!.snapshot).toBeNull();
     },
     240_000,

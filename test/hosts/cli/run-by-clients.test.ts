@@ -10,7 +10,7 @@ import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
 import { openAssistant } from '../../support/mcp.js';
 import { type Env, folder, run } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 /** Arguments: image, folder to send, folder for the results, command. */
 const OF_TYPESCRIPT = `
@@ -145,7 +145,7 @@ describe('a run by another client', needsRuns(), () => {
     await renter.phase(id, 'RUNNING');
     const read = async (wanted: object) => (await assistant.call('read_logs', { id, ...wanted })).lines;
     const textsOf = (lines: { text: string }[]) => lines.map(({ text }) => text);
-    await until('its last line', async () => textsOf(await read({ tail: 2 })).includes('last'), 20_000, ASK_EVERY_MS);
+    await until('its last line', async () => textsOf(await read({ tail: 2 })).includes('last'), 20_000, POLL_EVERY_MS);
     const all = await read({ tail: 1_000 });
     expect(all).toHaveLength(1_000);
     expect(textsOf(all).filter((text) => text !== 'last')).toEqual(

@@ -6,7 +6,7 @@ import { GPU, gpu, gpuInTerminal } from '../../support/cli/gpu.js';
 import { idOf, needsRuns, RunFleet, script, WAITS } from '../../support/cli/run-fleet.js';
 import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
 import { type Env, folder, run } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 describe('an interrupted or detached gpu run', needsRuns(), () => {
   let on: RunFleet;
@@ -103,7 +103,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
         return instance.status === 'STOPPED' ? instance : null;
       },
       30_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
     expect(seen.stopReason).toBe('COMMAND_ENDED');
     expect((await gpuHere(['wait', id], env)).code).toBe(4);

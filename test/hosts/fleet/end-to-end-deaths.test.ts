@@ -4,7 +4,7 @@ import { whileBusy } from '../../support/busy.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 /** GPUs of each host; the last one is rented in blocks. */
 const HOSTS = [1, 1, 4];
@@ -179,7 +179,7 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
       return String(running.sort()) === String(wanted.sort()) && erased ? { count: running.length } : null;
     },
     whileBusy(BACK_WITHIN_MS),
-    ASK_EVERY_MS,
+    POLL_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);
   });
@@ -208,7 +208,7 @@ function watchContainers({ engine }: RealFleet) {
         const ids = running.flatMap(({ Labels }) => Labels[LABELS.instance] ?? []);
         watch.running.add(ids.sort().join());
       }
-      await pause(ASK_EVERY_MS);
+      await pause(POLL_EVERY_MS);
     }
   }
   async function end(): Promise<void> {

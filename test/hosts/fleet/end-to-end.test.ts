@@ -9,7 +9,7 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { isLong } from '../../support/long.js';
 import { admin, adminJson } from '../../support/operator.js';
 import { query } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const LAYER_BYTES = 12_000_000;
 /** GPUs of the host that several renters share. */
@@ -49,7 +49,7 @@ describe('a deploy on a real host', () => {
     const machine = await fleet.enrolled();
     machine.start();
     const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
-    await until('it is reachable', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
+    await until('it is reachable', async () => (await show())[0].reachable === true, 20_000, POLL_EVERY_MS);
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     await adminJson(['machine', 'online', machine.machineId], fleet.env);
     await until('offered', () => fleet.isOffered(machine.machineId), 20_000);
@@ -148,7 +148,7 @@ describe('a deploy on a real host', () => {
         return runtime.phase === 'RUNNING';
       },
       60_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
     const grown = [...steps].filter((bytes) => bytes > 0);
     expect(grown.length).toBeGreaterThanOrEqual(3);
@@ -163,7 +163,7 @@ describe('a deploy on a real host', () => {
     await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
     await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);
     const { id } = await renter.deploy(host.machineId, { template: 'abandoned' });
-    await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000, ASK_EVERY_MS);
+    await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000, POLL_EVERY_MS);
     await renter.destroy(id);
     await renter.phase(id, 'ERASED', whileBusy(5_000));
     // Longer than the rest of the pull would have taken.
@@ -188,7 +188,7 @@ describe('a deploy on a real host', () => {
         return seen.stopReason === 'START_FAILED' ? seen : null;
       },
       60_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
     expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
     expect(failed.runtime.message).toMatch(words);
@@ -197,14 +197,14 @@ describe('a deploy on a real host', () => {
       'the document',
       async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
       10_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
     const later = await renter.seen(id);
     expect(later.runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
     await host.end('SIGKILL');
     const before = await sessionOf(fleet, host);
     host.start();
-    await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, ASK_EVERY_MS);
+    await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, POLL_EVERY_MS);
     expect((await renter.seen(id)).runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
 
     const charged = await query(
@@ -287,9 +287,9 @@ describe('a deploy on a real host', () => {
       },
     });
     await foreign.start();
-    await until('stopped', async () => !(await foreign.inspect()).State.Running, 15_000, ASK_EVERY_MS);
+    await until('stopped', async () => !(await foreign.inspect()).State.Running, 15_000, POLL_EVERY_MS);
     const show = () => adminJson(['machine', 'show', host.machineId], fleet.env);
-    await until('reported', async () => (await show())[0].unknown.includes(id), 15_000, ASK_EVERY_MS);
+    await until('reported', async () => (await show())[0].unknown.includes(id), 15_000, POLL_EVERY_MS);
     const [listed] = (await adminJson(['machine', 'list'], fleet.env)).filter(
       (machine: { id: string }) => machine.id === host.machineId,
     );

@@ -11,7 +11,7 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { folder, query } from '../../support/process.js';
 import { find } from '../../support/tools.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SNAPSHOT_SECONDS = 10;
 const WITHIN_MS = isLong ? 600_000 : 120_000;
@@ -78,7 +78,7 @@ describe('a volume on two real hosts', () => {
           await query(fleet.env.DATABASE_URL!, 'select lease_instance_id as holder from volume where id = $1', [volume])
         )[0]!.holder === null,
       WITHIN_MS,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
 
   it(
@@ -129,7 +129,7 @@ describe('a volume on two real hosts', () => {
       const volume = await create();
       const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 1; done';
       const id = await started(one, volume, { entrypoint: ['/bin/sh', '-c', writing] });
-      await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, ASK_EVERY_MS);
+      await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, POLL_EVERY_MS);
       // In the middle between two snapshots.
       await pause((SNAPSHOT_SECONDS * 1_000) / 2);
       await one.end('SIGKILL');

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedChromium } from '../../support/chromium.js';
 import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pages.js';
-import { enter, PROMPT, rows, sees } from '../../support/console/terminal-screen.js';
+import { enter, PROMPT, rows, waitForText } from '../../support/console/terminal-screen.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { until } from '../../support/until.js';
@@ -33,7 +33,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
 
   const screen = () => `/instances/${id}?tab=terminal`;
   const shown = async (page: Page): Promise<Page> => {
-    await sees(page, PROMPT);
+    await waitForText(page, PROMPT);
     return page;
   };
 
@@ -48,7 +48,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
       await shown(page);
       await enter(page, 'echo in""side; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
-      await sees(page, '\ninside\nred');
+      await waitForText(page, '\ninside\nred');
       // 24-bit colours are written as styles, which the policy permits only as objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
@@ -66,25 +66,25 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'mine=ke""pt; i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done');
-      await sees(page, 'line 5\n');
+      await waitForText(page, 'line 5\n');
       await fleet.killGateway();
       await page.getByText('The connection is lost').waitFor();
       await fleet.startGateway();
-      await sees(page, /line 39\n.*[#$] ?$/);
+      await waitForText(page, /line 39\n.*[#$] ?$/);
       const lines = (await rows(page)).split('\n').filter((line) => /^line \d+$/.test(line));
       expect(new Set(lines).size).toBe(lines.length);
       await enter(page, 'clear; echo $mine');
-      await sees(page, /^kept\n/);
+      await waitForText(page, /^kept\n/);
       // It answers a program's terminal queries once, and not again after a reload.
       await enter(
         page,
         'stty -icanon -echo; printf "\\033[c"; dd bs=7 count=1 2>/dev/null | wc -c; stty sane; echo go""t',
       );
-      await sees(page, '\n7\ngot');
+      await waitForText(page, '\n7\ngot');
       await page.reload();
-      await sees(page, '\n7\ngot');
+      await waitForText(page, '\n7\ngot');
       await enter(page, 'echo $mine again');
-      await sees(page, '\nkept again\n');
+      await waitForText(page, '\nkept again\n');
       expect(await rows(page)).not.toContain('1;2c');
       // Another tab of the browser takes it over, and this one can take it back.
       const context = page.context();
@@ -94,12 +94,12 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
         for (const [name, value] of Object.entries(JSON.parse(text))) sessionStorage.setItem(name, value as string);
       }, kept);
       await other.goto(page.url());
-      await sees(other, '\nkept again\n');
+      await waitForText(other, '\nkept again\n');
       await page.getByText('Another tab shows this terminal now').waitFor();
       await page.getByRole('button', { name: 'Show it here' }).click();
       await other.getByText('Another tab shows this terminal now').waitFor();
       await enter(page, 'echo $mine here');
-      await sees(page, '\nkept here\n');
+      await waitForText(page, '\nkept here\n');
     }));
 
   it('has several shells, each ended individually or by its own exit', () =>
@@ -112,11 +112,11 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await enter(page, 'sleep 7171');
       await until('it runs', () => runs('sleep 7171'), SOON_MS);
       await page.getByRole('button', { name: 'Terminal 1' }).first().click();
-      await sees(page, '\nfirst\n');
+      await waitForText(page, '\nfirst\n');
       // Those not shown continue.
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
-      await sees(page, '\nfirst\n');
+      await waitForText(page, '\nfirst\n');
       expect(runs('sleep 7171')).toBe(true);
       await page.getByRole('button', { name: 'Close terminal 2' }).click();
       await until('its shell has ended', () => !runs('sleep 7171'), SOON_MS);
@@ -140,7 +140,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.setViewportSize({ width: 700, height: 900 });
       await until('it is narrower', async () => (await columns()) < wide, SOON_MS);
       await enter(page, 'clear; echo copy""me');
-      await sees(page, /^copyme\n/);
+      await waitForText(page, /^copyme\n/);
       const { x, y } = (await page.locator('.xterm-rows > div').first().boundingBox())!;
       await page.mouse.dblclick(x + 12, y + 6);
       await page.keyboard.press('Control+c');
@@ -148,7 +148,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.evaluate(() => navigator.clipboard.writeText('echo pas""ted'));
       await page.keyboard.press('Control+v');
       await page.keyboard.press('Enter');
-      await sees(page, '\npasted\n');
+      await waitForText(page, '\npasted\n');
       // Without a selection it interrupts.
       await enter(page, 'sleep 8181');
       await until('it runs', () => runs('sleep 8181'), SOON_MS);
@@ -171,13 +171,13 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /Terminal 1 <img src=x onerror="window\.pwned=1">\\u202eevil/ }).waitFor();
       await enter(page, `printf '\\033]52;c;%s\\007' "$(echo stolen | base64)"; echo cop""ied`);
-      await sees(page, '\ncopied\n');
+      await waitForText(page, '\ncopied\n');
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('untouched');
       await enter(
         page,
         `clear; printf '\\033]8;;javascript:window.pwned=2\\033\\\\li%s\\033]8;;\\033\\\\\\n' nk; echo do""ne`,
       );
-      await sees(page, /link\ndone/);
+      await waitForText(page, /link\ndone/);
       const { x, y } = (await page.locator('.xterm-rows > div', { hasText: 'link' }).first().boundingBox())!;
       await page.keyboard.down('Control');
       await page.mouse.move(x + 12, y + 6);
@@ -188,7 +188,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
         page,
         "printf '\\033]0;'; head -c 1000000 /dev/zero | tr '\\0' t; printf '\\007'; seq 1 300000; echo fin''ished",
       );
-      await sees(page, '300000\nfinished');
+      await waitForText(page, '300000\nfinished');
       const named = await page.locator('.terminal-name button').first().innerText();
       expect(named.length).toBeLessThan(100);
       expect(await page.evaluate(() => [(window as { pwned?: number }).pwned, document.images.length])).toEqual([

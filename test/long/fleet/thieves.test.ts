@@ -4,7 +4,7 @@ import { whileBusy } from '../../support/busy.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { query } from '../../support/process.js';
-import { ASK_EVERY_MS, until } from '../../support/until.js';
+import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SLOW_BYTES_PER_SECOND = 20_000;
 /** Opens the GPU, hides from readers of /proc/PID/root, and shows an empty /dev there later. */
@@ -49,7 +49,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
       'booked',
       async () => (await query(fleet.env.DATABASE_URL!, sql, [id])).find(({ settled }) => settled === true),
       20_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
     return row as { lag: number | null; charged: number; ran: number; rate: string; units: string; given: string };
   }
@@ -62,7 +62,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
         return seen.stopReason === 'START_FAILED' ? seen : null;
       },
       60_000,
-      ASK_EVERY_MS,
+      POLL_EVERY_MS,
     );
 
   it('pays for every second of a process hidden from the agent', async () => {

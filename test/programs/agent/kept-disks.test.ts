@@ -11,7 +11,7 @@ import { Registries } from '../../../src/agent/registries.js';
 import { SecretFiles } from '../../../src/agent/secret-files.js';
 import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
-import { wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
 
@@ -45,7 +45,7 @@ it('reports a disk without its container as UNKNOWN, and erases it when requeste
     // It remains: the agent keeps what isn't known to be unwanted.
     await reconciler.apply({ generation: 2, instances: [] });
     expect(reconciler.state.unknown).toEqual([ID]);
-    await reconciler.apply({ generation: 3, instances: [wished(ID, 'absent')] });
+    await reconciler.apply({ generation: 3, instances: [desiredInstance(ID, 'absent')] });
     await expect.poll(() => reconciler.state.instances[0]?.phase).toBe('ERASED');
     expect(readdirSync(join(dataDir, 'disks'))).toEqual([]);
     await reconciler.apply({ generation: 4, instances: [] });

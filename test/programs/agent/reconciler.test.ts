@@ -21,7 +21,7 @@ import { Registries } from '../../../src/agent/registries.js';
 import { SecretFiles } from '../../../src/agent/secret-files.js';
 import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
-import { wished } from '../../support/hosts/agent-process.js';
+import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
 const OTHER = 'i-00000002';
@@ -148,7 +148,7 @@ async function sees(id: string, phase: ObservedInstance['phase']): Promise<Obser
 it('starts other instances although one container can’t be erased', async () => {
   await engine.create({ instanceId: OTHER, machineId: MACHINE, start: 1 } as ContainerSpec);
   engine.stuck.add(OTHER);
-  const instances = [wished(OTHER, 'absent'), wished(ID, 'running', { image: OWN_IMAGE })];
+  const instances = [desiredInstance(OTHER, 'absent'), desiredInstance(ID, 'running', { image: OWN_IMAGE })];
   await reconciler.apply({ generation: 1, instances });
   await sees(ID, 'RUNNING');
   expect(await sees(OTHER, 'STOPPING')).toMatchObject({
@@ -159,16 +159,19 @@ it('starts other instances although one container can’t be erased', async () =
 it('probes the host again after an image failed to start', async () => {
   const image = { image: OWN_IMAGE };
   engine.starts.instance = false;
-  await reconciler.apply({ generation: 1, instances: [wished(ID, 'running', image)] });
+  await reconciler.apply({ generation: 1, instances: [desiredInstance(ID, 'running', image)] });
   expect(await sees(ID, 'FAILED')).toMatchObject({ start: 1, fault: 'image' });
   engine.starts.probe = false;
-  await reconciler.apply({ generation: 2, instances: [wished(ID, 'running', { ...image, start: 2 })] });
+  await reconciler.apply({ generation: 2, instances: [desiredInstance(ID, 'running', { ...image, start: 2 })] });
   await expect.poll(() => reconciler.state.instances[0]).toMatchObject({ start: 2, phase: 'FAILED', fault: 'host' });
 });
 
 it('sets one deadline for all pulls of a start, however each of them ends', async () => {
   engine.pullSeconds = 40;
-  await reconciler.apply({ generation: 1, instances: [wished(ID, 'running', { image: 'registry.example/a' })] });
+  await reconciler.apply({
+    generation: 1,
+    instances: [desiredInstance(ID, 'running', { image: 'registry.example/a' })],
+  });
   expect(await sees(ID, 'FAILED')).toMatchObject({
     message: 'the image was not pulled within 100 s',
     fault: 'image',
@@ -178,7 +181,7 @@ it('sets one deadline for all pulls of a start, however each of them ends', asyn
 /** An instance on these of the host's GPUs. */
 function on(id: string, places: readonly number[], rest = {}) {
   const gpuUuids = places.map((place) => `GPU-pretended-${place}`);
-  return wished(id, 'running', { image: OWN_IMAGE, gpus: places.length, gpuUuids, ...rest });
+  return desiredInstance(id, 'running', { image: OWN_IMAGE, gpus: places.length, gpuUuids, ...rest });
 }
 
 it('waits for stopping containers on its own GPUs, not for those on other GPUs', async () => {
@@ -226,7 +229,7 @@ it('waits for an undocumented container on its GPUs; without GPU ids, for any', 
   await reconciler.apply({ generation: 2, instances: [on(ID, [0]), on(OTHER, [2])] });
   await sees(ID, 'RUNNING');
   await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/to stop$/);
-  const whole = wished(LAST, 'running', { image: OWN_IMAGE, gpus: 1 });
+  const whole = desiredInstance(LAST, 'running', { image: OWN_IMAGE, gpus: 1 });
   await reconciler.apply({ generation: 3, instances: [on(ID, [0]), whole] });
   await expect.poll(() => reconciler.state.instances.find(({ id }) => id === LAST)?.message).toMatch(/^waiting/);
   expect(engine.containers.get(LAST)).toBeUndefined();

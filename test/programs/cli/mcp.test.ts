@@ -259,7 +259,7 @@ describe('gpu mcp', () => {
   });
 
   it('never shows the key', () => {
-    expect(assistant.said().length).toBeGreaterThan(1_000);
-    expect(assistant.said()).not.toContain(renter.key.slice(9));
+    expect(assistant.transcript().length).toBeGreaterThan(1_000);
+    expect(assistant.transcript()).not.toContain(renter.key.slice(9));
   });
 });

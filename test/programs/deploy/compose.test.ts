@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
-import { ask, type TestCaddy } from '../../support/deploy/caddy.js';
+import { requestCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
 import { Docker } from '../../support/deploy/docker.js';
 import { startLoad } from '../../support/deploy/load.js';
 import { buildStandIns, STAND_INS } from '../../support/deploy/stand-ins.js';
@@ -187,7 +187,7 @@ describe('in containers', wanted, () => {
       caddy = { port, apiHost: API_HOST, serviceDomain: SERVICE_DOMAIN, tls, log: () => '', end: async () => {} };
       const { id } = adminJson('account', 'create', '--name', 'Load', '--credit', '10000');
       key = adminJson('key', 'create', '--account', id).api_key;
-      const { text } = await ask(caddy, { path: '/v1/offers?limit=100' });
+      const { text } = await requestCaddy(caddy, { path: '/v1/offers?limit=100' });
       machines = JSON.parse(text).data.map(({ machine_id }: { machine_id: string }) => machine_id);
     }, 300_000);
     afterAll(() => {
@@ -212,7 +212,7 @@ describe('in containers', wanted, () => {
     it('serve a tour by REST and GraphQL, and SSH; PostgreSQL and Redis are private', async () => {
       const headers = { authorization: `Bearer ${key}` };
       const call = async (method: string, path: string, body?: unknown) => {
-        const { status, text } = await ask(caddy, {
+        const { status, text } = await requestCaddy(caddy, {
           method,
           path,
           headers,
@@ -231,7 +231,7 @@ describe('in containers', wanted, () => {
       );
       expect((await call('DELETE', `/v1/instances/${rented.body.id}`)).body.status).toBe('destroyed');
       expect((await call('GET', '/v1/gpus/pricing')).body.data[0].url).toMatch(`https://${API_HOST}/v1/offers`);
-      expect((await ask(caddy, { path: '/', host: `i-00000000.${SERVICE_DOMAIN}` })).status).toBe(404);
+      expect((await requestCaddy(caddy, { path: '/', host: `i-00000000.${SERVICE_DOMAIN}` })).status).toBe(404);
       const greeting = execFileSync('bash', ['-c', `exec 3<>/dev/tcp/127.0.0.1/${sshPort}; head -c 8 <&3`], {
         encoding: 'utf8',
       });

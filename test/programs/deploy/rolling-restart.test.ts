@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../support/database.js';
-import { ask, startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
+import { requestCaddy, startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
 import { type Load, startLoad } from '../../support/deploy/load.js';
 import { freePort } from '../../support/free-port.js';
 import { client } from '../../support/gateway.js';
@@ -92,7 +92,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
   const createRenter = () => openAccount({ DATABASE_URL: databaseUrl }, '10000');
   /** Dials like a host agent, without its token. */
   const upgrade = (path: string) =>
-    ask(caddy, {
+    requestCaddy(caddy, {
       path,
       headers: {
         connection: 'Upgrade',
@@ -151,11 +151,11 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
   });
 
   it('serve instances’ hosts, and each its own address for streams', async () => {
-    const page = await ask(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
+    const page = await requestCaddy(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
     for (const number of [1, 2]) {
       expect((await upgrade(`/gateway-${number}${STREAM}`)).status).toBe(401);
-      expect((await ask(caddy, { path: `/gateway-${number}/v1/offers` })).status).toBe(404);
+      expect((await requestCaddy(caddy, { path: `/gateway-${number}/v1/offers` })).status).toBe(404);
     }
   });
 
@@ -163,7 +163,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>
-      ask(caddy, {
+      requestCaddy(caddy, {
         method: 'POST',
         path: '/v1/instances',
         headers: { authorization: `Bearer ${apiKey}`, 'idempotency-key': idempotencyKey },
@@ -211,7 +211,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
 
   it('if both are down, the response has the form of all errors', async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
-    const { status, headers, text } = await ask(caddy, { path: '/v1/offers' });
+    const { status, headers, text } = await requestCaddy(caddy, { path: '/v1/offers' });
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([
       expect.toSatisfy((code: number) => code === 502 || code === 503),
       '1',

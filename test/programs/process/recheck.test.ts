@@ -66,7 +66,7 @@ describe('processes on one database', () => {
     source.answers(() => {});
     const before = source.requests();
     const killed = await startProcess(env);
-    await source.asked(before + 1);
+    await source.requested(before + 1);
     await killed.kill();
     const locks = `select 1 from pg_locks where objid = 4207003 and database =
       (select oid from pg_database where datname = current_database())`;
@@ -84,7 +84,7 @@ describe('processes on one database', () => {
     source.answers(() => {});
     const before = source.requests();
     const gateway = await startProcess(env);
-    await source.asked(before + 1);
+    await source.requested(before + 1);
     expect((await gateway.end()).code).toBe(0);
     expect(gateway.log().filter(({ level }) => level > 30)).toEqual([]);
     expect(await rechecks(databaseUrl)).toEqual([{ status: 'TRYING', attempts: 0 }]);

@@ -18,12 +18,12 @@ import {
   DESTROYED,
   deployInput,
   INSTANCE,
-  inGraphqlWords,
   type Mapping,
   OFFER,
   OFFER_ARGUMENTS,
   OFFERS,
   selection,
+  toGraphqlSpelling,
 } from '../../support/surfaces.js';
 import { needs } from '../../support/tools.js';
 
@@ -179,7 +179,7 @@ function inRestWords(calls: RestCalls): Surface {
     const answer = await call.catch((error: Error) => {
       throw new Error(error.message.replace(/^\w+/, (word) => NAMES[word] ?? word));
     });
-    return inGraphqlWords(answer, mapping);
+    return toGraphqlSpelling(answer, mapping);
   };
   return {
     offers: (filter) =>

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { needsRoot } from '../../support/tools.js';
 import {
-  ask,
   makeRepository,
   nameOf,
   newVolume,
   repositoryUrl,
+  requestVolume,
   resticDone,
   startVolumeGateway,
   takeLease,
@@ -27,13 +27,13 @@ describe('a full store', needsRoot('mount', 'umount'), () => {
     try {
       const { id } = await newVolume(gateway, (await gateway.renter()).accountId);
       const token = await takeLease(gateway, id);
-      const put = (body: Buffer) => ask(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body });
+      const put = (body: Buffer) => requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body });
       const [one, two] = [randomBytes(2_000_000), randomBytes(2_000_000)];
       expect((await put(one)).status).toBe(200);
       const full = await put(two);
       expect([full.status, (await full.json()).error.message]).toEqual([507, 'the volume store is full']);
       expect(await readdir(join(dataDir, 'volumes', id, 'arriving'))).toEqual([]);
-      const there = await ask(gateway, token, 'GET', `${id}/data/${nameOf(one)}`);
+      const there = await requestVolume(gateway, token, 'GET', `${id}/data/${nameOf(one)}`);
       expect(Buffer.from(await there.arrayBuffer()).equals(one)).toBe(true);
       execFileSync('mount', ['-o', 'remount,size=8m', dataDir]);
       expect((await put(two)).status).toBe(200);
@@ -53,10 +53,10 @@ test('reports an unreachable store differently from a fault, and tries it again'
   await writeFile(join(dataDir, 'volumes'), 'a file where the folder was');
   const body = randomBytes(100);
   const path = `${id}/data/${nameOf(body)}`;
-  const away = await ask(gateway, token, 'POST', path, { body });
+  const away = await requestVolume(gateway, token, 'POST', path, { body });
   expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5']);
   await rm(join(dataDir, 'volumes'));
-  expect((await ask(gateway, token, 'POST', path, { body })).status).toBe(200);
+  expect((await requestVolume(gateway, token, 'POST', path, { body })).status).toBe(200);
   await gateway.close();
   await rm(dataDir, { recursive: true });
 });

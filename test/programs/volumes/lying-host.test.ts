@@ -8,12 +8,12 @@ import type { Renter } from '../../support/gateway.js';
 import { lyingObjects, type MadeObject, masterOf } from '../../support/restic-repository.js';
 import { needs } from '../../support/tools.js';
 import {
-  ask,
   endLease,
   makeRepository,
   newVolume,
   type Repository,
   repositoryUrl,
+  requestVolume,
   resticDone,
   startVolumeGateway,
   takeLease,
@@ -50,7 +50,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       await endLease(gateway, id);
       // The owner's own prune would trust the index as well.
       const real = `${id}/data/${packs[0]}`;
-      const early = await ask(gateway, renter.key, 'DELETE', real);
+      const early = await requestVolume(gateway, renter.key, 'DELETE', real);
       expect([early.status, (await early.json()).error.message]).toEqual([
         409,
         expect.stringMatching(/are being verified|match its packs/),
@@ -58,11 +58,11 @@ describe('a host that lies under its lease', needs('restic'), () => {
       await keep(3_601);
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));
       expect(await faultOf()).toContain(`index ${lie} doesn't match its packs`);
-      expect((await ask(gateway, renter.key, 'DELETE', real)).status).toBe(409);
+      expect((await requestVolume(gateway, renter.key, 'DELETE', real)).status).toBe(409);
       // Without the index everything continues; the host's own snapshot is lost with it.
-      expect((await ask(gateway, renter.key, 'DELETE', `${id}/index/${lie}`)).status).toBe(200);
+      expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${lie}`)).status).toBe(200);
       const [forged] = await snapshotsOf(1n);
-      expect((await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${forged}`)).status).toBe(200);
+      expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/snapshots/${forged}`)).status).toBe(200);
       await keep(3_601);
       expect(await faultOf()).toBeNull();
       expect(await snapshotsOf(null)).toHaveLength(1);
@@ -104,7 +104,7 @@ async function dataBlobs(): Promise<string[]> {
 /** Returns the name of the index. */
 async function upload(token: string, objects: readonly MadeObject[]): Promise<string> {
   for (const { kind, name, bytes } of objects)
-    expect((await ask(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
+    expect((await requestVolume(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
   return objects.find(({ kind }) => kind === 'index')!.name;
 }
 

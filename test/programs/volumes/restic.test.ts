@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { S3_CREDENTIALS, startS3, type TestS3 } from '../../support/s3.js';
 import { needs } from '../../support/tools.js';
 import {
-  ask,
   endLease,
   makeRepository,
   newVolume,
   type Repository,
   repositoryUrl,
+  requestVolume,
   resticDone,
   startVolumeGateway,
   takeLease,
@@ -71,7 +71,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
 
     // While the instance holds the lease, its owner writes nothing: restic would retry for a quarter of an hour.
     const first = `${volume.id}/snapshots/${listed[0]!.id}`;
-    expect((await ask(gateway, renter.key, 'DELETE', first)).status).toBe(409);
+    expect((await requestVolume(gateway, renter.key, 'DELETE', first)).status).toBe(409);
     await endLease(gateway, volume.id);
     await resticDone(owner, 'forget', '--keep-last', '1', '--group-by', '', '--prune');
     expect(JSON.parse(await resticDone(owner, 'snapshots', '--json'))).toMatchObject([{ id: listed[1]!.id }]);

@@ -8,11 +8,11 @@ import type { Renter } from '../../support/gateway.js';
 import { keyFile, lyingObjects, masterOf, object, packOf, seal } from '../../support/restic-repository.js';
 import { needs } from '../../support/tools.js';
 import {
-  ask,
   endLease,
   makeRepository,
   nameOf,
   newVolume,
+  requestVolume,
   startVolumeGateway,
   takeLease,
   type VolumeGateway,
@@ -104,12 +104,12 @@ async function repository() {
 async function writeUnderLease(id: string, objects: readonly { kind: string; name: string; bytes: Buffer }[]) {
   const token = await takeLease(gateway, id);
   for (const { kind, name, bytes } of objects)
-    expect((await ask(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
+    expect((await requestVolume(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
   await endLease(gateway, id);
 }
 
 async function statusOf(method: string, path: string, body?: Buffer): Promise<number> {
-  return (await ask(gateway, renter.key, method, path, body && { body })).status;
+  return (await requestVolume(gateway, renter.key, method, path, body && { body })).status;
 }
 
 const options = {

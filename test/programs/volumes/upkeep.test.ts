@@ -11,13 +11,13 @@ import type { Renter } from '../../support/gateway.js';
 import { admin } from '../../support/operator.js';
 import { needs } from '../../support/tools.js';
 import {
-  ask,
   endLease,
   makeRepository,
   nameOf,
   newVolume,
   type Repository,
   repositoryUrl,
+  requestVolume,
   resticDone,
   SECRETS_KEY,
   startVolumeGateway,
@@ -72,10 +72,12 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     await backUp(repository, randomBytes(1_000));
     const token = await takeLease(gateway, id);
     const lock = randomBytes(200);
-    expect((await ask(gateway, token, 'POST', `${id}/locks/${nameOf(lock)}`, { body: lock })).status).toBe(200);
-    expect(await (await ask(gateway, token, 'GET', `${id}/locks/`)).json()).toEqual([nameOf(lock)]);
+    expect((await requestVolume(gateway, token, 'POST', `${id}/locks/${nameOf(lock)}`, { body: lock })).status).toBe(
+      200,
+    );
+    expect(await (await requestVolume(gateway, token, 'GET', `${id}/locks/`)).json()).toEqual([nameOf(lock)]);
     await endLease(gateway, id);
-    expect(await (await ask(gateway, renter.key, 'GET', `${id}/locks/`)).json()).toEqual([]);
+    expect(await (await requestVolume(gateway, renter.key, 'GET', `${id}/locks/`)).json()).toEqual([]);
     await keep(3_601);
     expect(failures).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ask } from '../../support/http.js';
+import { sendRaw } from '../../support/http.js';
 import { type Service, startService } from '../../support/service.js';
 
 const BROWSER = { accept: 'text/html,*/*;q=0.8' };
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 const at = (host: string, path = '/', headers: Record<string, string> = BROWSER) =>
-  ask(service.address, path, { headers: { host, ...headers } });
+  sendRaw(service.address, path, { headers: { host, ...headers } });
 
 it.each([
   'www.gpu.example.com',

@@ -9,7 +9,7 @@ import { shownSpend } from '../../../src/domain/rules/money.js';
 import { dateOf, dateOfDay, formatDay, instantOf } from '../../../src/domain/rules/time.js';
 import { withoutTimers } from '../../support/background.js';
 import type { Renter } from '../../support/gateway.js';
-import { giveHistory } from '../../support/long-history.js';
+import { addHistory } from '../../support/long-history.js';
 import { rowsTouched } from '../../support/rows-touched.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   renter = await service.renter('1000000');
   // These tests don't test due_at: nothing ever becomes due.
   const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
-  await giveHistory(service, renter.accountId, machines, {
+  await addHistory(service, renter.accountId, machines, {
     count: COUNT,
     restarts: RESTARTS,
   });
@@ -282,7 +282,7 @@ describe('a statement', () => {
   it('begins at no checkpoint in a second in which more may be booked', async () => {
     const busy = await service.renter('1000000');
     const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
-    await giveHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });
+    await addHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });
     // The 16th checkpoint would be at the end of the 400th instance.
     const { instance } = await deploy(service.deps, busy.accountId, { machineId: machines[0], diskGb: 10 });
     const booked = service.clock.now();

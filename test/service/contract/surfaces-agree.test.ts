@@ -11,7 +11,6 @@ import {
   deployInput,
   graphqlRefusal,
   INSTANCE,
-  inGraphqlWords,
   OFFER,
   OFFER_ARGUMENTS,
   OFFERS,
@@ -19,6 +18,7 @@ import {
   restRefusal,
   result,
   selection,
+  toGraphqlSpelling,
 } from '../../support/surfaces.js';
 
 let service: Service;
@@ -31,14 +31,14 @@ afterAll(() => service.close());
 async function compareInstance(renter: Renter, id: string): Promise<void> {
   const rest = await renter.rest('GET', `/instances/${id}`);
   const query = `query ($id: ID!) { result: instance(id: $id) ${selection(INSTANCE)} }`;
-  expect(inGraphqlWords(rest.body, INSTANCE)).toEqual(result(await renter.graphql(query, { id })));
+  expect(toGraphqlSpelling(rest.body, INSTANCE)).toEqual(result(await renter.graphql(query, { id })));
 }
 
 describe('REST and GraphQL agree on', () => {
   it('the price sheet', async () => {
     const rest = await service.anyone.rest('GET', '/gpus/pricing');
     const graphql = await service.anyone.graphql(`{ result: pricing ${selection(PRICE_SHEET)} }`);
-    expect(inGraphqlWords(rest.body, PRICE_SHEET)).toEqual(result(graphql));
+    expect(toGraphqlSpelling(rest.body, PRICE_SHEET)).toEqual(result(graphql));
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('REST and GraphQL agree on', () => {
       Object.entries(filter).map(([name, value]) => [OFFER_ARGUMENTS[name]!, value]),
     );
     const graphql = result(await service.anyone.graphql(OFFERS, variables)) as unknown[];
-    expect(inGraphqlWords(rest.body.data, OFFER)).toEqual(graphql);
+    expect(toGraphqlSpelling(rest.body.data, OFFER)).toEqual(graphql);
     expect(rest.body.count).toBe(graphql.length);
   });
 
@@ -72,9 +72,9 @@ describe('REST and GraphQL agree on', () => {
       const balance = await renter.rest('GET', '/balance');
       const listed = await renter.rest('GET', '/instances');
       const both = `{ result: balance ${selection(BALANCE)} }`;
-      expect(inGraphqlWords(balance.body, BALANCE)).toEqual(result(await renter.graphql(both)));
+      expect(toGraphqlSpelling(balance.body, BALANCE)).toEqual(result(await renter.graphql(both)));
       const graphql = await renter.graphql(`{ result: instances ${selection(INSTANCE)} }`);
-      expect(inGraphqlWords(listed.body.data, INSTANCE)).toEqual(result(graphql));
+      expect(toGraphqlSpelling(listed.body.data, INSTANCE)).toEqual(result(graphql));
       for (const id of ids) await compareInstance(renter, id);
     };
     await compareAll();
@@ -98,7 +98,7 @@ describe('REST and GraphQL agree on', () => {
     const rest = await first.rest('POST', '/instances', { machine_id: await service.machine(twins), ...extra });
     const input = deployInput({ machine_id: await service.machine(twins), ...extra });
     const graphql = result(await second.graphql(DEPLOY, { input })) as { id: string };
-    const { id, hostname, ...same } = inGraphqlWords(rest.body, INSTANCE) as Record<string, string>;
+    const { id, hostname, ...same } = toGraphqlSpelling(rest.body, INSTANCE) as Record<string, string>;
     expect(graphql).toEqual({ ...same, id: graphql.id, hostname: hostname!.replace(id!, graphql.id) });
     service.clock.advance(100);
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
@@ -111,7 +111,7 @@ describe('REST and GraphQL agree on', () => {
       service.clock.advance(60);
       const rest = await first.rest('POST', `/instances/${mine}/actions`, { action });
       const graphql = await second.graphql(ACTION, { id: yours, action: ACTIONS[action] });
-      const fromRest = inGraphqlWords(rest.body, INSTANCE) as Record<string, unknown>;
+      const fromRest = toGraphqlSpelling(rest.body, INSTANCE) as Record<string, unknown>;
       const same = result(graphql) as Record<string, unknown>;
       expect({ ...fromRest, id: yours, hostname: same.hostname }).toEqual(same);
       await compareInstance(first, mine);
@@ -126,7 +126,7 @@ describe('REST and GraphQL agree on', () => {
     const rest = await first.rest('DELETE', `/instances/${mine}`);
     const query = `mutation ($id: ID!) { result: action(id: $id, action: DESTROY) ${selection(DESTROYED)} }`;
     const graphql = result(await second.graphql(query, { id: yours }));
-    expect({ ...(inGraphqlWords(rest.body, DESTROYED) as object), id: yours }).toEqual(graphql);
+    expect({ ...(toGraphqlSpelling(rest.body, DESTROYED) as object), id: yours }).toEqual(graphql);
   });
 });
 

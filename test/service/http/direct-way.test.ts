@@ -5,7 +5,7 @@ import { CachedLists, CachedTexts } from '../../../src/http/graphql/cached-lists
 import { CompiledOperations } from '../../../src/http/graphql/use-compiled.js';
 import { buildSchema } from '../../../src/schema/index.js';
 import type { Renter } from '../../support/gateway.js';
-import { ask, type RawAnswer } from '../../support/http.js';
+import { type RawAnswer, sendRaw } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -51,7 +51,7 @@ function post({
 }: TestRequest): Promise<RawAnswer> {
   const authorization: Record<string, string> = who === null ? {} : { authorization: `Bearer ${who.key}` };
   const headers = { 'content-type': 'application/json', accept, ...authorization };
-  return ask(of.address, '/graphql', { body: JSON.stringify({ query, variables }), headers });
+  return sendRaw(of.address, '/graphql', { body: JSON.stringify({ query, variables }), headers });
 }
 
 let texts = 0;
@@ -281,7 +281,7 @@ describe('execution without Yoga', () => {
       { operationName: '' },
     ]) {
       const send = (query: string) =>
-        ask(service.address, '/graphql', {
+        sendRaw(service.address, '/graphql', {
           body: JSON.stringify({ query, ...others }),
           headers: { 'content-type': 'application/json' },
         });

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
 import type { Renter } from '../../support/gateway.js';
-import { ask, Line, type RawAnswer } from '../../support/http.js';
+import { Line, type RawAnswer, sendRaw } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -58,7 +58,7 @@ const headersOf = (caller: Renter | null, accept: string) => ({
 });
 
 const post = (body: string, caller: Renter | null, accept = TYPES[0]!) =>
-  ask(service.address, '/graphql', { body, headers: headersOf(caller, accept) });
+  sendRaw(service.address, '/graphql', { body, headers: headersOf(caller, accept) });
 
 /** Sends a body of unknown length, which Express reads and Yoga answers as a whole. */
 async function postInChunks(body: string, caller: Renter | null, accept = TYPES[0]!): Promise<RawAnswer> {

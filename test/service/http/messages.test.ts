@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { ask } from '../../support/http.js';
+import { sendRaw } from '../../support/http.js';
 import { type Service, startService } from '../../support/service.js';
 
 let service: Service;
@@ -27,7 +27,7 @@ it('requests and responses have the prototypes of their Express app from the sta
   });
   const { key } = await service.renter('10');
   for (const { address } of [service, other]) {
-    const { status } = await ask(address, '/v1/balance', { headers: { authorization: `Bearer ${key}` } });
+    const { status } = await sendRaw(address, '/v1/balance', { headers: { authorization: `Bearer ${key}` } });
     expect(status).toBe(200);
   }
   expect(found).toEqual([true, true, true, true]);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { PublicAnswers } from '../../../src/http/public-answers/public-answers.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import type { Renter } from '../../support/gateway.js';
-import { ask, Line, type RawAnswer, type RawRequest } from '../../support/http.js';
+import { Line, type RawAnswer, type RawRequest, sendRaw } from '../../support/http.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 const ORIGINS = ['https://console.example.com', 'https://other.example.com'];
@@ -38,13 +38,13 @@ async function invalidate(): Promise<void> {
 }
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  ask(service.address, path, { method, headers });
+  sendRaw(service.address, path, { method, headers });
 
 const JSON_TYPE = 'application/json';
 const RESPONSE_TYPE = 'application/graphql-response+json';
 
 function post(body: string | Buffer, headers: Record<string, string> = {}): Promise<RawAnswer> {
-  return ask(service.address, '/graphql', { body, headers: { 'content-type': JSON_TYPE, ...headers } });
+  return sendRaw(service.address, '/graphql', { body, headers: { 'content-type': JSON_TYPE, ...headers } });
 }
 
 const queryBody = (query: string, variables?: object) => JSON.stringify({ query, variables });
@@ -286,17 +286,21 @@ describe('nothing else is cached', () => {
 
 describe('pages of listed origins', () => {
   const requests: [string, (headers: Record<string, string>) => Promise<RawAnswer>, string[]][] = [
-    ['offers', (headers) => ask(narrow.address, '/v1/offers?limit=100', { headers }), ['Accept-Encoding', 'Origin']],
     [
-      'HEAD',
-      (headers) => ask(narrow.address, '/v1/offers', { method: 'HEAD', headers }),
+      'offers',
+      (headers) => sendRaw(narrow.address, '/v1/offers?limit=100', { headers }),
       ['Accept-Encoding', 'Origin'],
     ],
-    ['an error', (headers) => ask(narrow.address, '/v1/offers?limit=0', { headers }), ['Origin']],
+    [
+      'HEAD',
+      (headers) => sendRaw(narrow.address, '/v1/offers', { method: 'HEAD', headers }),
+      ['Accept-Encoding', 'Origin'],
+    ],
+    ['an error', (headers) => sendRaw(narrow.address, '/v1/offers?limit=0', { headers }), ['Origin']],
     [
       'GraphQL',
       (headers) =>
-        ask(narrow.address, '/graphql', {
+        sendRaw(narrow.address, '/graphql', {
           body: queryBody('{ pricing { count } }'),
           headers: { 'content-type': JSON_TYPE, ...headers },
         }),
@@ -325,10 +329,10 @@ describe('pages of listed origins', () => {
   );
 
   it('are also allowed in 304 responses', async () => {
-    const { etag } = (await ask(narrow.address, '/v1/offers')).headers;
+    const { etag } = (await sendRaw(narrow.address, '/v1/offers')).headers;
     for (const origin of ORIGINS) {
       const headers = { origin, 'if-none-match': etag! };
-      const answer = await ask(narrow.address, '/v1/offers', { headers });
+      const answer = await sendRaw(narrow.address, '/v1/offers', { headers });
       expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([304, origin]);
       expect(listed(answer.headers.vary)).toEqual(['Accept-Encoding', 'Origin']);
     }
@@ -402,7 +406,7 @@ describe('POST /graphql', () => {
 
   it('caches neither operations nor responses of console sessions', async () => {
     const origin = service.address;
-    const signedIn = await ask(origin, '/console/session', {
+    const signedIn = await sendRaw(origin, '/console/session', {
       body: JSON.stringify({ key: ann.key }),
       headers: { origin, 'content-type': JSON_TYPE },
     });

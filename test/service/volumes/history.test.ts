@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { markIndexes } from '../../../src/domain/volumes/indexes.js';
 import type { Renter } from '../../support/gateway.js';
 import {
-  ask,
   endLease,
   nameOf,
   newVolume,
+  requestVolume,
   startVolumeGateway,
   takeLease,
   type VolumeGateway,
@@ -32,9 +32,9 @@ describe('deletion by the owner', () => {
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
     // restic holds a lock and reads the indexes before it deletes packs.
     await put(renter.key, 'locks');
-    await ask(gateway, renter.key, 'GET', `${id}/index/`);
+    await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     for (const path of [`snapshots/${names.snapshots}`, `index/${names.index}`, ...packs.map((name) => `data/${name}`)])
-      expect((await ask(gateway, renter.key, 'DELETE', `${id}/${path}`)).status).toBe(200);
+      expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/${path}`)).status).toBe(200);
     const { rows } = await gateway.deps.db.pool.query(
       'select operation, targets from activity where account_id = $1 and $2 = any(targets) order by id',
       [renter.accountId, id],
@@ -55,21 +55,21 @@ describe('deletion by the owner', () => {
       return (await gateway.deps.db.pool.query(query, [id])).rows.map(({ lease }) => lease);
     };
     expect(await rows()).toHaveLength(22);
-    for (const name of snapshots) await ask(gateway, renter.key, 'DELETE', `${id}/snapshots/${name}`);
+    for (const name of snapshots) await requestVolume(gateway, renter.key, 'DELETE', `${id}/snapshots/${name}`);
     expect(await rows()).toEqual([1n, null]);
   });
 });
 
 test('an index that its owner deletes while it is verified gets no result', async () => {
   const [deleted, kept] = [await put(renter.key, 'index'), await put(renter.key, 'index')];
-  await ask(gateway, renter.key, 'DELETE', `${id}/index/${deleted}`);
+  await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${deleted}`);
   await markIndexes(gateway.deps, id, [deleted, kept], 'FAILED');
   const { rows } = await gateway.deps.db.pool.query('select name from volume_index where volume_id = $1', [id]);
   expect(rows).toEqual([{ name: kept }]);
 });
 
 describe('a lock left behind', () => {
-  const locks = async (secret: string) => (await ask(gateway, secret, 'GET', `${id}/locks/`)).json();
+  const locks = async (secret: string) => (await requestVolume(gateway, secret, 'GET', `${id}/locks/`)).json();
 
   test('by the owner is removed when an instance takes the volume', async () => {
     const lock = await put(renter.key, 'locks');
@@ -98,6 +98,6 @@ describe('a lock left behind', () => {
 
 async function put(secret: string, kind: string): Promise<string> {
   const body = randomBytes(100);
-  expect((await ask(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body })).status).toBe(200);
+  expect((await requestVolume(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body })).status).toBe(200);
   return nameOf(body);
 }

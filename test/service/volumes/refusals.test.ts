@@ -11,11 +11,11 @@ import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, masterOf } from '../../support/restic-repository.js';
 import {
-  ask,
   endLease,
   makeRepository,
   nameOf,
   newVolume,
+  requestVolume,
   startVolumeGateway,
   takeLease,
   type VolumeGateway,
@@ -42,29 +42,33 @@ beforeEach(async () => {
 
 describe('access to a volume', () => {
   test('lets a lease write, read and list objects', async () => {
-    expect((await ask(gateway, token, 'POST', `${id}/?create=true`)).status).toBe(200);
-    expect((await ask(gateway, token, 'HEAD', `${id}/config`)).status).toBe(404);
+    expect((await requestVolume(gateway, token, 'POST', `${id}/?create=true`)).status).toBe(200);
+    expect((await requestVolume(gateway, token, 'HEAD', `${id}/config`)).status).toBe(404);
     expect((await put(token, 'data', bytes)).status).toBe(200);
-    const head = await ask(gateway, token, 'HEAD', `${id}/data/${name}`);
+    const head = await requestVolume(gateway, token, 'HEAD', `${id}/data/${name}`);
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '3000']);
-    const part = await ask(gateway, token, 'GET', `${id}/data/${name}`, { headers: { range: 'bytes=100-199' } });
+    const part = await requestVolume(gateway, token, 'GET', `${id}/data/${name}`, {
+      headers: { range: 'bytes=100-199' },
+    });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 100-199/3000']);
     expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(100, 200))).toBe(true);
-    const beyond = await ask(gateway, token, 'GET', `${id}/data/${name}`, { headers: { range: 'bytes=3000-' } });
+    const beyond = await requestVolume(gateway, token, 'GET', `${id}/data/${name}`, {
+      headers: { range: 'bytes=3000-' },
+    });
     expect(beyond.status).toBe(416);
-    expect(await (await ask(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([name]);
+    expect(await (await requestVolume(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([name]);
     const accept = 'application/vnd.x.restic.rest.v2';
-    const sized = await ask(gateway, renter.key, 'GET', `${id}/data/`, { headers: { accept } });
+    const sized = await requestVolume(gateway, renter.key, 'GET', `${id}/data/`, { headers: { accept } });
     expect([sized.headers.get('content-type'), await sized.json()]).toEqual([accept, [{ name, size: 3_000 }]]);
-    expect(await (await ask(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
+    expect(await (await requestVolume(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
   });
 
   test("is refused without a key, and with a wrong or another account's key", async () => {
-    expect((await ask(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
-    expect((await ask(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
+    expect((await requestVolume(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
+    expect((await requestVolume(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
-      expect((await ask(gateway, stranger.key, method, `${id}/data/${name}`)).status).toBe(404);
-    expect((await ask(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
+      expect((await requestVolume(gateway, stranger.key, method, `${id}/data/${name}`)).status).toBe(404);
+    expect((await requestVolume(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
   });
 
   test('is refused with a token of an older lease, another volume or no lease', async () => {
@@ -73,12 +77,12 @@ describe('access to a volume', () => {
     const newer = await takeLease(gateway, id, 'i-0000000b');
     for (const wrong of [token, otherToken, 'x', '0'.repeat(64)]) {
       expect((await put(wrong, 'data', bytes)).status).toBe(403);
-      expect((await ask(gateway, wrong, 'GET', `${id}/data/`)).status).toBe(403);
-      expect((await ask(gateway, wrong, 'GET', 'v-ffffffff/data/')).status).toBe(403);
+      expect((await requestVolume(gateway, wrong, 'GET', `${id}/data/`)).status).toBe(403);
+      expect((await requestVolume(gateway, wrong, 'GET', 'v-ffffffff/data/')).status).toBe(403);
     }
     expect((await put(newer, 'data', bytes)).status).toBe(200);
     await endLease(gateway, id);
-    expect((await ask(gateway, newer, 'GET', `${id}/data/`)).status).toBe(403);
+    expect((await requestVolume(gateway, newer, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
   test('is refused with a suspended account’s key, but not to its instance', async () => {
@@ -86,62 +90,63 @@ describe('access to a volume', () => {
     const volume = await newVolume(gateway, suspended.accountId);
     const held = await takeLease(gateway, volume.id);
     await suspendAccount(gateway.deps, suspended.accountId);
-    expect((await ask(gateway, suspended.key, 'GET', `${volume.id}/data/`)).status).toBe(401);
-    expect((await ask(gateway, held, 'GET', `${volume.id}/data/`)).status).toBe(200);
+    expect((await requestVolume(gateway, suspended.key, 'GET', `${volume.id}/data/`)).status).toBe(401);
+    expect((await requestVolume(gateway, held, 'GET', `${volume.id}/data/`)).status).toBe(200);
   });
 
   test('is refused to everyone once the volume is deleted', async () => {
     await endLease(gateway, id);
     await deleteVolume(gateway.deps, { accountId: renter.accountId, keyId: null }, { id });
-    expect((await ask(gateway, renter.key, 'GET', `${id}/data/`)).status).toBe(404);
-    expect((await ask(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
+    expect((await requestVolume(gateway, renter.key, 'GET', `${id}/data/`)).status).toBe(404);
+    expect((await requestVolume(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
   test('excludes writes by a read-only key, or while an instance holds the volume', async () => {
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     const moneyKey = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
-    expect((await ask(gateway, moneyKey.secret, 'GET', `${id}/data/`)).status).toBe(403);
-    expect((await ask(gateway, secret, 'GET', `${id}/data/`)).status).toBe(200);
+    expect((await requestVolume(gateway, moneyKey.secret, 'GET', `${id}/data/`)).status).toBe(403);
+    expect((await requestVolume(gateway, secret, 'GET', `${id}/data/`)).status).toBe(200);
     expect((await put(renter.key, 'data', bytes)).status).toBe(409);
     await endLease(gateway, id);
     expect((await put(secret!, 'data', bytes)).status).toBe(403);
-    expect((await ask(gateway, secret, 'DELETE', `${id}/data/${name}`)).status).toBe(403);
+    expect((await requestVolume(gateway, secret, 'DELETE', `${id}/data/${name}`)).status).toBe(403);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
-    await ask(gateway, renter.key, 'GET', `${id}/index/`);
-    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(200);
-    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
+    await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
+    expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(200);
+    expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
   test('excludes deletion of packs based on indexes read before a lease', async () => {
-    const remove = () => ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
+    const remove = () => requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
-    await ask(gateway, renter.key, 'GET', `${id}/index/`);
+    await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     const next = await takeLease(gateway, id);
-    expect(await (await ask(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
+    expect(await (await requestVolume(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
     // What the lease writes later is not in this list.
-    await ask(gateway, renter.key, 'GET', `${id}/index/`);
+    await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     await endLease(gateway, id);
     expect((await remove()).status).toBe(409);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
     expect((await remove()).status).toBe(409);
-    await ask(gateway, renter.key, 'GET', `${id}/index/`);
+    await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     expect((await remove()).status).toBe(200);
   });
 
   test('excludes removal or replacement of objects by a lease', async () => {
     const config = `${id}/config`;
-    expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
-    expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
-    expect((await ask(gateway, token, 'DELETE', config)).status).toBe(403);
+    expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
+    expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
+    expect((await requestVolume(gateway, token, 'DELETE', config)).status).toBe(403);
     const master = keyOf(randomBytes(64));
     const key = keyFile(password, master);
     const made = await newVolume(gateway, renter.accountId);
     const held = await takeLease(gateway, made.id);
-    const putKey = (file: Buffer) => ask(gateway, held, 'POST', `${made.id}/keys/${nameOf(file)}`, { body: file });
+    const putKey = (file: Buffer) =>
+      requestVolume(gateway, held, 'POST', `${made.id}/keys/${nameOf(file)}`, { body: file });
     const own = keyFile(made.password, master);
     expect((await putKey(own)).status).toBe(200);
     // Sent again after a lost response.
@@ -152,16 +157,16 @@ describe('access to a volume', () => {
     for (const kind of ['data', 'snapshots', 'index', 'locks'] as const)
       expect((await put(token, kind, bytes)).status).toBe(200);
     for (const kind of ['data', 'keys', 'snapshots', 'index'] as const)
-      expect((await ask(gateway, token, 'DELETE', `${id}/${kind}/${name}`)).status).toBe(403);
-    expect((await ask(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
+      expect((await requestVolume(gateway, token, 'DELETE', `${id}/${kind}/${name}`)).status).toBe(403);
+    expect((await requestVolume(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
   });
 
   test('excludes keys that don’t open the volume, and removal of the last that does', async () => {
     await endLease(gateway, id);
     await makeRepository(gateway, renter.key, { id, password });
-    const [first] = await (await ask(gateway, renter.key, 'GET', `${id}/keys/`)).json();
+    const [first] = await (await requestVolume(gateway, renter.key, 'GET', `${id}/keys/`)).json();
     const master = masterOf(
-      Buffer.from(await (await ask(gateway, renter.key, 'GET', `${id}/keys/${first}`)).arrayBuffer()),
+      Buffer.from(await (await requestVolume(gateway, renter.key, 'GET', `${id}/keys/${first}`)).arrayBuffer()),
       password,
     );
     // Keys with another password, of another repository, malformed, or too costly to open.
@@ -175,12 +180,12 @@ describe('access to a volume', () => {
       ]);
     }
     expect((await put(renter.key, 'keys', randomBytes(20_000))).status).toBe(413);
-    const last = await ask(gateway, renter.key, 'DELETE', `${id}/keys/${first}`);
+    const last = await requestVolume(gateway, renter.key, 'DELETE', `${id}/keys/${first}`);
     expect([last.status, (await last.json()).error.message]).toEqual([409, expect.stringContaining('no other key')]);
     const second = keyFile(password, master);
     expect((await put(renter.key, 'keys', second)).status).toBe(200);
-    expect((await ask(gateway, renter.key, 'DELETE', `${id}/keys/${first}`)).status).toBe(200);
-    expect((await ask(gateway, renter.key, 'DELETE', `${id}/keys/${nameOf(second)}`)).status).toBe(409);
+    expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/keys/${first}`)).status).toBe(200);
+    expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/keys/${nameOf(second)}`)).status).toBe(409);
   });
 
   test.each([
@@ -203,7 +208,9 @@ describe('access to a volume', () => {
   });
 
   test('keeps nothing of misnamed, oversized or aborted uploads', async () => {
-    const wrong = await ask(gateway, token, 'POST', `${id}/data/${nameOf(Buffer.from('x'))}`, { body: bytes });
+    const wrong = await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(Buffer.from('x'))}`, {
+      body: bytes,
+    });
     expect([wrong.status, (await wrong.json()).error.code]).toEqual([422, 'invalid_request']);
     expect(await statusOfLength(536_870_913)).toBe(413);
     const [socket] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
@@ -211,7 +218,7 @@ describe('access to a volume', () => {
     await vi.waitFor(async () => expect(await arriving()).toHaveLength(1), 20_000);
     socket.destroy();
     await vi.waitFor(async () => expect(await arriving()).toHaveLength(0), 20_000);
-    expect(await (await ask(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
+    expect(await (await requestVolume(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
   });
 
   test('excludes more bytes than the volume may keep, until it grows', async () => {
@@ -235,7 +242,7 @@ describe('a lease that ends during an upload', () => {
     socket.end(bytes.subarray(1_000));
     expect(await answer).toBe(403);
     expect(await arriving()).toEqual([]);
-    expect(await (await ask(gateway, next, 'GET', `${id}/data/`)).json()).toEqual([]);
+    expect(await (await requestVolume(gateway, next, 'GET', `${id}/data/`)).json()).toEqual([]);
     const { rows } = await gateway.deps.db.pool.query('select stored_bytes as bytes from volume where id = $1', [id]);
     expect(rows[0].bytes).toBe(0n);
   });
@@ -258,7 +265,7 @@ describe('a lease that ends during an upload', () => {
 });
 
 function put(secret: string, kind: string, body: Buffer): Promise<Response> {
-  return ask(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body });
+  return requestVolume(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body });
 }
 
 /** Begins an upload whose body the test sends. */

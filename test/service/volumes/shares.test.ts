@@ -9,7 +9,14 @@ import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
-import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../../support/volumes.js';
+import {
+  nameOf,
+  newVolume,
+  requestVolume,
+  startVolumeGateway,
+  takeLease,
+  type VolumeGateway,
+} from '../../support/volumes.js';
 
 /** How much of the shared resources one account's volumes may use. */
 
@@ -46,7 +53,7 @@ test('a store that publishes slowly leaves database connections to others', { ti
   const answers = all.flatMap(({ id }, index) =>
     Array.from({ length: 3 }, () => {
       const body = randomBytes(1_000);
-      return ask(gateway, tokens[index]!, 'POST', `${id}/data/${nameOf(body)}`, { body });
+      return requestVolume(gateway, tokens[index]!, 'POST', `${id}/data/${nameOf(body)}`, { body });
     }),
   );
   try {
@@ -72,10 +79,11 @@ test('uploads of one account with many volumes leave places to others', { timeou
   try {
     await vi.waitFor(async () => expect(await arriving(volumes.map(({ id }) => id))).toBeGreaterThan(11), 20_000);
     // Uploads without a place wait for one.
-    for (const { id } of volumes) expect((await ask(gateway, renter.key, 'GET', `${id}/keys/`)).status).toBe(200);
+    for (const { id } of volumes)
+      expect((await requestVolume(gateway, renter.key, 'GET', `${id}/keys/`)).status).toBe(200);
     const { id } = await newVolume(gateway, other.accountId);
     const body = randomBytes(1_000);
-    expect((await ask(gateway, other.key, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(200);
+    expect((await requestVolume(gateway, other.key, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(200);
     // None was aborted in the meantime.
     expect(open.filter(({ destroyed }) => destroyed)).toEqual([]);
   } finally {
@@ -136,7 +144,7 @@ test('an upload to a full volume is refused with 503 while the gateway prunes it
     4n * 1_073_741_824n,
   ]);
   const body = randomBytes(1_000);
-  expect((await ask(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
+  expect((await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
 });
 
 test('many failing copies don’t block others', async () => {
@@ -146,7 +154,7 @@ test('many failing copies don’t block others', async () => {
   const { id: source } = await newVolume(gateway, renter.accountId);
   const { id: good } = await newVolume(gateway, renter.accountId);
   const head = randomBytes(1_000);
-  const put = await ask(gateway, renter.key, 'POST', `${source}/snapshots/${nameOf(head)}`, { body: head });
+  const put = await requestVolume(gateway, renter.key, 'POST', `${source}/snapshots/${nameOf(head)}`, { body: head });
   expect(put.status).toBe(200);
   const copy = 'update volume set copy_of = $2, head_snapshot_id = $3 where id = $1';
   await pool.query(copy, [good, source, nameOf(head)]);
@@ -189,7 +197,7 @@ test('a key revoked during its upload leaves nothing', async () => {
   await revokeApiKey(gateway.deps, renter.accountId, apiKey.id);
   sent.end(bytes.subarray(500));
   expect(await status).toBe(401);
-  expect(await (await ask(gateway, renter.key, 'GET', `${id}/snapshots/`)).json()).toEqual([]);
+  expect(await (await requestVolume(gateway, renter.key, 'GET', `${id}/snapshots/`)).json()).toEqual([]);
 });
 
 function begin(secret: string, path: string): ClientRequest {

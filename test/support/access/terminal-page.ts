@@ -33,7 +33,7 @@ export function knock(gateway: string, headers: Record<string, string>, path = '
   });
 }
 
-export interface Asked {
+export interface TerminalRequest {
   instance: string;
   shell?: string;
   seen?: number;
@@ -61,13 +61,18 @@ export class TerminalPage {
   closed: number | null = null;
   readonly ws: WebSocket;
 
-  constructor(gateway: string, cookie: string, asked: Asked, { shows = true, client = {} }: PageOptions = {}) {
+  constructor(
+    gateway: string,
+    cookie: string,
+    asked: TerminalRequest,
+    { shows = true, client = {} }: PageOptions = {},
+  ) {
     const { instance, shell = newShell(), seen = 0, columns = 80, rows = 24 } = asked;
     this.shell = shell;
     const headers = { origin: gateway, cookie, ...client.headers };
     this.ws = new WebSocket(`${gateway.replace('http', 'ws')}/console/terminal`, { ...client, headers });
     this.ws.on('error', () => {});
-    this.ws.once('open', () => this.say({ type: 'open', instance, shell, columns, rows, seen }));
+    this.ws.once('open', () => this.send({ type: 'open', instance, shell, columns, rows, seen }));
     this.ws.once('close', (code) => {
       this.closed = code;
     });
@@ -76,7 +81,7 @@ export class TerminalPage {
         this.bytes += data.length;
         this.place += data.length;
         this.text += data.toString('latin1');
-        if (shows) this.say({ type: 'shown', bytes: this.place });
+        if (shows) this.send({ type: 'shown', bytes: this.place });
         return;
       }
       const words = JSON.parse(String(data));
@@ -85,7 +90,7 @@ export class TerminalPage {
     });
   }
 
-  say(words: object): void {
+  send(words: object): void {
     this.ws.send(JSON.stringify(words));
   }
 
@@ -100,7 +105,7 @@ export class TerminalPage {
   }
 
   /** Waits for text in the output received. */
-  async sees(words: string | RegExp): Promise<void> {
+  async waitForText(words: string | RegExp): Promise<void> {
     const isThere = () => (typeof words === 'string' ? this.text.includes(words) : words.test(this.text));
     await until(`${words} is shown`, isThere, SOON_MS).catch((error) => {
       throw new Error(`${error.message}, but ${JSON.stringify(this.text.slice(-2_000))} ${JSON.stringify(this.last)}`);

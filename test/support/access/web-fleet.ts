@@ -68,7 +68,7 @@ export class WebFleet {
   async running(): Promise<void> {
     const deadline = Date.now() + 30_000;
     for (;;) {
-      const answer = await this.ask(`{ instance(id: "${this.instanceId}") { runtime { phase message } } }`);
+      const answer = await this.query(`{ instance(id: "${this.instanceId}") { runtime { phase message } } }`);
       if (answer.instance.runtime.phase === 'RUNNING') return;
       if (Date.now() > deadline) throw new Error(`does not run: ${JSON.stringify(answer)}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -77,7 +77,7 @@ export class WebFleet {
 
   /** Returns GraphQL's response for the renter; throws refusals. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  async ask(query: string, renter: Renter = this.renter): Promise<any> {
+  async query(query: string, renter: Renter = this.renter): Promise<any> {
     const { body } = await renter.graphql(query);
     if (body.errors) throw new Error(body.errors[0].message);
     return body.data;
@@ -85,7 +85,7 @@ export class WebFleet {
 
   /** Creates another key of the renter's account. */
   async anotherKey(): Promise<{ id: string; renter: Renter }> {
-    const { createApiKey } = await this.ask('mutation { createApiKey { apiKey { id } secret } }');
+    const { createApiKey } = await this.query('mutation { createApiKey { apiKey { id } secret } }');
     const { secret, apiKey } = createApiKey;
     return { id: apiKey.id, renter: client(this.fleet.address, secret, this.renter.accountId) };
   }
@@ -93,7 +93,7 @@ export class WebFleet {
   async link(renter: Renter = this.renter, port?: number, path?: string): Promise<URL> {
     const args = `${port === undefined ? '' : `, port: ${port}`}${path === undefined ? '' : `, path: "${path}"`}`;
     return new URL(
-      (await this.ask(`mutation { webLink(id: "${this.instanceId}"${args}) { url } }`, renter)).webLink.url,
+      (await this.query(`mutation { webLink(id: "${this.instanceId}"${args}) { url } }`, renter)).webLink.url,
     );
   }
 

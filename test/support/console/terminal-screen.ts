@@ -13,7 +13,7 @@ export async function rows(page: Page): Promise<string> {
     .trimEnd();
 }
 
-export function sees(page: Page, words: string | RegExp): Promise<true> {
+export function waitForText(page: Page, words: string | RegExp): Promise<true> {
   const look = async () => {
     const text = await rows(page);
     return typeof words === 'string' ? text.includes(words) : words.test(text);

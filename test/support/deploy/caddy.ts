@@ -107,7 +107,7 @@ export interface Answer {
   text: string;
 }
 
-export interface Asked {
+export interface CaddyRequest {
   method?: string;
   path: string;
   host?: string;
@@ -117,7 +117,10 @@ export interface Asked {
 }
 
 /** Sends one request over HTTP/1.1, on its own connection unless an agent is given. */
-export function ask(caddy: TestCaddy, { method = 'GET', path, host, headers, body, agent }: Asked): Promise<Answer> {
+export function requestCaddy(
+  caddy: TestCaddy,
+  { method = 'GET', path, host, headers, body, agent }: CaddyRequest,
+): Promise<Answer> {
   const tls = caddy.tls(host);
   return new Promise((resolve, reject) => {
     const outgoing = request(

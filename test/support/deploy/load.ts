@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { until } from '../until.js';
-import { ask, type TestCaddy } from './caddy.js';
+import { requestCaddy, type TestCaddy } from './caddy.js';
 
 /** The outcome of one request of the load. */
 interface Outcome {
@@ -78,7 +78,7 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
       protocol === 'HTTP/2'
         ? (call) => askHttp2(session, caddy, call)
         : ({ body, ...call }) =>
-            ask(caddy, { ...call, agent, ...(body !== undefined && { body: JSON.stringify(body) }) });
+            requestCaddy(caddy, { ...call, agent, ...(body !== undefined && { body: JSON.stringify(body) }) });
     const call = async (kind: string, expected: number, what: Call, ofDeploy: Partial<Outcome> = {}) => {
       total += 1;
       const headers = { authorization, ...what.headers };

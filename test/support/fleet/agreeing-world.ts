@@ -156,9 +156,9 @@ class World {
     const now = domain.clock.now();
     const { instances } = await agent.fetch();
     const rentals = new Map(Array.from(this.ids, ([rental, id]) => [id, rental]));
-    service.forgetUnasked(rentals.values(), agent.machineId, now);
+    service.dropUnrequested(rentals.values(), agent.machineId, now);
     for (const { id, phase, start } of instances)
-      if (phase === 'running') service.ask(rentals.get(id)!, start - 1, now);
+      if (phase === 'running') service.requestStart(rentals.get(id)!, start - 1, now);
     service.heartbeat(agent.machineId, now);
     for (const { id, phase, start } of instances) {
       const rental = rentals.get(id)!;

@@ -69,7 +69,7 @@ export class NaiveService {
   }
 
   /** The agent is requested to run it. */
-  ask(rental: Rental, run: number, now: Instant): void {
+  requestStart(rental: Rental, run: number, now: Instant): void {
     this.#active.add(rental);
     this.#asked.add(rental);
     const begun = rental.runs[run]!;
@@ -77,7 +77,7 @@ export class NaiveService {
   }
 
   /** A rental that the agent was never requested to run counts as erased at the agent's next poll. */
-  forgetUnasked(rentals: Iterable<Rental>, machine: string, now: Instant): void {
+  dropUnrequested(rentals: Iterable<Rental>, machine: string, now: Instant): void {
     for (const rental of rentals)
       if (rental.machine === machine && rental.to !== null && !this.#asked.has(rental)) this.sawErased(rental, now);
   }

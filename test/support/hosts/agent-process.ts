@@ -100,7 +100,7 @@ export class TestHost {
     if (ids.length > 0) {
       if (this.#agent === null) this.start();
       this.gateway.mood = 'good';
-      this.gateway.wish(ids.map((id) => wished(id, 'absent')));
+      this.gateway.setDesired(ids.map((id) => desiredInstance(id, 'absent')));
       for (const id of ids) await this.gateway.phase(id, 'ERASED', 60_000);
     }
     await this.end();
@@ -112,7 +112,7 @@ function idOf(name: string): string {
   return /i-[a-f0-9]{8}/.exec(name)?.[0] ?? '';
 }
 
-export function wished(
+export function desiredInstance(
   id: string,
   phase: DesiredInstance['phase'],
   rest: Partial<DesiredInstance> = {},

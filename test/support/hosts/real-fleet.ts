@@ -11,7 +11,7 @@ import { freePort } from '../free-port.js';
 import { client, type Renter } from '../gateway.js';
 import { admin, adminJson } from '../operator.js';
 import { cleanUp, type Env, embeddedUrl, folder, type GatewayProcess, query, startProcess } from '../process.js';
-import { ASK_EVERY_MS, until } from '../until.js';
+import { POLL_EVERY_MS, until } from '../until.js';
 import { runAgent } from './agent-process.js';
 import { type EngineName, startEngine, type TestEngine } from './engines.js';
 import { mountsBelow } from './leftovers.js';
@@ -122,7 +122,7 @@ export class RealFleet {
     const host = await this.enrolled(gpus);
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start(env);
-    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000, ASK_EVERY_MS).catch(
+    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000, POLL_EVERY_MS).catch(
       async (error) => {
         const { stdout } = await admin(['machine', 'list', '--json'], this.env);
         const gateway = this.gatewayOutput.slice(-2_000);
@@ -303,7 +303,7 @@ export class RealRenter {
           return seen.runtime.phase === phase ? seen : null;
         },
         withinMs,
-        ASK_EVERY_MS,
+        POLL_EVERY_MS,
       );
     } catch (error) {
       throw new Error(`${(error as Error).message}; last seen: ${last}`);

@@ -25,7 +25,7 @@ export class ResticStore {
   /** The snapshot that a start restores, if it is not the newest. */
   readonly restores = new Map<string, string>();
   /** Requests: method and kind of object. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   readonly dir = mkdtempSync(join(tmpdir(), 'restic-store-'));
 
   private constructor(
@@ -69,8 +69,8 @@ export class ResticStore {
     writeFileSync(join(folder, name), bytes);
   }
 
-  forgetAsked(): void {
-    this.asked.length = 0;
+  clearRequests(): void {
+    this.requests.length = 0;
   }
 
   access(wanted: Wanted): VolumeAccess['volumes'] {
@@ -100,7 +100,7 @@ export class ResticStore {
 
   serve(request: IncomingMessage, response: ServerResponse): void {
     const [, , id = '', kind = ''] = request.url!.split('/');
-    this.asked.push(`${request.method} ${kind}`);
+    this.requests.push(`${request.method} ${kind}`);
     const [user, token] = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64')
       .toString()
       .split(':');

@@ -28,7 +28,7 @@ export class ScriptedGateway {
   reports: Report[] = [];
   /** Bodies that violate the protocol. */
   refused: string[] = [];
-  asked = 0;
+  polls = 0;
   /** Number of requests answered in a mood other than `good`. */
   answeredBadly = 0;
   /** Secrets that a start receives; null if a secret was deleted. */
@@ -62,7 +62,7 @@ export class ScriptedGateway {
   }
 
   /** Sets a new document, whose generation is the next one unless given. */
-  wish(instances: DesiredInstance[], generation = this.#document.generation + 1): void {
+  setDesired(instances: DesiredInstance[], generation = this.#document.generation + 1): void {
     this.#document = { generation, instances };
     this.wake();
   }
@@ -77,7 +77,11 @@ export class ScriptedGateway {
   }
 
   /** Resolves to the instance in the first later report that matches. */
-  async sees(id: string, seen: (instance: ObservedInstance) => boolean, withinMs = 20_000): Promise<ObservedInstance> {
+  async waitUntil(
+    id: string,
+    seen: (instance: ObservedInstance) => boolean,
+    withinMs = 20_000,
+  ): Promise<ObservedInstance> {
     let last: ObservedInstance | undefined;
     try {
       return await until(
@@ -94,7 +98,7 @@ export class ScriptedGateway {
   }
 
   phase(id: string, phase: ObservedInstance['phase'], withinMs?: number): Promise<ObservedInstance> {
-    return this.sees(id, (instance) => instance.phase === phase, withinMs);
+    return this.waitUntil(id, (instance) => instance.phase === phase, withinMs);
   }
 
   /** Resolves to the next report. */
@@ -120,7 +124,7 @@ export class ScriptedGateway {
     }
     if (pathname === '/agent/v1/report') return send(response, ...this.#report(body));
     if (pathname === '/agent/v1/desired') {
-      this.asked += 1;
+      this.polls += 1;
       return this.#desired(Number(searchParams.get('after')), Number(searchParams.get('wait')), response);
     }
     if (pathname === '/agent/v1/secrets') {
