@@ -143,7 +143,7 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
  * ('other').
  */
 function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
-  if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'nobody';
+  if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'none';
   try {
     const state = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
     if (state === 'Z' || state === 'X') return 'other';
