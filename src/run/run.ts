@@ -317,7 +317,7 @@ export class Run {
     if (lost.count > 0 && !this.#isLost) {
       this.#isLost = true;
       this.#hooks.onStep(
-        `the connection to ${this.id} is lost; the command goes on, and so does this as soon as it can`,
+        `lost the connection to ${this.id}; the command continues, and this program reconnects as soon as it can`,
       );
     }
     if (lost.isHopeless)

@@ -92,7 +92,7 @@ describe('gpu run', needsRuns(), () => {
     expect(code).toBe(9);
     expect(stdout).toBe(numbers.map((n) => `out ${n}\n`).join(''));
     expect(stderr.match(/^err \d+$/gm)).toEqual(numbers.map((n) => `err ${n}`));
-    expect(stderr).toContain(`the connection to ${id} is lost`);
+    expect(stderr).toContain(`lost the connection to ${id}`);
     expect(line.cuts).toBeGreaterThanOrEqual(3);
     await on.nothingLeft(id);
   });
