@@ -147,7 +147,7 @@ module.exports = {
     only(
       'command-line-uses-the-client',
       '^src/cli/',
-      '^src/(cli|client|run)/|^src/(package-root|visible|quoted|nearest-name)',
+      '^src/(cli|client|run)/|^src/(command-help|package-root|visible|quoted|nearest-name)',
       "the renter's command line uses only the client",
     ),
     only('runs-use-the-client', '^src/run/', '^src/(run|client)/', 'a run uses the client and SSH'),

@@ -2,6 +2,9 @@ import { Command } from 'commander';
 
 const NO_COMMAND = 'missing command; --help lists the commands';
 
+/** One example per command, by the command's path below the program, such as `account create`. */
+export type Examples = Readonly<Record<string, string>>;
+
 interface ProgramTexts {
   description: string;
   /** Ends the program's own help: examples, environment and exit codes. */
@@ -25,11 +28,11 @@ export function newProgram(
 }
 
 /** Makes a program and its commands throw instead of exiting. `examples`, by command path, end their help. */
-export function finishProgram(program: Command, examples: Readonly<Record<string, string>>): void {
+export function finishProgram(program: Command, examples: Examples): void {
   finish(program, [], examples);
 }
 
-function finish(command: Command, path: readonly string[], examples: Readonly<Record<string, string>>): void {
+function finish(command: Command, path: readonly string[], examples: Examples): void {
   // Otherwise, both would belong to the last group of each.
   if (command.commandsGroup() !== '') command.commandsGroup('Help:');
   command.exitOverride().optionsGroup('Options:').helpOption('-h, --help', 'Print help');
@@ -40,7 +43,10 @@ function finish(command: Command, path: readonly string[], examples: Readonly<Re
 }
 
 /** Returns a command's name and arguments for the list of commands; its options are in its own help. */
-function subcommandTerm(command: Command): string {
-  const names = command.registeredArguments.map((each) => (each.required ? `<${each.name()}>` : `[${each.name()}]`));
+export function subcommandTerm(command: Command): string {
+  const names = command.registeredArguments.map((each) => {
+    const name = each.variadic ? `${each.name()}...` : each.name();
+    return each.required ? `<${name}>` : `[${name}]`;
+  });
   return [command.name(), ...names].join(' ');
 }

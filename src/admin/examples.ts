@@ -1,5 +1,7 @@
-/** One example per operator command, by its path; shown at the end of its help. */
-export const EXAMPLES: Readonly<Record<string, string>> = {
+import type { Examples } from '../command-help.js';
+
+/** One example per operator command, shown at the end of its help. */
+export const EXAMPLES: Examples = {
   'account create': 'admin account create --name "Acme GmbH" --credit 100',
   'account list': 'admin account list --json',
   'account credit': 'admin account credit acc-1f0c2b7a9d3e4f55 --amount 50 --reference invoice-7',
