@@ -1,8 +1,8 @@
 import type { RefusalCode } from './types.js';
 
 /**
- * Why there is no usable answer: `no_connection` the request or its answer was lost, `timed_out` it took too long,
- * `bad_answer` something other than the service answered, such as a proxy.
+ * Why there is no usable response. `no_connection`: the request or its response was lost. `timed_out`: it took too long.
+ * `bad_answer`: something other than the service responded, such as a proxy.
  */
 export type TransportCode = 'no_connection' | 'timed_out' | 'bad_answer';
 
@@ -13,21 +13,19 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Every failed call of the client rejects with this, except an aborted one, which rejects with the signal's reason. */
+/** Reason of every failed call of the client, except an aborted one, which rejects with the signal's reason. */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;
-  /** The HTTP status; null when no answer came. */
+  /** HTTP status; null if no response arrived. */
   readonly status: number | null;
-  /** Names the request in the service's log; null when no answer came. */
+  /** Identifies the request in the service's log; null if no response arrived. */
   readonly requestId: string | null;
-  /** Seconds to wait before trying again, if the service says so; else null. */
+  /** Seconds to wait before another attempt, if the service requests it; else null. */
   readonly retryAfter: number | null;
-  /** How many times the request was sent. */
+  /** Number of times that the request was sent. */
   attempts = 1;
-  /**
-   * Key of a write. Repeated with this key within 24 hours, the write is done only once, whether or not this call was.
-   */
+  /** Key of a write. Repeated with this key within 24 hours, it is executed only once in total. */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {
@@ -39,14 +37,14 @@ export class GpuError extends Error {
   }
 }
 
-/** The service refused the request and says why. */
+/** The service refused the request; the message is its reason. */
 export class GpuRefusal extends GpuError {
   override readonly name = 'GpuRefusal';
   declare readonly code: RefusalCode;
   declare readonly status: number;
 }
 
-/** The service could not be reached or understood. A write may or may not have been done. */
+/** No usable response arrived. A write may or may not have been executed. */
 export class GpuConnectionError extends GpuError {
   override readonly name = 'GpuConnectionError';
   declare readonly code: TransportCode;

@@ -49,28 +49,28 @@ export type {
 export { requestOf } from './templates.js';
 export type * from './types.js';
 
-/** The service, one method for each of its routes. Calls reject with a GpuError, or with the reason of an aborted signal. */
+/** Client with one method per route of the service. Calls reject with a GpuError, or with the reason of an aborted signal. */
 export interface GpuClient {
   gpus: {
-    /** The public price sheet. */
+    /** Returns the public price sheet. */
     pricing(options?: CallOptions): Promise<PriceSheet>;
   };
   offers: {
-    /** Machines that can be deployed now, cheapest first. */
+    /** Lists the machines that can be deployed now, cheapest first. */
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
   };
   balance: {
-    /** Accurate to the second. */
+    /** Returns the balance, accurate to the second. */
     get(options?: CallOptions): Promise<Balance>;
   };
   instances: {
-    /** The active instances, newest first. */
+    /** Lists the active instances, newest first. */
     list(options?: CallOptions): Promise<InstanceList>;
     /** Rents a machine at its current hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
-    /** One instance, destroyed or not. */
+    /** Returns an instance, active or destroyed. */
     get(id: string, options?: CallOptions): Promise<Instance>;
-    /** Its launch settings and its deadlines. */
+    /** Returns its launch settings and its deadlines. */
     launch(id: string, options?: CallOptions): Promise<InstanceLaunch>;
     /** Creates a token that admits programs to a private web port for a day, in its header. */
     webToken(id: string, request?: WebTokenRequest, options?: CallOptions): Promise<WebToken>;
@@ -81,23 +81,23 @@ export interface GpuClient {
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
     /** Relaunches it on another host with its volumes; resolves to the new instance. */
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
-    /** Its measurements, by default within the last hour. */
+    /** Returns its measurements, by default within the last hour. */
     metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
-    /** Its events, newest first; older entries: `after` with the `end_cursor` of the page. */
+    /** Returns a page of its events, newest first. For older ones, set `after` to the `end_cursor` of the page. */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
-    /** State of its container, by GraphQL; null if its machine has no host agent. */
+    /** Returns the state of its container, by GraphQL; null if its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
-    /** States of the containers of active instances, by instance id. */
+    /** Returns the states of the containers of active instances, by instance id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
-    /** Links to its named ports, with its generated tokens and passwords, by GraphQL. Refused once it is destroyed. */
+    /** Returns links to its named ports, with its generated tokens and passwords, by GraphQL. Refused once it is destroyed. */
     links(id: string, options?: CallOptions): Promise<InstanceLinks>;
   };
   volumes: {
-    /** Volumes that are not deleted, oldest first. */
+    /** Lists the volumes that are not deleted, oldest first. */
     list(options?: CallOptions): Promise<VolumeList>;
     /** Creates a volume, billed per second from its creation. */
     create(request: CreateVolumeRequest, options?: WriteOptions): Promise<Volume>;
-    /** One volume, deleted or not, with its snapshots. */
+    /** Returns a volume, existing or deleted, with its snapshots. */
     get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
     /** Grows a volume; volumes never shrink. */
     grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
@@ -106,11 +106,11 @@ export interface GpuClient {
     /** Deletes it with all its snapshots. Refused while it is attached. */
     delete(id: string, options?: WriteOptions): Promise<Volume>;
   };
-  /** By GraphQL; REST has no routes for them. */
+  /** Methods that use GraphQL, because REST has no routes for them. */
   templates: {
-    /** Templates that can be deployed by slug. Needs no key. */
+    /** Lists the templates that can be deployed by slug. Needs no key. */
     list(options?: CallOptions): Promise<Template[]>;
-    /** Templates saved by the account, by name; `requestOf` turns one into members of a deploy. */
+    /** Lists the templates saved by the account, by name; `requestOf` turns one into members of a deploy. */
     saved(options?: CallOptions): Promise<SavedTemplate[]>;
     /** Saves a launch under a name, and replaces an earlier one. */
     save(name: string, launch: LaunchRequest, options?: CallOptions & { description?: string }): Promise<SavedTemplate>;
@@ -119,7 +119,7 @@ export interface GpuClient {
   };
   /**
    * Returns the data of a GraphQL operation that REST has no route for; rejects with the first refusal. It is sent
-   * again if its answer is lost: give a mutation an idempotency key if it takes one.
+   * again if its response is lost, so give a mutation an idempotency key if it accepts one.
    */
   graphql<Data>(document: string, variables?: object, options?: CallOptions): Promise<Data>;
 }
@@ -207,7 +207,7 @@ function pathOf(id: string): string {
   return `/instances/${encodeURIComponent(id)}`;
 }
 
-/** A new key for every call, so that an attempt whose answer is lost can be repeated. */
+/** Returns the given key or a new one, so that an attempt whose response is lost can be repeated. */
 function keyOf({ idempotencyKey }: WriteOptions): string {
   return idempotencyKey ?? newIdempotencyKey();
 }

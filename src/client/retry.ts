@@ -13,26 +13,26 @@ export interface RetryPolicy {
 
 const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 5, totalMs: 90_000, baseDelayMs: 250, maxDelayMs: 8_000 };
 
-const WORTH_ANOTHER_TRY: readonly string[] = [
+const RETRIED_CODES: readonly string[] = [
   'no_connection',
   'timed_out',
   'rate_limited',
   'unavailable',
   'idempotency_in_progress',
 ];
-/** Statuses of a proxy whose service did not answer. */
+/** Statuses of a proxy whose service did not respond. */
 const GATEWAY_STATUSES: readonly (number | null)[] = [502, 503, 504];
 
-/** An undefined bound takes its default, so every bound is set. */
+/** Returns the policy with every bound set; an undefined bound takes its default. */
 export function policyOf(given: Partial<RetryPolicy> = {}): RetryPolicy {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...DEFAULT_RETRY, ...Object.fromEntries(set) };
 }
 
-/** Reads may be repeated, and writes too: each carries an idempotency key. */
-export function isWorthAnotherTry(error: GpuError): boolean {
-  if (error instanceof GpuRefusal) return WORTH_ANOTHER_TRY.includes(error.code);
-  return WORTH_ANOTHER_TRY.includes(error.code) || GATEWAY_STATUSES.includes(error.status);
+/** Whether to repeat a request, read or write: each write carries an idempotency key. */
+export function isRetried(error: GpuError): boolean {
+  if (error instanceof GpuRefusal) return RETRIED_CODES.includes(error.code);
+  return RETRIED_CODES.includes(error.code) || GATEWAY_STATUSES.includes(error.status);
 }
 
 /**
@@ -41,8 +41,8 @@ export function isWorthAnotherTry(error: GpuError): boolean {
  */
 export function delayMs(policy: RetryPolicy, attempt: number, retryAfter: number | null): number {
   const full = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
-  const own = full * (0.5 + Math.random() / 2);
-  if (retryAfter === null) return own;
+  const delay = full * (0.5 + Math.random() / 2);
+  if (retryAfter === null) return delay;
   // Spreads clients that received the same Retry-After.
-  return Math.max(own, retryAfter * 1_000 + Math.random() * policy.baseDelayMs);
+  return Math.max(delay, retryAfter * 1_000 + Math.random() * policy.baseDelayMs);
 }

@@ -1,6 +1,6 @@
 import type { CallOptions, Send } from './send.js';
 
-/** Last reported state of an instance's container. Only GraphQL has it; REST has only rentals. */
+/** Last reported state of an instance's container. Only GraphQL provides it. */
 export interface Runtime {
   phase:
     | 'WAITING'

@@ -1,20 +1,20 @@
 import { GpuConnectionError, type GpuError, GpuRefusal } from './errors.js';
-import { delayMs, isWorthAnotherTry, policyOf, type RetryPolicy } from './retry.js';
+import { delayMs, isRetried, policyOf, type RetryPolicy } from './retry.js';
 import type { RefusalCode } from './types.js';
 
 export interface ClientOptions {
   /** Not needed for prices and offers. */
   apiKey?: string | undefined;
-  /** With the path prefix; an address without a path gets `/v1`. */
+  /** Address with the path prefix; without a path, `/v1` is added. */
   baseUrl?: string | undefined;
-  /** Time limit for one attempt, until its answer is read. */
+  /** Time limit for one attempt, until its response is read. */
   timeoutMs?: number | undefined;
   retry?: Partial<RetryPolicy>;
   /** Used instead of the global fetch. */
   fetch?: typeof fetch;
   /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void;
-  /** Called with every answer of the service, refusals included, and its unparsed body. */
+  /** Called with every response of the service, refusals included, and its unparsed body. */
   onAnswer?: (answer: RawAnswer) => void;
 }
 
@@ -49,7 +49,7 @@ interface Call {
   path: string;
   /** Whether it goes to /graphql, next to the REST routes and outside the path prefix. */
   isGraphql?: boolean;
-  /** Whether to reject with GraphQL's first refusal, which comes in addition to data. */
+  /** Whether to reject with GraphQL's first refusal, even if there are data. */
   refuses?: boolean;
   query?: object | undefined;
   body?: object;
@@ -73,7 +73,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** Maximum characters of a body that an error message quotes. */
 const MAX_QUOTED = 200;
 
-/** Throws a TypeError when an option can't be used; a key is never part of a message. */
+/** Returns a function that sends calls. Throws a TypeError for an unusable option; its message never contains the key. */
 export function createSend(options: ClientOptions): Send {
   const baseUrl = readBaseUrl(options.baseUrl ?? DEFAULT_BASE_URL);
   const policy = policyOf(options.retry);
@@ -101,7 +101,7 @@ export function createSend(options: ClientOptions): Send {
       const { error } = result;
       error.attempts = attempt;
       error.idempotencyKey = call.idempotencyKey ?? null;
-      if (attempt >= policy.maxAttempts || !isWorthAnotherTry(error)) throw error;
+      if (attempt >= policy.maxAttempts || !isRetried(error)) throw error;
       const wait = delayMs(policy, attempt, error.retryAfter);
       if (Date.now() + wait >= endsAt) throw error;
       options.onRetry?.({ attempt, maxAttempts: policy.maxAttempts, delayMs: wait, error });
@@ -121,12 +121,12 @@ export function readBaseUrl(text: string): string {
 }
 
 function queryText(query: object = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const members = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
   return text === '' ? '' : `?${text}`;
 }
 
-/** Built before anything is sent: a value that no header can hold is the caller's mistake, not a lost connection. */
+/** Builds the headers before anything is sent: an invalid value is the caller's mistake, not a lost connection. */
 function headersOf({ body, idempotencyKey }: Call, apiKey: string | undefined): Headers {
   const headers = new Headers({ accept: 'application/json' });
   if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
@@ -166,7 +166,7 @@ async function receive(
   } catch (cause) {
     signal?.throwIfAborted();
     const error = late
-      ? new GpuConnectionError('timed_out', `no answer within ${timeoutMs} ms from ${url}`, { cause })
+      ? new GpuConnectionError('timed_out', `no response within ${timeoutMs} ms from ${url}`, { cause })
       : new GpuConnectionError('no_connection', `no connection to ${url}: ${reasonOf(cause)}`, { cause });
     return { error };
   } finally {
@@ -193,14 +193,14 @@ function readAnswer(
   if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
     return { error: new GpuRefusal(refusal.code as RefusalCode, refusal.message, details) };
   }
-  // A browser hides a redirect's status and target. Redirects are not followed: a POST would become a GET.
+  // Redirects are not followed: a POST would become a GET. A browser hides their status and target.
   const redirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400);
   const location = response.headers.get('location');
   const what = redirect
-    ? `it redirects${location === null ? '' : ` to ${location}`}`
+    ? `redirect${location === null ? '' : ` to ${location}`}`
     : `HTTP ${status}, ${text === '' ? 'without a body' : JSON.stringify(text.slice(0, MAX_QUOTED))}`;
   return {
-    error: new GpuConnectionError('bad_answer', `${url} gives no answer of the service: ${what}`, details),
+    error: new GpuConnectionError('bad_answer', `unexpected response from ${url}: ${what}`, details),
   };
 }
 
@@ -223,7 +223,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns seconds, from either form of the header. */
+/** Returns the seconds to wait, from either form of the header. */
 function readRetryAfter(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);

@@ -9,9 +9,9 @@ export interface Template {
   description: string;
   /** OCI image. */
   image: string;
-  /** Memory of all GPUs together, in GB; null if it doesn't matter. */
+  /** Minimum memory of all GPUs together, in GB; null if it doesn't matter. */
   vramGb: number | null;
-  /** The first is the web port. */
+  /** The first one is the web port. */
   ports: { port: number; name: string | null }[];
   variables: TemplateVariable[];
 }
@@ -30,7 +30,7 @@ export interface TemplateVariable {
   made: boolean;
 }
 
-/** The workload, in addition to template and disk, as GraphQL shows it. */
+/** The workload, in addition to template and disk, as GraphQL returns it. */
 export interface Launch {
   name: string | null;
   env: Record<string, string>;
@@ -52,12 +52,12 @@ export interface SavedTemplate {
   template: string;
   diskGb: number;
   launch: Launch;
-  /** Opens the console's dialog filled in with it, for anyone with the link; without secrets. */
+  /** Opens the console's prefilled deploy dialog, for anyone with the link; without secrets. */
   link: string;
   createdAt: string;
 }
 
-/** Members of `deploy`, except the machine and those of one rental only. */
+/** Members of `deploy`, except the machine and those that apply to one rental only. */
 export type LaunchRequest = Pick<
   DeployRequest,
   | 'template'
@@ -117,7 +117,7 @@ function requestOfLaunch(launch: Launch): LaunchRequest {
   };
 }
 
-/** GraphQL's names of the members. */
+/** Returns GraphQL's input for a saved template. */
 export function savedInputOf(name: string, description: string | undefined, request: LaunchRequest): object {
   const { template, disk_gb, tcp_ports, registry_login, restart, on_exit, ...rest } = request;
   const launch = {
@@ -132,20 +132,20 @@ export function savedInputOf(name: string, description: string | undefined, requ
 
 /** Returns the client's template methods, each a GraphQL operation. */
 export function templatesOf(send: Send) {
-  const ask = async <Data>(query: string, variables: object, options: CallOptions): Promise<Data> => {
+  const query = async <Data>(document: string, variables: object, options: CallOptions): Promise<Data> => {
     const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;
-    return (await send<{ data: Data }>({ ...call, body: { query, variables } })).data;
+    return (await send<{ data: Data }>({ ...call, body: { query: document, variables } })).data;
   };
   return {
-    list: async (options: CallOptions) => (await ask<{ templates: Template[] }>(GALLERY, {}, options)).templates,
+    list: async (options: CallOptions) => (await query<{ templates: Template[] }>(GALLERY, {}, options)).templates,
     saved: async (options: CallOptions) =>
-      (await ask<{ myTemplates: SavedTemplate[] }>(`{ myTemplates { ${SAVED} } }`, {}, options)).myTemplates,
+      (await query<{ myTemplates: SavedTemplate[] }>(`{ myTemplates { ${SAVED} } }`, {}, options)).myTemplates,
     save: async (input: object, options: CallOptions) =>
-      (await ask<{ saveTemplate: SavedTemplate }>(SAVE, { input }, options)).saveTemplate,
+      (await query<{ saveTemplate: SavedTemplate }>(SAVE, { input }, options)).saveTemplate,
     delete: async (name: string, options: CallOptions) => {
-      await ask(DELETE, { name }, options);
+      await query(DELETE, { name }, options);
     },
     links: async (id: string, options: CallOptions) =>
-      (await ask<{ instanceLinks: InstanceLinks }>(LINKS, { id }, options)).instanceLinks,
+      (await query<{ instanceLinks: InstanceLinks }>(LINKS, { id }, options)).instanceLinks,
   };
 }

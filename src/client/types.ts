@@ -22,7 +22,7 @@ export type InstanceMetrics = Schemas['InstanceMetrics'];
 export type MetricRange = NonNullable<operations['getInstanceMetrics']['parameters']['query']>;
 export type Timeline = Schemas['Timeline'];
 export type TimelineEntry = Schemas['TimelineEntry'];
-/** Which page of a timeline. */
+/** Selects a page of a timeline. */
 export type TimelinePlace = NonNullable<operations['getInstanceTimeline']['parameters']['query']>;
 export type VolumeRelease = Schemas['VolumeRelease'];
 export type VolumeList = Schemas['VolumeList'];

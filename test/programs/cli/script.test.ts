@@ -256,7 +256,7 @@ describe('exit codes', () => {
     wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
     const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect(code).toBe(3);
-    expect(stderr).toContain('gives no answer of the service');
+    expect(stderr).toContain('unexpected response from');
   });
 
   it('0: help and version, with the exit codes', async () => {

@@ -153,7 +153,7 @@ describe('a response', () => {
   it('that redirects is reported, and not followed with the key', async () => {
     wire.next({ status: 301, headers: { location: '/v1/offers' } });
     const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
-    expect(error.message).toContain('redirects to /v1/offers');
+    expect(error.message).toContain('redirect to /v1/offers');
     expect(wire.seen).toHaveLength(1);
   });
 });
