@@ -13,12 +13,12 @@ export interface Address {
   hostKey: string;
 }
 
-/** Both end up in a file that ssh reads. */
+/** Values that become part of a file that ssh reads. */
 const USER = /^i-[0-9a-f]{8}$/;
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
-const TRIES_FOR_SECONDS = 15;
-/** A connection without an answer for three times this long is abandoned. */
+const CONNECT_TIMEOUT_SECONDS = 15;
+/** A connection is abandoned after three intervals without a response. */
 const KEEPALIVE_SECONDS = 10;
 
 const runFile = promisify(execFile);
@@ -41,11 +41,11 @@ export class Connection {
     return readFileSync(`${file}.pub`, 'utf8').trim();
   }
 
-  /** The service sent the host key over HTTPS, so no confirmation is needed. */
+  /** Writes the configuration for an address. The service sent the host key over HTTPS, so no confirmation is needed. */
   use(address: Address, identity = this.#path('key')): void {
     const { user, host, port, hostKey } = address;
     if (!HOST.test(host) || !HOST_KEY.test(hostKey) || !USER.test(user) || !Number.isInteger(port))
-      throw new RunFailed('the service gave no usable address for SSH');
+      throw new RunFailed('the service returned an invalid SSH address');
     writeFileSync(this.#path('known_hosts'), `gpu-run ${hostKey}\n`, { mode: 0o600 });
     const options = {
       // Few resolvers know subdomains of localhost.
@@ -67,24 +67,26 @@ export class Connection {
       ForwardX11: 'no',
       PermitLocalCommand: 'no',
       ClearAllForwardings: 'yes',
-      ConnectTimeout: TRIES_FOR_SECONDS,
+      ConnectTimeout: CONNECT_TIMEOUT_SECONDS,
       ServerAliveInterval: KEEPALIVE_SECONDS,
       ServerAliveCountMax: 3,
     };
     const lines = Object.entries(options).map(([name, value]) => `  ${name} ${value}`);
     // The first value counts. The user's own file may configure the way out of the network, such as a proxy.
-    const own = join(homedir(), '.ssh', 'config');
-    writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(own)}`, ''].join('\n'), {
+    const userConfig = join(homedir(), '.ssh', 'config');
+    writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(userConfig)}`, ''].join('\n'), {
       mode: 0o600,
     });
     this.#target = `${user}@${host}`;
   }
 
-  /** The ssh command for rsync, and the remote form of a path. */
+  /** The ssh command for rsync. */
   get shell(): string {
     return `ssh -F ${inQuotes(this.#path('config'))}`;
   }
-  placeOf(path: string): string {
+
+  /** Returns the address of a remote path for rsync. */
+  addressOf(path: string): string {
     return `${this.#target}:${path}`;
   }
 

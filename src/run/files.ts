@@ -9,14 +9,14 @@ import { land, OpenFolder, unlock } from './landing.js';
 import type { Fetched } from './paths.js';
 import { NOTHING_THERE, remote } from './scripts.js';
 
-/** A folder to send: the content of `from` here goes into `to`, below the workspace unless absolute. */
+/** A folder to send: the content of the local `from` goes into `to`, below the workspace unless absolute. */
 export interface Folder {
   from: string;
   to: string;
 }
 
-/** Whether the remote side has rsync, and where its paths begin. */
-export interface Place {
+/** State of the remote side, and the folder that its paths are relative to. */
+export interface Remote {
   hasRsync: boolean;
   hasBegun: boolean;
   workspace: string;
@@ -26,7 +26,7 @@ export interface Place {
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
 /** Maximum characters shown of tar's error text. */
-const MAX_COMPLAINT = 400;
+const MAX_ERROR_CHARACTERS = 400;
 
 /** Outcome of one attempt. */
 export type Outcome = 'done' | 'lost' | 'nothing there';
@@ -36,20 +36,20 @@ const runFile = promisify(execFile);
 /** Refuses non-folders with RunFailed, before anything is rented. */
 export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
-    if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is no folder here`);
+    if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is not a folder here`);
   }
 }
 
-/** Sends a folder: with rsync if both sides have it, which resumes after a disconnect; else as one archive. */
-export async function send(connection: Connection, folder: Folder, place: Place): Promise<Outcome> {
+/** Sends a folder with rsync if both sides have it, which resumes after a disconnect, or else as one archive. */
+export async function send(connection: Connection, folder: Folder, remoteSide: Remote): Promise<Outcome> {
   const from = resolve(folder.from);
-  const to = posix.resolve(place.workspace, folder.to);
-  if (place.hasRsync && (await hasRsync())) {
-    const begin = `mkdir -p '${to.replaceAll("'", "'\\''")}' && rsync`;
-    const args = ['-rlpt', '-s', '--partial', `--rsync-path=${begin}`, '-e', connection.shell];
+  const to = posix.resolve(remoteSide.workspace, folder.to);
+  if (remoteSide.hasRsync && (await hasRsync())) {
+    const remoteRsync = `mkdir -p '${to.replaceAll("'", "'\\''")}' && rsync`;
+    const args = ['-rlpt', '-s', '--partial', `--rsync-path=${remoteRsync}`, '-e', connection.shell];
     const child = connection.start(
       'rsync',
-      [...args, `${from}/`, connection.placeOf(`${to}/`)],
+      [...args, `${from}/`, connection.addressOf(`${to}/`)],
       ['ignore', 'ignore', 'inherit'],
     );
     return outcomeOf('rsync', await ended(child));
@@ -66,22 +66,22 @@ export async function send(connection: Connection, folder: Folder, place: Place)
 }
 
 /**
- * Fetches a path of the workspace to its place below `into`. `onLeftOut` receives the entries that would be a risk to
+ * Fetches a path of the workspace to its place below `into`. `onOmitted` receives the entries that would be a risk to
  * this computer.
  */
-export async function bringBack(
+export async function fetchPath(
   connection: Connection,
   { path, to }: Fetched,
   into: string,
-  onLeftOut: (paths: readonly string[]) => void,
+  onOmitted: (paths: readonly string[]) => void,
 ): Promise<Outcome> {
   const root = realpathSync(into);
-  // Nothing is unpacked where a file of the renter exists.
+  // A draft folder, because nothing may be unpacked over files of the renter.
   const folder = mkdtempSync(join(root, '.gpu-run-'));
   const draft = new OpenFolder(Buffer.from(folder));
   try {
     const outcome = await unpackInto(connection, path, draft.path.toString());
-    if (outcome === 'done') onLeftOut(land(draft, path, root, to));
+    if (outcome === 'done') onOmitted(land(draft, path, root, to));
     return outcome;
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -92,7 +92,7 @@ export async function bringBack(
   }
 }
 
-/** A tree too deep to be removed stays, which is no reason to lose the results. */
+/** Removes the draft. A tree that is too deep to remove stays, because the results matter more. */
 function remove(folder: string, draft: OpenFolder): void {
   for (const prepare of [() => {}, () => unlock(draft)]) {
     try {
@@ -106,15 +106,15 @@ function remove(folder: string, draft: OpenFolder): void {
 async function unpackInto(connection: Connection, path: string, draft: string): Promise<Outcome> {
   const sending = connection.ssh(remote('send', path), ['ignore', 'pipe', 'inherit']);
   const unpacking = connection.start('tar', ['-xof', '-'], ['pipe', 'ignore', 'pipe'], draft);
-  const complaint = tailOf(unpacking.stderr!);
+  const stderrTail = tailOf(unpacking.stderr!);
   const codes = Promise.all([ended(sending), ended(unpacking)]);
   unpacking.stdin!.on('error', () => {});
   sending.stdout!.pipe(unpacking.stdin!);
   const [sent, unpacked] = await codes;
-  // Without an archive, tar fails as well, with no useful message.
+  // Without an archive, tar fails as well, and its message is useless.
   if (sent === NOTHING_THERE) return 'nothing there';
   const outcome = outcomeOf('tar', sent);
-  if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${complaint()}`);
+  if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${stderrTail()}`);
   return outcome;
 }
 
@@ -122,7 +122,7 @@ async function unpackInto(connection: Connection, path: string, draft: string): 
 function tailOf(stream: Readable): () => string {
   let tail = '';
   stream.setEncoding('utf8').on('data', (text: string) => {
-    tail = (tail + text).slice(-MAX_COMPLAINT);
+    tail = (tail + text).slice(-MAX_ERROR_CHARACTERS);
   });
   return () => tail.trim().replace(/\s*\n\s*/g, '; ');
 }

@@ -16,15 +16,15 @@ export interface FollowOptions {
   /** Where the paths in `out` are fetched to; the working directory by default. */
   into?: string;
   /**
-   * Receives output as it arrives, and is awaited before more is read; by default output goes to this process' own
-   * stdout and stderr.
+   * Receives output as it arrives, and is awaited before more is read; by default, output goes to stdout and stderr of
+   * this process.
    */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
   /** Receives progress, one line each: rented, sent, lost, reconnected. */
-  onStep?: (words: string) => void;
+  onStep?: (message: string) => void;
   /** Ends the run and destroys its instance, unless it is kept. */
   signal?: AbortSignal;
-  /** Private key for login; by default a pair is created that opens only this instance. */
+  /** Private key for login; by default, a key pair is created that opens only this instance. */
   identity?: string;
 }
 
@@ -42,7 +42,7 @@ export interface RunOptions extends Wanted, FollowOptions {
   keep?: boolean;
   /** 1 to 604,800 seconds without a client after which the instance is stopped; 600 by default. */
   lingerSeconds?: number;
-  /** Identifies this run, so that it is rented only once, however often it is requested; random by default. */
+  /** Identifies this run, so that repeating it rents only once; random by default. */
   idempotencyKey?: string;
 }
 
@@ -53,9 +53,9 @@ export interface RunEnded {
 }
 
 /**
- * Does the same as `gpu run`: rents, sends, runs, fetches, destroys. A lost connection loses nothing: it is retried for
- * an hour. Rejects with RunFailed, a GpuError, or the signal's reason. After RunFailed with an `instanceId`, the
- * command may continue there, and `attach` finds it. Needs OpenSSH's client and tar on this computer.
+ * Rents, sends, runs, fetches and destroys, like `gpu run`. After a lost connection, it retries for an hour, and loses
+ * nothing. Rejects with RunFailed, a GpuError, or the signal's reason. After RunFailed with an `instanceId`, the
+ * command may continue there; follow it with `attach`. Needs OpenSSH's client and tar on this computer.
  */
 export async function run(client: GpuClient, options: RunOptions): Promise<RunEnded> {
   const { folders = [], out = [], keep = false, lingerSeconds = LINGER_SECONDS, ...rest } = options;
@@ -70,59 +70,59 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
     patienceSeconds: lingerSeconds,
     idempotencyKey: options.idempotencyKey ?? randomUUID(),
   };
-  const itself = await Run.deploy(client, deployed, hooksOf(options, signal));
+  const run = await Run.deploy(client, deployed, hooksOf(options, signal));
   let isBegun = false;
-  return through(
-    itself,
+  return follow(
+    run,
     signal,
     () => !isBegun,
     async () => {
-      await itself.send(folders);
+      await run.send(folders);
       isBegun = true;
-      return itself.toTheEnd(options.into ?? process.cwd());
+      return run.toTheEnd(options.into ?? process.cwd());
     },
   );
 }
 
 export interface AttachOptions extends FollowOptions {
-  /** Paths below `/workspace` to fetch to the same path, overwriting existing files. */
+  /** Paths below `/workspace` to fetch to the same path here, overwriting existing files. */
   out?: readonly string[];
 }
 
 /**
- * Follows a run that continues or has ended, from its first byte, and ends it as `run` does; rejects as `run` does. The
- * run's own results go to a folder named after the instance if their path exists here.
+ * Follows a run from the start of its output, whether it continues or has ended, and finishes it like `run`; rejects
+ * like `run`. The run's own results go to a folder named after the instance if their path exists here.
  */
 export async function attach(client: GpuClient, id: string, options: AttachOptions = {}): Promise<RunEnded> {
   const { signal = new AbortController().signal } = options;
   const out = checkOut(options.out ?? []);
   checkDestinations(out, options.into ?? process.cwd());
-  const itself = await Run.find(client, id, out, hooksOf(options, signal));
-  return through(
-    itself,
+  const run = await Run.find(client, id, out, hooksOf(options, signal));
+  return follow(
+    run,
     signal,
     () => false,
     async () => {
-      await itself.mustHaveBegun();
-      return itself.toTheEnd(options.into ?? process.cwd());
+      await run.mustHaveBegun();
+      return run.toTheEnd(options.into ?? process.cwd());
     },
   );
 }
 
-async function through(
-  itself: Run,
+async function follow(
+  run: Run,
   signal: AbortSignal,
-  isNothingLost: () => boolean,
+  canDestroy: () => boolean,
   use: () => Promise<number>,
 ): Promise<RunEnded> {
   try {
-    await itself.open();
-    return { id: itself.id, code: await use() };
+    await run.open();
+    return { id: run.id, code: await use() };
   } catch (error) {
-    if (isNothingLost() || (signal.aborted && !itself.isKept)) await itself.destroy();
+    if (canDestroy() || (signal.aborted && !run.isKept)) await run.destroy();
     throw error;
   } finally {
-    await itself.close();
+    await run.close();
   }
 }
 

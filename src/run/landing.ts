@@ -17,16 +17,15 @@ import {
 import { RunFailed } from './failure.js';
 import { isLinkHere } from './paths.js';
 
-/* Moves unpacked results to their places. The instance decides what it sends: no link is followed on either side,
-   and anything that could do harm here (device nodes, links that lead out of the results, set-user-ID bits) is left
-   out. */
+/* Moves unpacked results to their places. The instance decides what it sends, so no link is followed on either side, and
+   anything that could do harm here is omitted: device nodes, links that lead out of the results, set-user-ID bits. */
 
-/** On Linux, a folder is named by its open handle, so that a link that replaces it in the meantime has no effect. */
+/** On Linux, a folder is addressed by its open handle, so that a link that replaces it in the meantime has no effect. */
 const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
 const IS_WINDOWS = process.platform === 'win32';
 const PERMISSIONS = 0o777;
 const OWNER_ENTERS = 0o700;
-/** Maximum nesting of folders: each one entered keeps a handle open. */
+/** Maximum nesting of folders, because each entered folder keeps a handle open. */
 const MAX_DEPTH = 256;
 
 /** A folder that is not a link. */
@@ -48,11 +47,11 @@ export class OpenFolder {
   }
 }
 
-/** Returns the entries that were left out. `from` and `to` are paths below the draft and below `into`. */
+/** Moves `from` below the draft to `to` below `into`. Returns the omitted entries. */
 export function land(draft: OpenFolder, from: string, into: string, to: string): string[] {
-  const leftOut: string[] = [];
+  const omitted: string[] = [];
   const [source, target] = [from.split('/').map((part) => Buffer.from(part)), to.split('/')];
-  const missing = new RunFailed(`${from} did not come back as a file or a folder`);
+  const missing = new RunFailed(`${from} was not received as a file or a folder`);
   const exists = (path: Buffer) => {
     if (!isFolder(path)) throw missing;
   };
@@ -62,7 +61,7 @@ export function land(draft: OpenFolder, from: string, into: string, to: string):
   };
   descend(draft.path, source.slice(0, -1), exists, (folder) => {
     const name = source.at(-1)!;
-    if (!clean(folder, name, 0, from, leftOut)) throw missing;
+    if (!clean(folder, name, 0, from, omitted)) throw missing;
     const names = target.map((part) => Buffer.from(part));
     within(Buffer.from(into), (root) =>
       descend(root, names.slice(0, -1), make, (place) =>
@@ -70,7 +69,7 @@ export function land(draft: OpenFolder, from: string, into: string, to: string):
       ),
     );
   });
-  return leftOut;
+  return omitted;
 }
 
 /** Lets the owner enter each folder, so that all of it can be removed. */
@@ -113,27 +112,27 @@ function isFolder(path: Buffer): boolean {
 }
 
 /** Makes an entry of the draft harmless, or removes it; returns false if nothing of it remains. */
-function clean(folder: Buffer, name: Buffer, depth: number, shown: string, leftOut: string[]): boolean {
+function clean(folder: Buffer, name: Buffer, depth: number, shown: string, omitted: string[]): boolean {
   const path = child(folder, name);
   const stats = statsOf(path);
   if (stats === null) return false;
   if (stats.isDirectory()) {
-    if (depth >= MAX_DEPTH) throw new RunFailed(`results may have ${MAX_DEPTH} folders within each other at most`);
+    if (depth >= MAX_DEPTH) throw new RunFailed(`results can have at most ${MAX_DEPTH} nested folders`);
     chmodSync(path, (stats.mode & PERMISSIONS) | OWNER_ENTERS);
     within(path, (inner) => {
-      for (const each of readdirSync(inner, 'buffer')) clean(inner, each, depth + 1, `${shown}/${each}`, leftOut);
+      for (const each of readdirSync(inner, 'buffer')) clean(inner, each, depth + 1, `${shown}/${each}`, omitted);
     });
     return true;
   }
   if (stats.isFile()) {
-    // Another name of the same file may be outside: its mode, and later its content, would change with this one's.
+    // A hard link of the same file may be outside: its mode, and later its content, would change too.
     if (stats.nlink > 1) renameSync(copyOf(path, folder), path);
     if (stats.nlink > 1 || (stats.mode & ~PERMISSIONS & 0o7777) !== 0) chmodSync(path, stats.mode & PERMISSIONS);
     return true;
   }
   if (stats.isSymbolicLink() && staysWithin(readlinkSync(path), depth)) return true;
   rmSync(path);
-  leftOut.push(shown);
+  omitted.push(shown);
   return false;
 }
 
@@ -149,16 +148,16 @@ function staysWithin(target: string, depth: number): boolean {
   return climbs < depth && !parts.slice(climbs).includes('..');
 }
 
-/** Moves an entry; existing files that are not part of it stay. */
+/** Moves an entry; other existing files stay. */
 function move(from: Entry, to: Entry, shown: string): void {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
-  const comesAsFolder = isFolder(source);
-  const there = statsOf(target);
-  if (there !== null && comesAsFolder !== there.isDirectory()) {
-    const why = comesAsFolder ? whyNoFolder(target, shown) : `${shown} is a folder here, and a file on the instance`;
+  const isSourceFolder = isFolder(source);
+  const existing = statsOf(target);
+  if (existing !== null && isSourceFolder !== existing.isDirectory()) {
+    const why = isSourceFolder ? whyNoFolder(target, shown) : `${shown} is a folder here, and a file on the instance`;
     throw new RunFailed(why);
   }
-  if ((there === null || !comesAsFolder) && moveWhole(from, to)) return;
+  if ((existing === null || !isSourceFolder) && moveWhole(from, to)) return;
   within(source, (inner) =>
     within(target, (place) => {
       for (const name of readdirSync(inner, 'buffer')) {
@@ -168,7 +167,7 @@ function move(from: Entry, to: Entry, shown: string): void {
   );
 }
 
-/** Returns false for a folder that moves to another file system: it is created there, and its content must follow. */
+/** Moves an entry as a whole. Returns false for a folder that changes the file system: then only the folder was created. */
 function moveWhole(from: Entry, to: Entry): boolean {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   try {

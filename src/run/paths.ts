@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunFailed } from './failure.js';
 
-/** A path below the workspace, and its destination here. */
+/** A path below the workspace, and its local destination. */
 export interface Fetched {
   path: string;
   to: string;
@@ -13,23 +13,23 @@ export function checkOut(paths: readonly string[]): string[] {
   return paths.map((path) => {
     const slashed = path.replaceAll('\\', '/');
     const parts = slashed.split('/').filter((part) => part !== '' && part !== '.');
-    const leadsAway = slashed.startsWith('/') || parts.some((part) => part === '..' || isStrange(part));
+    const leadsAway = slashed.startsWith('/') || parts.some((part) => part === '..' || isInvalid(part));
     if (parts.length === 0 || leadsAway)
-      throw new RunFailed(`${path} is no path below the workspace: results, or results/run-1`);
+      throw new RunFailed(`${path} must be a path below the workspace, such as results or results/run-1`);
     return parts.join('/');
   });
 }
 
-/** Refuses with RunFailed a destination that is a link or is behind one, before anything is rented. */
+/** Refuses with RunFailed a destination that is a link or is behind one. Called before anything is rented. */
 export function checkDestinations(paths: readonly string[], into: string): void {
   for (const path of paths) {
     const parts = path.split('/');
     for (const [index] of parts.entries()) {
       const shown = parts.slice(0, index + 1).join('/');
-      const there = lstatSync(join(into, shown), { throwIfNoEntry: false });
-      if (there === undefined) break;
-      if (there.isSymbolicLink()) throw new RunFailed(isLinkHere(shown));
-      if (!there.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is no folder here`);
+      const stats = lstatSync(join(into, shown), { throwIfNoEntry: false });
+      if (stats === undefined) break;
+      if (stats.isSymbolicLink()) throw new RunFailed(isLinkHere(shown));
+      if (!stats.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is not a folder here`);
     }
   }
 }
@@ -58,6 +58,6 @@ export function toSafePlace(paths: readonly string[], id: string, into: string):
 }
 
 /** Whether no file can have this name, or the name means something else on Windows. */
-function isStrange(part: string): boolean {
+function isInvalid(part: string): boolean {
   return part.includes('\0') || (process.platform === 'win32' && part.includes(':'));
 }

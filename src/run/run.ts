@@ -4,57 +4,66 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type GpuClient, GpuConnectionError, type Runtime } from '../client/index.js';
 import { Connection, ended } from './connection.js';
 import { RunFailed } from './failure.js';
-import { bringBack, type Folder, type Outcome, type Place, send } from './files.js';
+import { type Folder, fetchPath, type Outcome, type Remote, send } from './files.js';
 import { type Fetched, toSafePlace, toSamePlace } from './paths.js';
 import { entrypointOf, type RunTerms, remote, termsOf } from './scripts.js';
-import { addKey, deployBest, destroy, type Rented, type RunLaunch, removeKey, see, type Wanted } from './service.js';
+import {
+  addKey,
+  deployBest,
+  destroy,
+  type Rented,
+  type RunLaunch,
+  readInstance,
+  removeKey,
+  type Wanted,
+} from './service.js';
 import { untilRunning } from './wait.js';
 
 export interface RunOptions extends Wanted {
   command: readonly string[];
   launch?: RunLaunch;
   terms: RunTerms;
-  /** Seconds that the instance waits for a client before it is stopped: before the command begins, and after it has ended. */
+  /** Seconds without a client, before the command begins or after it has ended, after which the instance is stopped. */
   patienceSeconds: number;
   idempotencyKey?: string | undefined;
 }
 
 export interface RunHooks {
   /** Receives progress, one line each. */
-  onStep(words: string): void;
+  onStep(message: string): void;
   /** Called while the container starts. */
   onRuntime?(runtime: Runtime): void;
   describe(runtime: Runtime): string;
   /** Awaited before more is read. */
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void>;
-  /** Ends the client's part. The command continues. */
+  /** Ends this client. The command continues. */
   signal: AbortSignal;
-  /** Private key for login; if omitted, a key pair is created for the run. */
+  /** Private key for login; by default, a key pair is created for the run. */
   identity?: string | undefined;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
-/** A run is abandoned when the service has not answered for this long; its command continues. */
-const GIVES_UP_AFTER_MS = 3_600_000;
-/** How long the service may take to receive the exit code, before the instance is destroyed without it. */
-const CODE_IS_KEPT_WITHIN_MS = 10_000;
-const LOOKS_AGAIN_MS = 150;
-/** Maximum names of omitted entries that are shown. */
-const SHOWN_LEFT_OUT = 5;
+/** A client abandons a run after this time without a connection; the command continues. */
+const ABANDONED_AFTER_MS = 3_600_000;
+/** Maximum time for the service to receive the exit code, before the instance is destroyed without it. */
+const EXIT_CODE_TIMEOUT_MS = 10_000;
+const POLL_EVERY_MS = 150;
+/** Maximum number of omitted entries that a message names. */
+const MAX_NAMED = 5;
 
-/** A command on a dedicated instance, as a client follows it. */
+/** A command on a dedicated instance, from the view of a client that follows it. */
 export class Run {
   readonly id: string;
   readonly #client: GpuClient;
   readonly #hooks: RunHooks;
   readonly #terms: RunTerms;
   readonly #connection = new Connection();
-  readonly #ready = new Deferred<Place>();
+  readonly #ready = new Deferred<Remote>();
   readonly #code = new Deferred<number>();
-  /** Rejects when the client's part ends early. */
+  /** Rejects when this client ends early. */
   readonly #over = new Deferred<never>();
-  /** Paths that the client names itself; null if it started the run, and so named all. */
+  /** Paths that this client requests; null if it started the run, and so requested all. */
   readonly #named: readonly string[] | null;
   #keyId: string | null = null;
   #isClosed = false;
@@ -89,71 +98,75 @@ export class Run {
       restart: 'NEVER',
       onExit: terms.keep ? 'KEEP' : 'STOP',
     };
-    // Not ended by the signal, because the rental must be known in order to be destroyed.
+    // The signal doesn't end this call, because the rental must be known in order to be destroyed.
     const rented = await deployBest(client, options, whole, idempotencyKey);
     hooks.onStep(describeRented(rented));
     return new Run(client, rented.id, terms, hooks);
   }
 
   /**
-   * Finds a run that was started before, from any client. An instance that was stopped at its end is restarted. `out`:
-   * further paths to fetch, overwriting existing files.
+   * Finds a run that any client started. Restarts an instance that was stopped at its end. `out`: further paths to fetch,
+   * overwriting existing files.
    */
   static async find(client: GpuClient, id: string, out: readonly string[], hooks: RunHooks): Promise<Run> {
-    const { status, launch } = await see(client, id, hooks.signal);
+    const { status, launch } = await readInstance(client, id, hooks.signal);
     const terms = termsOf(launch?.entrypoint);
-    if (terms === null) throw new RunFailed(`${id} is not of \`gpu run\`: \`gpu logs -f ${id}\` shows its output`, id);
+    if (terms === null)
+      throw new RunFailed(`${id} was not started by \`gpu run\`; \`gpu logs -f ${id}\` shows its output`, id);
     if (status === 'DESTROYED') throw new RunFailed(`${id} is destroyed`);
     if (status === 'STOPPED') {
-      hooks.onStep(`${id} was stopped; it is started to fetch what it has`);
+      hooks.onStep(`${id} was stopped; starting it to fetch its results`);
       await client.instances.action(id, 'start', { signal: hooks.signal });
     }
     return new Run(client, id, terms, hooks, out);
   }
 
-  /** Follows a running run. Starts nothing. */
+  /** Follows a run in progress, without starting its instance. */
   static async watch(client: GpuClient, id: string, hooks: RunHooks): Promise<Run> {
-    const { status, launch } = await see(client, id, hooks.signal);
+    const { status, launch } = await readInstance(client, id, hooks.signal);
     if (status !== 'RUNNING') throw new RunFailed(`${id} is ${status.toLowerCase()}`, id);
     return new Run(client, id, termsOf(launch?.entrypoint) ?? { out: [], keep: true }, hooks);
   }
 
-  /** Returns the exit code of a run whose container has ended, destroyed or not; null while it exists. */
+  /** Returns the exit code of a run whose container has ended, even if destroyed; null while it is running. */
   static async codeOf(client: GpuClient, id: string): Promise<number | null> {
-    const { status, runtime, launch } = await see(client, id);
-    if (termsOf(launch?.entrypoint) === null) throw new RunFailed(`${id} is not of \`gpu run\``, id);
+    const { status, runtime, launch } = await readInstance(client, id);
+    if (termsOf(launch?.entrypoint) === null) throw new RunFailed(`${id} was not started by \`gpu run\``, id);
     if (status === 'RUNNING' && runtime?.phase !== 'EXITED') return null;
     if (runtime?.exitCode == null)
-      throw new RunFailed(`${id} is ${status.toLowerCase()}, and its exit code is not known`, id);
+      throw new RunFailed(`${id} is ${status.toLowerCase()}, and its exit code is unknown`, id);
     return runtime.exitCode;
   }
 
   /** Waits until its container runs, and connects. */
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
-    const { ssh } = await see(this.#client, this.id, signal);
-    if (ssh === null) throw new RunFailed('this service offers no SSH, which runs need', this.id);
+    const { ssh } = await readInstance(this.#client, this.id, signal);
+    if (ssh === null) throw new RunFailed('this service offers no SSH; a run needs it', this.id);
     if (identity === undefined) {
       const publicKey = await this.#connection.makeKey(`gpu run ${this.id}`);
       this.#keyId = await addKey(this.#client, publicKey, this.id);
     }
     this.#connection.use(ssh, identity);
     if (!(await untilRunning(this.#client, this.id, { describe, onRuntime, signal })))
-      throw new RunFailed(`nothing runs for ${this.id}: its machine has no host agent`, this.id);
+      throw new RunFailed(`${this.id} has no container: its machine has no host agent`, this.id);
     this.#watch().catch((error) => this.#over.reject(error));
     await this.#unlessOver(this.#ready.promise);
   }
 
-  /** Refuses with RunFailed if its files were never completely sent. */
+  /** Refuses with RunFailed a run whose files were never completely sent. */
   async mustHaveBegun(): Promise<void> {
     if ((await this.#ready.promise).hasBegun) return;
-    throw new RunFailed(`${this.id} never got its files: \`gpu destroy ${this.id}\`, and run it again`, this.id);
+    throw new RunFailed(
+      `${this.id} never received its files; run \`gpu destroy ${this.id}\`, then repeat the run`,
+      this.id,
+    );
   }
 
   async send(folders: readonly Folder[]): Promise<void> {
-    const place = await this.#ready.promise;
+    const remoteSide = await this.#ready.promise;
     for (const folder of folders) {
-      await this.#untilDone(() => send(this.#connection, folder, place));
+      await this.#untilDone(() => send(this.#connection, folder, remoteSide));
       this.#hooks.onStep(`sent ${folder.from} to ${folder.to}`);
     }
   }
@@ -180,23 +193,24 @@ export class Run {
     return this.#unlessOver(this.#code.promise);
   }
 
-  async #bringBack(into: string): Promise<void> {
+  async #fetchResults(into: string): Promise<void> {
     for (const fetched of this.#destinations(into)) {
       const { path, to } = fetched;
-      const onLeftOut = (left: readonly string[]) => {
-        if (left.length > 0) this.#hooks.onStep(describeLeftOut(path, left));
+      const onOmitted = (omitted: readonly string[]) => {
+        if (omitted.length > 0) this.#hooks.onStep(describeOmitted(path, omitted));
       };
-      const outcome = await this.#untilDone(() => bringBack(this.#connection, fetched, into, onLeftOut)).catch(
+      const outcome = await this.#untilDone(() => fetchPath(this.#connection, fetched, into, onOmitted)).catch(
         (error) => {
-          throw this.#stillHolding(error);
+          throw this.#withInstance(error);
         },
       );
-      const where = to === path ? '' : ` to ${to}: attaching changes nothing that exists here unless --out names it`;
-      this.#hooks.onStep(outcome === 'done' ? `brought ${path} back${where}` : `there is no ${path} to bring back`);
+      const where = to === path ? '' : ` to ${to}, because attaching overwrites only paths of --out`;
+      this.#hooks.onStep(outcome === 'done' ? `fetched ${path}${where}` : `${path} does not exist; nothing to fetch`);
     }
   }
 
-  #stillHolding(error: unknown): unknown {
+  /** Adds the instance that still has the results to an error. */
+  #withInstance(error: unknown): unknown {
     if (!(error instanceof RunFailed) || error.instanceId !== null) return error;
     return new RunFailed(
       `${error.message}; ${this.id} still has the results: \`gpu attach ${this.id}\` fetches them`,
@@ -218,28 +232,30 @@ export class Run {
   /** Waits for output, files and exit code; then destroys the instance unless it is kept. */
   async toTheEnd(into: string): Promise<number> {
     const code = await this.#follow();
-    await this.#bringBack(into);
+    await this.#fetchResults(into);
     if (!this.isKept) await this.#finish();
     return code;
   }
 
   /**
-   * Destroys it at its end. Another waiting client may check only afterwards, so the service first receives the exit
-   * code, by the end of the container.
+   * Destroys the instance at the end of the run. Another waiting client may poll only afterwards, so the service first
+   * receives the exit code, by the end of the container.
    */
   async #finish(): Promise<void> {
     this.#isClosed = true;
-    const enough = new AbortController();
-    const { signal } = enough;
-    const late = sleep(CODE_IS_KEPT_WITHIN_MS, undefined, { signal }).catch(() => {});
-    // Neither may continue afterwards: a pending timer would keep the process alive.
-    await this.#unlessOver(Promise.race([this.#leaveCode(signal).catch(() => {}), late])).finally(() => enough.abort());
+    const stop = new AbortController();
+    const { signal } = stop;
+    const timeout = sleep(EXIT_CODE_TIMEOUT_MS, undefined, { signal }).catch(() => {});
+    // Both stop afterwards, because a pending timer would keep the process alive.
+    await this.#unlessOver(Promise.race([this.#storeCode(signal).catch(() => {}), timeout])).finally(() =>
+      stop.abort(),
+    );
     await this.destroy();
   }
 
-  async #leaveCode(signal: AbortSignal): Promise<void> {
+  async #storeCode(signal: AbortSignal): Promise<void> {
     if ((await ended(this.#connection.ssh(remote('end'), 'ignore'))) !== 0) return;
-    while (!signal.aborted && (await Run.codeOf(this.#client, this.id)) === null) await sleep(LOOKS_AGAIN_MS);
+    while (!signal.aborted && (await Run.codeOf(this.#client, this.id)) === null) await sleep(POLL_EVERY_MS);
   }
 
   async destroy(): Promise<void> {
@@ -247,86 +263,86 @@ export class Run {
     this.#keyId = null;
   }
 
-  /** Ends the client's part and removes its key. A key that can't be removed now is removed with the instance. */
+  /** Ends this client and removes its key. A key that can't be removed now is removed with the instance. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#connection.close();
     if (this.#keyId !== null) await removeKey(this.#client, this.#keyId).catch(() => {});
   }
 
-  /** Signals to the container that a client is connected, and receives the exit code. */
+  /** Shows the container that a client is connected, and receives the exit code. */
   async #watch(): Promise<void> {
-    for (const lost = new Lost(); !this.#isClosed; ) {
+    for (const failures = new Failures(); !this.#isClosed; ) {
       const child = this.#connection.ssh(remote('watch'), ['pipe', 'pipe', 'ignore']);
       const over = ended(child);
       over.catch(() => {});
       for await (const line of createInterface({ input: child.stdout! })) {
-        lost.over();
-        this.#found();
-        this.#hear(line);
+        failures.reset();
+        this.#reconnected();
+        this.#receive(line);
       }
       await over;
-      await this.#beforeNextTry(lost);
+      await this.#beforeNextAttempt(failures);
     }
   }
 
-  #hear(line: string): void {
-    const [what, value = '', begun, ...rest] = line.split(' ');
-    if (what === 'ready')
+  #receive(line: string): void {
+    const [kind, value = '', begun, ...rest] = line.split(' ');
+    if (kind === 'ready')
       this.#ready.resolve({ hasRsync: value === 'yes', hasBegun: begun === 'yes', workspace: rest.join(' ') });
-    if (what === 'code' && /^\d{1,3}$/.test(value)) this.#code.resolve(Number(value));
+    if (kind === 'code' && /^\d{1,3}$/.test(value)) this.#code.resolve(Number(value));
   }
 
   async #pass(stream: 'stdout' | 'stderr', name: 'out' | 'err'): Promise<void> {
     let at = 0;
-    for (const lost = new Lost(); !this.#isClosed; ) {
+    for (const failures = new Failures(); !this.#isClosed; ) {
       const child = this.#connection.ssh(remote('follow', name, String(at)), ['ignore', 'pipe', 'ignore']);
       const over = ended(child);
       over.catch(() => {});
       for await (const chunk of child.stdout!) {
         at += chunk.length;
-        lost.over();
+        failures.reset();
         await this.#hooks.onOutput(stream, chunk);
       }
       if ((await over) === 0) return;
-      await this.#beforeNextTry(lost);
+      await this.#beforeNextAttempt(failures);
     }
   }
 
   async #untilDone(attempt: () => Promise<Outcome>): Promise<Outcome> {
-    for (const lost = new Lost(); ; ) {
+    for (const failures = new Failures(); ; ) {
       const outcome = await this.#unlessOver(attempt());
       if (outcome !== 'lost') return outcome;
-      await this.#unlessOver(this.#beforeNextTry(lost));
+      await this.#unlessOver(this.#beforeNextAttempt(failures));
     }
   }
 
   /** Called when a connection has ended. Rejects if there is nothing left to connect to. */
-  async #beforeNextTry(lost: Lost): Promise<void> {
+  async #beforeNextAttempt(failures: Failures): Promise<void> {
     if (this.#isClosed || this.#hooks.signal.aborted) return;
     try {
-      const { status, stopReason, runtime } = await see(this.#client, this.id);
+      const { status, stopReason, runtime } = await readInstance(this.#client, this.id);
       if (status !== 'RUNNING') throw new RunFailed(whyStopped(this.id, status, stopReason), this.id);
       if (runtime?.phase === 'EXITED' || runtime?.phase === 'FAILED') {
-        const words = `the container of ${this.id} ended with ${runtime.exitCode ?? 'no exit code'}`;
-        throw new RunFailed(`${words}: \`gpu attach ${this.id}\` fetches what is there`, this.id);
+        const reason = `the container of ${this.id} ended with ${runtime.exitCode ?? 'no exit code'}`;
+        throw new RunFailed(`${reason}; \`gpu attach ${this.id}\` fetches its results`, this.id);
       }
     } catch (error) {
       if (!(error instanceof GpuConnectionError)) throw error;
     }
-    if (lost.count > 0 && !this.#isLost) {
+    if (failures.count > 0 && !this.#isLost) {
       this.#isLost = true;
       this.#hooks.onStep(
         `lost the connection to ${this.id}; the command continues, and this program reconnects as soon as it can`,
       );
     }
-    if (lost.isHopeless)
-      throw new RunFailed(`${this.id} can't be reached: \`gpu attach ${this.id}\` finds it`, this.id);
-    await sleep(lost.next());
+    if (failures.isHopeless)
+      throw new RunFailed(`${this.id} can't be reached; \`gpu attach ${this.id}\` follows it again`, this.id);
+    await sleep(failures.next());
   }
 
-  #found(): void {
-    if (this.#isLost) this.#hooks.onStep(`${this.id} is reached again`);
+  #reconnected(): void {
+    if (this.#isLost) this.#hooks.onStep(`reconnected to ${this.id}`);
     this.#isLost = false;
   }
 
@@ -344,17 +360,17 @@ class Deferred<T> {
   });
 }
 
-/** Counts failed attempts, and how long they have failed. */
-class Lost {
+/** Counts consecutive failed attempts, and measures their duration. */
+class Failures {
   count = 0;
   #sinceMs = 0;
 
-  over(): void {
+  reset(): void {
     this.count = 0;
   }
 
   get isHopeless(): boolean {
-    return this.count > 0 && performance.now() - this.#sinceMs > GIVES_UP_AFTER_MS;
+    return this.count > 0 && performance.now() - this.#sinceMs > ABANDONED_AFTER_MS;
   }
 
   /** Returns the milliseconds until the next attempt. */
@@ -369,14 +385,14 @@ function describeRented({ id, numGpus, gpu, region, priceHr }: Rented): string {
   return `${id} is rented: ${numGpus} x ${gpu} in ${region}, ${priceHr} USD per hour`;
 }
 
-function describeLeftOut(path: string, left: readonly string[]): string {
-  const more = left.length > SHOWN_LEFT_OUT ? ` and ${left.length - SHOWN_LEFT_OUT} more` : '';
-  const names = `${left.slice(0, SHOWN_LEFT_OUT).join(', ')}${more}`;
-  return `left out ${names}: only files, folders and links within ${path} are brought back`;
+function describeOmitted(path: string, omitted: readonly string[]): string {
+  const more = omitted.length > MAX_NAMED ? ` and ${omitted.length - MAX_NAMED} more` : '';
+  const names = `${omitted.slice(0, MAX_NAMED).join(', ')}${more}`;
+  return `omitted ${names}: only files, folders and links within ${path} are fetched`;
 }
 
 function whyStopped(id: string, status: string, reason: string | null): string {
   if (status === 'DESTROYED') return `${id} was destroyed`;
   const why = reason === null ? '' : ` (${reason.toLowerCase().replaceAll('_', ' ')})`;
-  return `${id} was stopped${why}; its disk is kept: \`gpu attach ${id}\` fetches what is there`;
+  return `${id} was stopped${why}; its disk is kept; \`gpu attach ${id}\` fetches its results`;
 }

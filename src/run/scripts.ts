@@ -1,6 +1,6 @@
-/* Scripts that run in the container of a run. Only POSIX shell and commands that busybox has, because images have
+/* Scripts that run in the container of a run. They use only POSIX shell and commands of busybox, because images have
    nothing else in common. The keeper is the container's command. It waits for the files of the run, then runs the
-   command, and keeps output and exit code in files: nothing of it depends on a connection. Clients connect over SSH. */
+   command, and keeps output and exit code in files, so that nothing depends on a connection. Clients connect over SSH. */
 
 import { checkOut } from './paths.js';
 
@@ -14,10 +14,10 @@ export interface RunTerms {
 
 /** Identifies a launch as a run. */
 export const NAME = 'gpu-run';
-/** Exit code of the keeper if no client came to start the run. */
-const NOBODY_CAME = 125;
+/** Exit code of the keeper if no client started the run. */
+const NO_CLIENT = 125;
 /** Exit code of a command aborted because its instance stopped, as after SIGTERM. */
-const CUT_OFF = 143;
+const ABORTED = 143;
 
 /** $W is the folder for the files and the command, $D is the run's own folder. */
 const PLACES = `
@@ -28,7 +28,7 @@ D=$W/.${NAME}
 nap() { sleep 0.2 2>/dev/null || sleep 1; }
 `;
 
-/** $1: seconds that it waits without a client; 0 for ever. $2: the terms. The rest is the command. */
+/** $1: seconds to wait without a client; 0: forever. $2: the terms. The rest is the command. */
 export const KEEPER = `${PLACES}
 patience=$1; shift 2
 wait_for() {
@@ -40,11 +40,11 @@ wait_for() {
     nap
   done
 }
-trap 'exit ${CUT_OFF}' TERM
+trap 'exit ${ABORTED}' TERM
 mkdir -p "$D" || exit 1
 rm -f "$D/end"
 if [ ! -e "$D/started" ]; then
-  wait_for go || exit ${NOBODY_CAME}
+  wait_for go || exit ${NO_CLIENT}
   : >"$D/started"
   cd "$W"
   "$@" </dev/null >"$D/out" 2>"$D/err" &
@@ -55,7 +55,7 @@ if [ ! -e "$D/started" ]; then
   trap 'exit "$code"' TERM
   { echo "$code" >"$D/code.new" && mv "$D/code.new" "$D/code"; } || exit "$code"
 elif [ ! -e "$D/code" ]; then
-  echo ${CUT_OFF} >"$D/code"
+  echo ${ABORTED} >"$D/code"
 fi
 read code <"$D/code"
 trap 'exit "$code"' TERM
@@ -64,9 +64,9 @@ exit "$code"
 `;
 
 /**
- * Prints `ready`, whether there is rsync, whether the command has begun, and the workspace; then `code` and the exit
- * code once the command has ended. While it runs, the keeper knows that a client is connected. It ends with its input:
- * a client that crashes leaves nothing behind.
+ * Prints `ready`, whether rsync exists, whether the command has begun, and the workspace. Prints `code` and the exit
+ * code once the command has ended. While this script runs, the keeper knows that a client is connected. It ends with its
+ * input, so a client that crashes leaves nothing behind.
  */
 const WATCH = `${PLACES}
 mkdir -p "$D" || exit 1
@@ -91,7 +91,7 @@ const BEGIN = `${PLACES}
 `;
 
 /**
- * $1: out or err; $2: bytes to skip. Lets the command begin, prints the file as it grows, and ends when the command has
+ * $1: out or err; $2: bytes to skip. Starts the command, prints the file as it grows, and ends when the command has
  * ended.
  */
 const FOLLOW = `${PLACES}
@@ -105,12 +105,12 @@ until [ -e "$D/code" ]; do cat <&3; nap; done
 cat <&3
 `;
 
-/** $1: a folder, in the workspace unless its path is absolute. Its files arrive as a tar on the input. */
+/** $1: a folder, in the workspace unless its path is absolute. Unpacks a tar from the input into it. */
 const RECEIVE = `${PLACES}
 cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
 `;
 
-/** $1: a path in the workspace, printed as a tar; for a link, its target. Exits with 44 if there is nothing. */
+/** $1: a path in the workspace. Prints it, or the target of a link, as a tar. Exits with 44 if it doesn't exist. */
 const SEND = `${PLACES}
 cd "$W" && { [ -e "$1" ] || exit 44; }
 if [ ! -L "$1" ]; then tar -cf - "$1"
@@ -132,7 +132,7 @@ export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[]
 }
 
 /**
- * Reads the terms; null for a launch that is not a run. Refuses with RunFailed paths that lead out of the folder here,
+ * Returns the terms; null for a launch that is not a run. Refuses with RunFailed paths that lead out of the local folder,
  * because the author of the launch is unknown.
  */
 export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {

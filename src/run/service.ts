@@ -18,9 +18,9 @@ export interface Wanted {
   diskGb?: number | undefined;
   /** Volumes of the account, each with its path. */
   volumes?: readonly { id: string; path: string }[] | undefined;
-  /** Whether it may be interruptible, which costs half; the machine can then be preempted. */
+  /** Whether the instance is interruptible, which costs half; it can then be preempted. */
   isInterruptible?: boolean | undefined;
-  /** When it is destroyed automatically: a duration, such as 8h, or an instant. */
+  /** When it is destroyed automatically: a duration, such as 8h, or a time. */
   destroyAt?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Rented {
 }
 
 /** The fields of an instance that a run reads. */
-export interface Seen {
+export interface InstanceState {
   status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
   stopReason: string | null;
   runtime: { phase: string; message: string | null; exitCode: number | null } | null;
@@ -57,14 +57,14 @@ export interface Seen {
 
 const DEPLOY = `mutation ($input: DeployBestInput!) {
   deployBest(input: $input) { id gpu numGpus region priceHr } }`;
-const SEE = `query ($id: ID!) {
+const READ = `query ($id: ID!) {
   instance(id: $id) {
     status stopReason runtime { phase message exitCode } launch { entrypoint } ssh { user host port hostKey } } }`;
 const ADD_KEY = `mutation ($publicKey: String!, $id: ID!) {
   addSshKey(publicKey: $publicKey, instanceId: $id) { id } }`;
 const REMOVE_KEY = 'mutation ($id: ID!) { removeSshKey(id: $id) { id } }';
 
-/** Rents the best machine, once per key, however often it is sent. */
+/** Rents the best machine; repeating a key rents only once. */
 export async function deployBest(
   client: GpuClient,
   wanted: Wanted,
@@ -76,7 +76,7 @@ export async function deployBest(
   const input = {
     ...(gpus !== undefined && { gpus }),
     ...(regions !== undefined && { regions }),
-    // Nothing would run on other machines.
+    // Other machines run no containers.
     filter: { ...filter, hasAgent: true, ...(numGpus !== undefined && { numMin: numGpus }) },
     ...(maxPricePerHour !== undefined && { maxPricePerHour }),
     ...(image !== undefined && { template: image }),
@@ -91,8 +91,8 @@ export async function deployBest(
   return rented;
 }
 
-export async function see(client: GpuClient, id: string, signal?: AbortSignal): Promise<Seen> {
-  const { instance } = await client.graphql<{ instance: Seen | null }>(SEE, { id }, { signal });
+export async function readInstance(client: GpuClient, id: string, signal?: AbortSignal): Promise<InstanceState> {
+  const { instance } = await client.graphql<{ instance: InstanceState | null }>(READ, { id }, { signal });
   if (instance === null) throw new RunFailed(`no such instance: ${id}`);
   return instance;
 }
@@ -111,7 +111,7 @@ export async function destroy(client: GpuClient, id: string): Promise<void> {
   try {
     await unlessGone(client.instances.destroy(id));
   } catch (error) {
-    const isDone = (await see(client, id).catch(() => null))?.status === 'DESTROYED';
+    const isDone = (await readInstance(client, id).catch(() => null))?.status === 'DESTROYED';
     if (!isDone) throw error;
   }
 }

@@ -3,18 +3,18 @@ import type { GpuClient, Runtime } from '../client/index.js';
 import { RunFailed } from './failure.js';
 
 /** With a cached image, a container starts in well under a second; a pull takes minutes. */
-const ASK_FIRST_AFTER_MS = 100;
-const ASK_EVERY_MS = 1_000;
-const LONGER = 1.5;
+const FIRST_POLL_AFTER_MS = 100;
+const POLL_EVERY_MS = 1_000;
+const GROWTH = 1.5;
 /** Allows a large image on a slow line; the rental continues either way. */
 const WAIT_MS = 3_600_000;
 const HAS_ENDED = ['FAILED', 'EXITED'];
-/** Between a stop and a start, they may still be those of the previous run. */
+/** Between a stop and a start, the phase may still be that of the previous run. */
 const IS_DOWN = ['STOPPED', 'ERASED'];
 
 /**
  * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed if
- * it can't run, or does not within an hour, and with the signal's reason; `describe` formats the runtime.
+ * it can't run or doesn't within an hour, or with the signal's reason; `describe` formats the runtime.
  */
 export async function untilRunning(
   client: GpuClient,
@@ -22,13 +22,13 @@ export async function untilRunning(
   { describe, onRuntime, signal }: WaitOptions,
 ): Promise<boolean> {
   const endsAt = Date.now() + WAIT_MS;
-  for (let pauseMs = ASK_FIRST_AFTER_MS; Date.now() < endsAt; pauseMs = Math.min(pauseMs * LONGER, ASK_EVERY_MS)) {
+  for (let pauseMs = FIRST_POLL_AFTER_MS; Date.now() < endsAt; pauseMs = Math.min(pauseMs * GROWTH, POLL_EVERY_MS)) {
     const runtime = await client.instances.runtime(id, { signal });
     if (runtime === null) return false;
     if (runtime.phase === 'RUNNING') return true;
     const isDown = IS_DOWN.includes(runtime.phase) && (await client.instances.get(id, { signal })).status !== 'running';
     if (isDown || HAS_ENDED.includes(runtime.phase))
-      throw new RunFailed(`${id} does not run: ${describe(runtime)}${codeOf(runtime)}`, id);
+      throw new RunFailed(`${id} is not running: ${describe(runtime)}${codeOf(runtime)}`, id);
     onRuntime?.(runtime);
     await sleep(pauseMs, undefined, { signal }).catch((error) => {
       // Node rejects with its own error, not with the signal's reason.
@@ -36,7 +36,7 @@ export async function untilRunning(
       throw error;
     });
   }
-  throw new RunFailed(`${id} does not run yet; \`gpu show ${id}\` shows its progress`, id);
+  throw new RunFailed(`${id} is not running yet; \`gpu show ${id}\` shows its progress`, id);
 }
 
 function codeOf({ exitCode }: Runtime): string {

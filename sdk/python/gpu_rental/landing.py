@@ -108,7 +108,7 @@ def check_destinations(paths: Sequence[str], into: str) -> None:
             if os.path.islink(here):
                 raise ValueError(_is_link_here(shown))
             if count < len(parts) and os.path.exists(here) and not os.path.isdir(here):
-                raise ValueError(f"{shown} is no folder here")
+                raise ValueError(f"{shown} is not a folder here")
 
 
 def safe_place(path: str, id: str, into: str) -> str:

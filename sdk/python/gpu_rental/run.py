@@ -108,7 +108,7 @@ def checked_out(paths: Sequence[str]) -> Tuple[str, ...]:
 def checked_folders(folders: Mapping[str, str]) -> List[Tuple[str, str]]:
     for source in folders:
         if not os.path.isdir(source):
-            raise ValueError(f"{source!r} is no folder here")
+            raise ValueError(f"{source!r} is not a folder here")
     return list(folders.items())
 
 

@@ -56,7 +56,7 @@ describe('gpu run', needsRuns(), () => {
       const { code, stdout, stderr } = await run([GPU, ...args], env, { cwd: here }).ended;
       expect([code, stdout]).toEqual([3, 'from here\n']);
       expect(stderr).toMatch(/^a {2}b$/m);
-      expect(stderr).toContain('there is no none to bring back');
+      expect(stderr).toContain('none does not exist; nothing to fetch');
       expect(stderr).not.toContain('tar:');
       expect(readFileSync(join(here, 'results/a/where'), 'utf8')).toBe('/workspace\n');
       await on.nothingLeft(INSTANCE.exec(stderr)![0]);
@@ -75,7 +75,7 @@ describe('gpu run', needsRuns(), () => {
   it('reports why it failed before what it did', async () => {
     const { code, stdout, stderr } = await gpu(['run', ...on.image('none'), '--', 'true'], env);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) does not run: [^\n]+\ngpu: \1 is destroyed\n$/);
+    expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) is not running: [^\n]+\ngpu: \1 is destroyed\n$/);
   });
 
   it('loses nothing when the network is down', async () => {
@@ -135,9 +135,9 @@ describe('gpu run', needsRuns(), () => {
   });
 
   it.each([
-    [['-v', '/nowhere'], '/nowhere is no folder here'],
-    [['--out', '../up'], '../up is no path below the workspace'],
-    [['--out', '/etc'], '/etc is no path below the workspace'],
+    [['-v', '/nowhere'], '/nowhere is not a folder here'],
+    [['--out', '../up'], '../up must be a path below the workspace'],
+    [['--out', '/etc'], '/etc must be a path below the workspace'],
   ])('refuses %j before renting', async (wrong, message) => {
     const { code, stderr } = await gpuHere(['run', ...on.image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
@@ -149,7 +149,7 @@ describe('gpu run', needsRuns(), () => {
     const { id } = await renter.deploy(body.data[0].machine_id);
     for (const command of ['attach', 'wait']) {
       const { code, stderr } = await gpu([command, id], env);
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} is not of \`gpu run\``)]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} was not started by \`gpu run\``)]);
     }
     expect(existsSync(join(env.HOME!, '.ssh/known_hosts'))).toBe(false);
   });

@@ -16,7 +16,7 @@ import { pipeline } from 'node:stream/promises';
 import { pack } from 'tar-stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Connection } from '../../../src/run/connection.js';
-import { bringBack } from '../../../src/run/files.js';
+import { fetchPath } from '../../../src/run/files.js';
 import { OpenFolder } from '../../../src/run/landing.js';
 import { checkDestinations, checkOut, toSafePlace } from '../../../src/run/paths.js';
 import { entrypointOf, termsOf } from '../../../src/run/scripts.js';
@@ -51,7 +51,7 @@ describe('results of a hostile instance', () => {
       ssh: (_: string, stdio: never) => spawn('cat', [archive], { stdio }),
       start: (program: string, args: string[], stdio: never, cwd: string) => spawn(program, args, { stdio, cwd }),
     };
-    await bringBack(connection as unknown as Connection, { path, to }, into, (paths) => leftOut.push(...paths));
+    await fetchPath(connection as unknown as Connection, { path, to }, into, (paths) => leftOut.push(...paths));
     return leftOut.sort();
   }
 
@@ -98,8 +98,8 @@ describe('results of a hostile instance', () => {
 
   it('moves nothing from behind a link', async () => {
     mkdirSync(join(elsewhere, 'b'));
-    await expect(bring('a/b', [link('a', elsewhere)])).rejects.toThrow('a/b did not come back');
-    await expect(bring('a', [link('a', elsewhere)])).rejects.toThrow('a did not come back');
+    await expect(bring('a/b', [link('a', elsewhere)])).rejects.toThrow('a/b was not received');
+    await expect(bring('a', [link('a', elsewhere)])).rejects.toThrow('a was not received');
     expect(existsSync(join(elsewhere, 'b'))).toBe(true);
   });
 
@@ -126,7 +126,7 @@ describe('results of a hostile instance', () => {
 
   it('refuses a tree that is too deep, and leaves nothing of it', async () => {
     const deep = [{ name: `results/${'d/'.repeat(300)}file`, text: 'x' }];
-    await expect(bring('results', deep)).rejects.toThrow('results may have 256 folders within each other at most');
+    await expect(bring('results', deep)).rejects.toThrow('results can have at most 256 nested folders');
     expect(readdirSync(into)).toEqual([]);
   });
 
@@ -145,9 +145,9 @@ describe('results of a hostile instance', () => {
   it.each(['../stash/a', '/etc/passwd', 'a/../../b', 'a/..', 'a\0b', '', '.', '..\\up', '\\\\up'])(
     'refuses the path %j, also in a launch',
     (path) => {
-      expect(() => checkOut([path])).toThrow('is no path below the workspace');
+      expect(() => checkOut([path])).toThrow('must be a path below the workspace');
       const launched = entrypointOf({ out: ['results', path], keep: false }, 600);
-      expect(() => termsOf(launched)).toThrow('is no path below the workspace');
+      expect(() => termsOf(launched)).toThrow('must be a path below the workspace');
     },
   );
 
@@ -156,7 +156,7 @@ describe('results of a hostile instance', () => {
     for (const path of ['link', 'link/keys'])
       expect(() => checkDestinations([path], into)).toThrow('link is a link here');
     writeFileSync(join(into, 'file'), '');
-    expect(() => checkDestinations(['file/a'], into)).toThrow('file is no folder here');
+    expect(() => checkDestinations(['file/a'], into)).toThrow('file is not a folder here');
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 

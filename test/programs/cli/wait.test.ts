@@ -71,7 +71,7 @@ describe('gpu deploy --wait', () => {
     await agent.report([seen(id, 'FAILED', { message: 'manifest unknown: none\u001b[31m:1' })]);
     const { code, stdout, stderr } = await program;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^[^\n]+\n$/)]);
-    expect(stderr).toContain(`${id} does not run: failed, manifest unknown: none\\u001b[31m:1`);
+    expect(stderr).toContain(`${id} is not running: failed, manifest unknown: none\\u001b[31m:1`);
     expect(stdout).toMatch(/^Status +running$/m);
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
     const shown = await gpu(['show', id], env);
@@ -88,7 +88,7 @@ describe('gpu deploy --wait', () => {
     await agent.desired();
     await agent.report([seen(id, 'ERASED')]);
     const { code, stderr } = await program;
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} does not run: erased`)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} is not running: erased`)]);
   });
 
   it('does not wait if the machine has no host agent', async () => {
