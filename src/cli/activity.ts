@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { visible } from '../visible.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { type Column, table, text, when } from './table.js';
@@ -24,19 +24,19 @@ interface Page {
 const QUERY = `query ($filter: ActivityFilterInput, $first: Int, $after: String) {
   activity(filter: $filter, first: $first, after: $after) { pageInfo { hasNextPage endCursor }
     edges { node { at operation targets keyId byConsole address code times } } } }`;
-/** Maximum entries of one answer. */
+/** Maximum entries per response. */
 export const MAX_PAGE = 100;
 export const MAX_ENTRIES = 10_000;
 
 const COLUMNS: readonly Column<Entry>[] = [
-  when('WHEN', ({ at }) => at),
-  text('WHAT', ({ operation }) => operation, { style: () => 'cyan' }),
-  text('ABOUT', ({ targets }) => visible(targets.join(' '))),
-  text('ANSWER', ({ code, times }) => (code === null ? 'done' : times === 1 ? code : `${code} ×${times}`), {
+  when('TIME', ({ at }) => at),
+  text('OPERATION', ({ operation }) => operation, { style: () => 'cyan' }),
+  text('TARGETS', ({ targets }) => visible(targets.join(' '))),
+  text('RESULT', ({ code, times }) => (code === null ? 'done' : times === 1 ? code : `${code} ×${times}`), {
     style: ({ code }) => (code === null ? 'green' : 'red'),
   }),
-  text('BY', ({ keyId, byConsole }) => (byConsole ? `${keyId} (console)` : keyId), { spare: 1 }),
-  text('FROM', ({ address }) => address, { spare: 2 }),
+  text('KEY', ({ keyId, byConsole }) => (byConsole ? `${keyId} (console)` : keyId), { spare: 1 }),
+  text('ADDRESS', ({ address }) => address, { spare: 2 }),
 ];
 
 interface ActivityOptions extends Output {
@@ -50,13 +50,14 @@ interface ActivityOptions extends Output {
 export function addActivityCommand(program: Command): void {
   program
     .command('activity')
-    .description('the changes that your keys asked for, done or refused, newest first; of 90 days')
-    .option('--key <id>', 'asked for by this API key')
-    .option('--operation <name>', 'this operation, such as deploy or stop')
-    .option('--about <id>', 'about this instance, key or secret')
-    .option('--refused', 'what was refused alone')
-    .option('--limit <number>', `how many, at most ${MAX_ENTRIES}`, readLimit, 50)
-    .option('--json', 'print JSON')
+    .description('List the changes that your keys requested')
+    .addHelpText('after', '\nThe list covers 90 days, newest first, refused requests included.')
+    .option('--key <id>', 'Only changes requested with this API key')
+    .option('--operation <name>', 'Only this operation, such as deploy or stop')
+    .option('--about <id>', 'Only changes of this instance, key or secret')
+    .option('--refused', 'Only refused requests')
+    .option('--limit <number>', `Maximum number of entries, 1 to ${MAX_ENTRIES}`, readLimit, 50)
+    .option('--json', 'Print JSON')
     .action(async (options: ActivityOptions, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { key, operation, about, refused, limit, json } = options;
@@ -64,13 +65,13 @@ export function addActivityCommand(program: Command): void {
       const entries: Entry[] = [];
       for (let after: string | null = null; entries.length < limit; ) {
         const first = Math.min(MAX_PAGE, limit - entries.length);
-        const { activity }: Page = await askGraphql<Page>(settings, QUERY, { filter, first, after });
+        const { activity }: Page = await queryGraphql<Page>(settings, QUERY, { filter, first, after });
         entries.push(...activity.edges.map(({ node }) => node));
         if (!activity.pageInfo.hasNextPage) break;
         after = activity.pageInfo.endCursor;
       }
       if (json) return printText(JSON.stringify(entries));
-      if (entries.length === 0) remark('Nothing yet.');
+      if (entries.length === 0) remark('No matching changes.');
       else printLines(table(entries, COLUMNS));
     });
 }
@@ -79,5 +80,5 @@ export function addActivityCommand(program: Command): void {
 export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ENTRIES}.`);
+  throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_ENTRIES}.`);
 }

@@ -16,36 +16,30 @@ export interface Attached {
 
 const ATTACHED = `query ($id: ID!) {
   instance(id: $id) { status runtime { reachable } volumes { id path holdsLease saved lastSnapshotAt lostSince message } } }`;
-const LOOKS_AGAIN_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
 
-interface Seen {
+interface State {
   status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
   runtime: { reachable: boolean } | null;
   volumes: Attached[];
 }
 
-async function see(client: GpuClient, id: string): Promise<Seen | null> {
-  return (await client.graphql<{ instance: Seen | null }>(ATTACHED, { id })).instance;
+async function readState(client: GpuClient, id: string): Promise<State | null> {
+  return (await client.graphql<{ instance: State | null }>(ATTACHED, { id })).instance;
 }
 
 export async function attachedOf(client: GpuClient, id: string): Promise<Attached[]> {
-  return (await see(client, id))?.volumes ?? [];
+  return (await readState(client, id))?.volumes ?? [];
 }
 
-/** Describes its location, the age of its last snapshot, and unsaved changes. */
+/** Describes the volume's path, the age of its last snapshot, and unsaved changes. */
 export function describeAttached(
   { path, holdsLease, saved, lastSnapshotAt, lostSince, message }: Attached,
   now: Date,
 ): string {
   const last = lastSnapshotAt === null ? 'no snapshot yet' : `last snapshot ${ageOf(lastSnapshotAt, now)} ago`;
   const state =
-    lostSince !== null
-      ? `what was written since ${readable(lostSince)} is lost`
-      : saved
-        ? 'saved'
-        : holdsLease
-          ? 'in use'
-          : '';
+    lostSince !== null ? `changes since ${readable(lostSince)} are lost` : saved ? 'saved' : holdsLease ? 'in use' : '';
   const parts = [visible(path), state, last, ...(message === null ? [] : [`not saved: ${visible(message)}`])];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -55,15 +49,15 @@ function ageOf(text: string, now: Date): string {
 }
 
 /**
- * Resolves once a stopped instance on a reachable host has saved its volumes; immediately for any other, whose move the
- * service decides. `say` is called once with the reason for waiting.
+ * Resolves once a stopped instance on a reachable host has saved its volumes, and immediately for any other, because the
+ * service decides whether that can move. `onWait` is called once with the reason for waiting.
  */
-export async function untilSaved(client: GpuClient, id: string, say: (words: string) => void): Promise<void> {
+export async function untilSaved(client: GpuClient, id: string, onWait: (reason: string) => void): Promise<void> {
   for (let first = true; ; first = false) {
-    const seen = await see(client, id);
-    const held = seen?.volumes.filter(({ holdsLease }) => holdsLease) ?? [];
-    if (seen === null || seen.status === 'RUNNING' || held.length === 0 || seen.runtime?.reachable !== true) return;
-    if (first) say(`${held.map((each) => each.id).join(', ')} of ${id} is still being saved; Ctrl-C ends the wait`);
-    await sleep(LOOKS_AGAIN_MS);
+    const state = await readState(client, id);
+    const held = state?.volumes.filter(({ holdsLease }) => holdsLease) ?? [];
+    if (state === null || state.status === 'RUNNING' || held.length === 0 || state.runtime?.reachable !== true) return;
+    if (first) onWait(`waiting until ${id} has saved ${held.map((each) => each.id).join(', ')}; Ctrl-C stops waiting`);
+    await sleep(POLL_EVERY_MS);
   }
 }

@@ -10,7 +10,7 @@ interface CommandSpec {
   description: string;
   options: readonly Option[];
   /** Values of the argument; null for the ids of the account's instances. */
-  words: readonly string[] | null;
+  values: readonly string[] | null;
 }
 
 const INSTANCES = 'gpu instances --quiet 2>/dev/null';
@@ -21,12 +21,12 @@ const SHELLS = { bash, zsh, fish } as const;
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print a script that completes commands, options and instance ids')
-    .addArgument(new Argument('<shell>', 'bash: eval "$(gpu completion bash)"').choices(Object.keys(SHELLS)))
+    .description('Print a completion script for your shell')
+    .addArgument(new Argument('<shell>', 'Shell that runs the script').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
       `
-Where it goes:
+It completes commands, options and instance ids. To install it:
   bash  echo 'eval "$(gpu completion bash)"' >> ~/.bashrc
   zsh   echo 'eval "$(gpu completion zsh)"' >> ~/.zshrc      (after compinit)
   fish  gpu completion fish > ~/.config/fish/completions/gpu.fish`,
@@ -35,8 +35,8 @@ Where it goes:
 }
 
 function specsOf({ commands }: Command): CommandSpec[] {
-  const words = commands.map((command) => command.name());
-  return [...commands.map(specOf), { name: 'help', description: 'print help for a command', options: [], words }];
+  const values = commands.map((command) => command.name());
+  return [...commands.map(specOf), { name: 'help', description: 'Print help for a command', options: [], values }];
 }
 
 function specOf(command: Command): CommandSpec {
@@ -45,7 +45,7 @@ function specOf(command: Command): CommandSpec {
     name: command.name(),
     description: command.description(),
     options: command.options,
-    words: isInstance(argument) ? null : (argument?.argChoices ?? []),
+    values: isInstance(argument) ? null : (argument?.argChoices ?? []),
   };
 }
 
@@ -73,9 +73,9 @@ function bash(commands: readonly CommandSpec[]): string[] {
     '    --base-url) ;;',
     '    *) case $command in',
     `      '') words='${commands.map(({ name }) => name).join(' ')} --base-url --help --version' ;;`,
-    ...commands.map(({ name, options, words }) => {
+    ...commands.map(({ name, options, values }) => {
       const flags = [...options.map(({ long }) => long), '--help'].join(' ');
-      const rest = words === null ? INSTANCES_IN_BASH : words.join(' ');
+      const rest = values === null ? INSTANCES_IN_BASH : values.join(' ');
       return `      ${name}) if [[ $cur == -* ]]; then words='${flags}'; else words="${rest}"; fi ;;`;
     }),
     '    esac ;;',
@@ -98,10 +98,10 @@ function zsh(commands: readonly CommandSpec[]): string[] {
     '  local command=$words[2]',
     '  shift words; (( CURRENT-- ))',
     '  case $command in',
-    ...commands.map(({ name, options, words }) => {
+    ...commands.map(({ name, options, values }) => {
       const flags = options.map((option) => quoted(zshOption(option)));
       const rest =
-        words === null ? [quoted(`1:instance:{compadd $(${INSTANCES})}`)] : [quoted(`1:word:(${words.join(' ')})`)];
+        values === null ? [quoted(`1:instance:{compadd $(${INSTANCES})}`)] : [quoted(`1:value:(${values.join(' ')})`)];
       return `    ${name}) _arguments ${[...flags, ...rest].join(' ')} ;;`;
     }),
     '  esac',
@@ -125,14 +125,14 @@ function fish(commands: readonly CommandSpec[]): string[] {
   return [
     '# gpu completion for fish',
     'complete -c gpu -f',
-    'complete -c gpu -l base-url -r -d "address of the service with its path prefix"',
-    ...commands.flatMap(({ name, description, options, words }) => {
+    'complete -c gpu -l base-url -r -d "Address of the service with its path prefix"',
+    ...commands.flatMap(({ name, description, options, values }) => {
       const within = `-n '__fish_seen_subcommand_from ${name}'`;
-      const rest = words === null ? quoted(`(${INSTANCES})`) : quoted(words.join(' '));
+      const rest = values === null ? quoted(`(${INSTANCES})`) : quoted(values.join(' '));
       return [
         `complete -c gpu -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
         ...options.map((option) => `complete -c gpu ${within} ${flag(option)}`),
-        ...(words?.length === 0 ? [] : [`complete -c gpu ${within} -a ${rest}`]),
+        ...(values?.length === 0 ? [] : [`complete -c gpu ${within} -a ${rest}`]),
       ];
     }),
   ];

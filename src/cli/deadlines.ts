@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { DeployRequest } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
@@ -23,7 +23,7 @@ interface Deadlines {
 }
 
 const IDLE_TIME = '5m to 24h, such as 30m';
-const WHEN = 'from now (90m, 8h, 2d12h) or an instant (2026-11-23T18:00:00Z)';
+const WHEN = 'after a duration (90m, 8h, 2d12h) or at a time (2026-11-23T18:00:00Z)';
 const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
 /** An omitted variable leaves its deadline unchanged. */
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
@@ -32,10 +32,10 @@ const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
 /** Adds the options of a deploy that set when the instance ends automatically, and its spending limit. */
 export function withDeadlines(command: Command): Command {
   return command
-    .option('--stop-at <when>', `stop it by itself: ${WHEN}`)
-    .option('--destroy-at <when>', 'destroy it by itself, with its disk')
-    .option('--spend-limit <usd>', 'stop it once it has cost so much in all', amount)
-    .option('--stop-when-idle <time>', `stop it when nothing happens on it for ${IDLE_TIME}`, idleMinutes);
+    .option('--stop-at <when>', `Stop it automatically, ${WHEN}`)
+    .option('--destroy-at <when>', 'Destroy it with its disk automatically; same format')
+    .option('--spend-limit <usd>', 'Stop it once it has cost this many USD in total', amount)
+    .option('--stop-when-idle <time>', `Stop it after this time without activity, ${IDLE_TIME}`, idleMinutes);
 }
 
 /** Returns the members of the request for the options. */
@@ -51,10 +51,10 @@ export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: Dea
 export function addDeadlineCommand(program: Command): void {
   program
     .command('deadline <instance>')
-    .description('when an instance stops or is destroyed by itself; with options, change that')
-    .option('--stop-at <when>', `${WHEN}, or none`)
-    .option('--destroy-at <when>', 'the same, for destroying it with its disk')
-    .option('--json', "print the service's answer as it is")
+    .description('Show or set when an instance is stopped or destroyed automatically')
+    .option('--stop-at <when>', `When to stop it: ${WHEN}; none for never`)
+    .option('--destroy-at <when>', 'When to destroy it with its disk; same format')
+    .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, { stopAt, destroyAt, json }: DeadlineOptions & Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const change = {
@@ -62,7 +62,7 @@ export function addDeadlineCommand(program: Command): void {
         ...(destroyAt !== undefined && { destroyAt: nullOfNone(destroyAt) }),
       };
       const isChange = Object.keys(change).length > 0;
-      const answer = await askGraphql<Record<string, Deadlines | null>>(settings, isChange ? SET : READ, {
+      const answer = await queryGraphql<Record<string, Deadlines | null>>(settings, isChange ? SET : READ, {
         id,
         ...change,
       });
@@ -70,8 +70,8 @@ export function addDeadlineCommand(program: Command): void {
       if (!deadlines) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
       if (json) return printText(JSON.stringify(deadlines));
       printLines([
-        `${deadlines.id} ${whenOf('stops', deadlines.stopAt)}`,
-        `${deadlines.id} ${whenOf('is destroyed', deadlines.destroyAt)}`,
+        `${deadlines.id} ${deadlineOf('stopped', deadlines.stopAt)}`,
+        `${deadlines.id} ${deadlineOf('destroyed', deadlines.destroyAt)}`,
       ]);
     });
 }
@@ -95,36 +95,38 @@ const SET_IDLE =
 
 export function addIdleCommand(program: Command): void {
   program
-    .command('idle <instance> [time]')
-    .description('after which time without anything happening an instance stops; with a time or `none`, set it')
+    .command('idle <instance>')
+    .argument('[time]', `Idle time, ${IDLE_TIME}; none turns it off`)
+    .description('Show or set the idle time after which an instance stops')
     .addHelpText(
       'after',
-      `\nThe time is ${IDLE_TIME}. A GPU busy above 5 % happens, and so does a connection by SSH, to a web port or a TCP port.`,
+      '\nActivity is a GPU load above 5 %, or a connection by SSH, to a web port or to a\nTCP port.',
     )
-    .option('--json', "print the service's answer as it is")
+    .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, time: string | undefined, { json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const change = time === undefined ? {} : { minutes: time === 'none' ? null : givenMinutes(time) };
+      const change = time === undefined ? {} : { minutes: time === 'none' ? null : minutesOf(time) };
       const document = time === undefined ? READ_IDLE : SET_IDLE;
-      const { subject } = await askGraphql<{ subject: Idle | null }>(settings, document, { id, ...change });
+      const { subject } = await queryGraphql<{ subject: Idle | null }>(settings, document, { id, ...change });
       if (!subject) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
       if (json) return printText(JSON.stringify(subject));
       const { stopWhenIdle } = subject;
-      const says = stopWhenIdle === null ? 'does not stop when it is idle' : `stops after ${stopWhenIdle} idle minutes`;
-      printLines([`${subject.id} ${says}`]);
+      const rule =
+        stopWhenIdle === null ? 'does not stop when idle' : `stops after ${stopWhenIdle} minutes without activity`;
+      printLines([`${subject.id} ${rule}`]);
     });
 }
 
-function givenMinutes(time: string): number {
+function minutesOf(time: string): number {
   try {
     return idleMinutes(time);
   } catch {
-    throw new Failure(EXIT.usage, `${visible(time)} is neither ${IDLE_TIME}, nor none`);
+    throw new Failure(EXIT.usage, `time must be ${IDLE_TIME}, or none; got ${visible(time)}`);
   }
 }
 
-function whenOf(what: string, at: string | null): string {
-  return at === null ? `has no time at which it ${what}` : `${what} at ${readableWithAge(at)}`;
+function deadlineOf(action: 'stopped' | 'destroyed', at: string | null): string {
+  return at === null ? `is not ${action} automatically` : `is ${action} at ${readableWithAge(at)}`;
 }
 
 function nullOfNone(when: string): string | null {

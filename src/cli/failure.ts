@@ -1,4 +1,4 @@
-/** The exit codes that --help lists. */
+/** Exit codes, as `gpu config --help` lists them. */
 export const EXIT = { done: 0, refused: 1, usage: 2, noConnection: 3, interrupted: 130 } as const;
 
 /** Ends a command with one line on stderr. */

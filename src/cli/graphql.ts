@@ -2,11 +2,11 @@ import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import type { RefusalCode } from '../client/types.js';
 import type { Settings } from './settings.js';
 
-/** Time limit for one request, until its answer is read. */
+/** Time limit for one request, until its response is read. */
 const TIMEOUT_MS = 30_000;
 
-/** Queries the service's GraphQL for data that its REST routes don't have; rejects as the client does. */
-export async function askGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
+/** Queries the service's GraphQL for data that its REST routes don't have; rejects like the client. */
+export async function queryGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
   const response = await connected(post(settings, 'application/json', { query, variables }));
@@ -14,7 +14,7 @@ export async function askGraphql<Data>(settings: Settings, query: string, variab
   return dataOf<Data>(url, response, text);
 }
 
-/** Yields the events of a subscription until the service ends it; rejects as `askGraphql` does. */
+/** Yields the events of a subscription until the service ends it; rejects like `queryGraphql`. */
 export async function* followGraphql<Data>(settings: Settings, query: string, variables: object): AsyncGenerator<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
@@ -71,13 +71,13 @@ function dataOf<Data>(url: string, response: Response, text: string): Data {
   if (code !== undefined) throw new GpuRefusal(code, error?.message ?? answer?.error?.message ?? code, details);
   if (answer?.data != null && error === undefined) return answer.data as Data;
   const detail = error?.message ?? `HTTP ${response.status}`;
-  throw new GpuConnectionError('bad_answer', `${url} gives no answer of the service: ${detail}`, details);
+  throw new GpuConnectionError('bad_answer', `unexpected response from ${url}: ${detail}`, details);
 }
 
 interface Answer {
   data?: unknown;
   errors?: { message: string; extensions?: { code?: RefusalCode } }[];
-  /** A request refused before it reaches GraphQL has the REST form. */
+  /** The REST form, of a request that was refused before it reached GraphQL. */
   error?: { code: RefusalCode; message: string };
 }
 

@@ -4,9 +4,9 @@ import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession, type Session } from './session.js';
 
-/** The argument of commands that work on an instance. */
+/** Name of the argument of commands that work on an instance. */
 const ARGUMENT = 'instance';
-/** A text of this form is always an id, even if an instance has it as its name. */
+/** Text of this form is always an id, even if it is the name of an instance. */
 const ID = /^i-[0-9a-f]{8}$/;
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const NAMES = '{ instances { id name } }';
@@ -16,8 +16,11 @@ export function isInstance(argument: Argument | undefined): boolean {
   return argument?.name() === ARGUMENT;
 }
 
-/** Replaces a name with the id before each command that works on an instance. */
+/** Replaces a name with the id before each command that works on an instance, and describes the argument. */
 export function acceptNames(program: Command): void {
+  for (const { registeredArguments } of program.commands) {
+    for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Id or name of an instance';
+  }
   program.hook('preAction', async (_, command) => {
     const index = command.registeredArguments.findIndex(isInstance);
     const given: unknown = command.processedArgs[index];
@@ -29,16 +32,16 @@ export function acceptNames(program: Command): void {
 /** Returns the id of the active instance with this id or name. The service refuses anything else. */
 export async function idOf(session: Session, given: string): Promise<string> {
   if (ID.test(given) || !NAME.test(given)) return given;
-  const { body: names } = await session.ask(namesOf, true);
+  const { body: names } = await session.request(namesOf, true);
   const ids = [...names].filter(([, name]) => name === given).map(([id]) => id);
   const [id] = ids;
   if (id === undefined) {
-    const hint = '`gpu instances` lists the active ones; a destroyed one is found by its id only';
+    const hint = '`gpu instances` lists active instances; name a destroyed one by its id';
     throw new Failure(EXIT.refused, `no active instance has the name or id ${visible(given)}; ${hint}`);
   }
   if (ids.length > 1)
-    throw new Failure(EXIT.usage, `${ids.length} instances have the name ${given}: ${ids.join(', ')}`);
-  if (!ID.test(id)) throw new Failure(EXIT.noConnection, 'the service gave no usable id');
+    throw new Failure(EXIT.usage, `${ids.length} instances have the name ${given}; use an id: ${ids.join(', ')}`);
+  if (!ID.test(id)) throw new Failure(EXIT.noConnection, 'the service returned an invalid instance id');
   return id;
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
@@ -29,50 +29,55 @@ const REVOKE = `mutation ($id: ID!) { revokeApiKey(id: $id) { ${KEY} } }`;
 const COLUMNS: readonly Column<ApiKey>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
   text('NAME', ({ name, lastFour }) => visible(name ?? `…${lastFour}`)),
-  text('MAY', ({ scopes }) => scopes?.join(' ').toLowerCase() ?? 'everything'),
-  text('FROM', ({ networks }) => networks?.join(' ') ?? 'anywhere', { spare: 2 }),
+  text('SCOPES', ({ scopes }) => scopes?.join(' ').toLowerCase() ?? 'all'),
+  text('NETWORKS', ({ networks }) => networks?.join(' ') ?? 'all', { spare: 2 }),
   text('LIMIT', ({ monthlyLimit }) => (monthlyLimit === null ? 'none' : `${monthlyLimit.toFixed(2)} USD/month`), {
     spare: 3,
   }),
-  text('ENDS', ({ expiresAt, revokedAt }) => (revokedAt === null ? endOf(expiresAt) : 'revoked')),
+  text('EXPIRES', ({ expiresAt, revokedAt }) => (revokedAt === null ? expiryOf(expiresAt) : 'revoked')),
   when('LAST USED', ({ lastUsedAt }) => lastUsedAt, { spare: 1 }, 'never'),
 ];
 
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('API keys: what each may do, until when, and from where');
+  const key = program.command('key').description('Manage API keys');
   key
     .command('create [name]')
-    .description('create a key of no more power than yours; it is printed once, alone on stdout')
-    .option('--scope <scope>', 'read, rent, access, money or keys; may be repeated (default: what yours may)', list, [])
-    .option('--expires <time>', 'when it ends: 30d, 12h, or an instant such as 2026-11-23T18:00:00Z')
-    .option('--network <network>', 'accept it from there alone, such as 203.0.113.0/24; may be repeated', list, [])
-    .option('--monthly-limit <usd>', 'what may be spent by it in a UTC month', amount)
-    .option('--json', 'print JSON')
+    .description('Create an API key with at most the permissions of yours')
+    .addHelpText('after', '\nOnly the key is printed on stdout, once. It is never shown again.')
+    .option(
+      '--scope <scope>',
+      'Permission: read, rent, access, money or keys; repeatable (default: those of yours)',
+      list,
+    )
+    .option('--expires <time>', 'Expiry: a duration (30d, 12h) or a time (2026-11-23T18:00:00Z); never by default')
+    .option('--network <network>', 'Accept it only from this network, such as 203.0.113.0/24; repeatable', list)
+    .option('--monthly-limit <usd>', 'Maximum spend in a UTC month in USD (default: no limit)', amount)
+    .option('--json', 'Print JSON')
     .action(create);
   key
     .command('list')
-    .description('your keys, newest first')
-    .option('--json', 'print JSON')
+    .description('List your API keys, newest first')
+    .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { apiKeys } = await askGraphql<{ apiKeys: ApiKey[] }>(settings, `{ apiKeys { ${KEY} } }`);
+      const { apiKeys } = await queryGraphql<{ apiKeys: ApiKey[] }>(settings, `{ apiKeys { ${KEY} } }`);
       if (json) printText(JSON.stringify(apiKeys));
       else printLines(table(apiKeys, COLUMNS));
     });
   key
     .command('revoke <id>')
-    .description('refuse a key from now on, and end what it has opened')
+    .description('Revoke an API key and close the connections that it opened')
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, REVOKE, { id });
+      await queryGraphql(settings, REVOKE, { id });
       printLines([done(`${id} is revoked`)]);
     });
 }
 
 interface CreateOptions extends Output {
-  scope: string[];
+  scope?: string[];
   expires?: string;
-  network: string[];
+  network?: string[];
   monthlyLimit?: number;
 }
 
@@ -83,10 +88,10 @@ async function create(name: string | undefined, options: CreateOptions, command:
     name,
     expiresAt: expires,
     monthlyLimit,
-    ...(scope.length > 0 && { scopes: scope.map((each) => each.toUpperCase()) }),
-    ...(network.length > 0 && { networks: network }),
+    ...(scope !== undefined && { scopes: scope.map((each) => each.toUpperCase()) }),
+    ...(network !== undefined && { networks: network }),
   };
-  const { createApiKey } = await askGraphql<{ createApiKey: { secret: string; apiKey: ApiKey } }>(
+  const { createApiKey } = await queryGraphql<{ createApiKey: { secret: string; apiKey: ApiKey } }>(
     settings,
     CREATE,
     input,
@@ -94,15 +99,15 @@ async function create(name: string | undefined, options: CreateOptions, command:
   if (json) return printText(JSON.stringify({ ...createApiKey.apiKey, secret: createApiKey.secret }));
   printLines([createApiKey.secret]);
   const { id, scopes, expiresAt, monthlyLimit: limit } = createApiKey.apiKey;
-  remark(`${id} may ${scopes?.join(', ').toLowerCase() ?? 'do everything'}; it ends ${endOf(expiresAt)}.`);
-  if (limit !== null) remark(`It may spend ${limit.toFixed(2)} USD in a month.`);
-  remark('It is shown this once.');
+  remark(`${id} has the scopes: ${scopes?.join(', ').toLowerCase() ?? 'all'}. It expires: ${expiryOf(expiresAt)}.`);
+  if (limit !== null) remark(`It may spend ${limit.toFixed(2)} USD per month.`);
+  remark('The key is shown only once.');
 }
 
-function list(value: string, before: readonly string[]): string[] {
+function list(value: string, before: readonly string[] = []): string[] {
   return [...before, ...value.split(',')];
 }
 
-function endOf(expiresAt: string | null): string {
+function expiryOf(expiresAt: string | null): string {
   return expiresAt === null ? 'never' : readable(expiresAt);
 }

@@ -28,26 +28,34 @@ export interface LaunchOptions {
 /** Adds the options of a command that define the workload. */
 export function withLaunch(command: Command): Command {
   return withPlainLaunch(command)
-    .option('--entrypoint <word>', "instead of the image's entrypoint (repeatable, a word each)", addWord)
+    .option('--entrypoint <word>', "Replace the image's entrypoint; repeatable, one word each", addWord)
     .addOption(
-      new Option('--restart <policy>', 'start the command again when it ends (default: always)').choices(RESTARTS),
+      new Option('--restart <policy>', 'When to restart the command after it exits; always by default').choices(
+        RESTARTS,
+      ),
     )
     .addOption(
-      new Option('--on-exit <action>', 'then, once it is not started again (default: keep)').choices(EXIT_ACTIONS),
+      new Option(
+        '--on-exit <action>',
+        'What to do with the instance when the command is not restarted; keep by default',
+      ).choices(EXIT_ACTIONS),
     );
 }
 
 /** Adds the options that apply to any command. */
 export function withPlainLaunch(command: Command): Command {
   return command
-    .option('--name <name>', 'what you call the instance: lower-case letters, digits, hyphens')
-    .option('-e, --env <name=value>', 'a variable; NAME alone takes its value from here (repeatable)', addVariable)
-    .option('--env-file <file>', 'variables, one NAME=value a line')
-    .option('--secret <secret=variable>', 'a secret of yours as a variable (repeatable)', addSecret('variable'))
-    .option('--secret-file <secret=file>', 'a secret as a file below /run/secrets (repeatable)', addSecret('file'))
-    .option('--port <port[:name]>', 'a port that serves HTTP, with a name for people (repeatable)', addPort)
-    .option('--tcp <port>', 'a port that anybody may reach by TCP, at an address of the service (repeatable)', addTcp)
-    .option('--registry-login <name>', 'pull the image with this registry login of yours');
+    .option('--name <name>', 'Name of the instance: lower-case letters, digits, hyphens (default: its id)')
+    .option('-e, --env <name=value>', 'Set a variable; NAME without a value copies yours; repeatable', addVariable)
+    .option('--env-file <file>', 'Read variables from a file, one NAME=value per line')
+    .option('--secret <secret=variable>', 'Pass one of your secrets as a variable; repeatable', addSecret('variable'))
+    .option('--secret-file <secret=file>', 'Pass a secret as a file below /run/secrets; repeatable', addSecret('file'))
+    .option('--port <port[:name]>', 'Port that serves HTTP, with a name to display; repeatable', addPort)
+    .option('--tcp <port>', 'Port that anyone can reach by TCP, at an address of the service; repeatable', addTcp)
+    .option(
+      '--registry-login <name>',
+      'Pull the image with one of your registry logins (`gpu secret create --registry`)',
+    );
 }
 
 /** Returns the members of the request for the options and the command after `--`. */
@@ -74,35 +82,35 @@ function readVariables(file: string): Record<string, string> {
     return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    const why = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;
     throw new Failure(EXIT.usage, `--env-file ${file} can't be read: ${why}`);
   }
 }
 
 function addVariable(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)(?:=([\s\S]*))?$/.exec(text) ?? [];
-  if (name === undefined) throw new InvalidArgumentError('must be NAME=value, or NAME.');
+  if (name === undefined) throw new InvalidArgumentError('must be NAME=value or NAME.');
   const given = value ?? process.env[name];
-  if (given === undefined) throw new InvalidArgumentError(`${name} is not set here.`);
+  if (given === undefined) throw new InvalidArgumentError(`${name} is not set in your environment.`);
   return { ...before, [name]: given };
 }
 
 function addSecret(place: 'variable' | 'file') {
   return (text: string, before: Secret[] = []): Secret[] => {
     const [, secret, target] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
-    if (secret === undefined) throw new InvalidArgumentError(`must be the secret's name, = and a ${place}.`);
+    if (secret === undefined) throw new InvalidArgumentError(`must be the name of a secret, = and a ${place}.`);
     return [...before, { secret, [place]: target! }];
   };
 }
 
 function addPort(text: string, before: Port[] = []): Port[] {
   const [, port, name] = /^(\d{1,5})(?::(.+))?$/.exec(text) ?? [];
-  if (port === undefined) throw new InvalidArgumentError('must be a port, or a port, a colon and a name.');
+  if (port === undefined) throw new InvalidArgumentError('must be PORT or PORT:NAME.');
   return [...before, { port: Number(port), ...(name !== undefined && { name }) }];
 }
 
 function addTcp(text: string, before: number[] = []): number[] {
-  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError('must be a port.');
+  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError('must be a port number.');
   return [...before, Number(text)];
 }
 

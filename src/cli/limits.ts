@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
@@ -15,68 +15,67 @@ interface Limit {
 }
 
 /**
- * How to read and set the limit of one kind of subject. The first field of an answer is the subject, or a list that
- * contains it.
+ * How to read and set the limit of one kind of subject. A response contains the subject, or a list that contains it.
  */
 interface Subject {
   read: string;
   set: string;
-  /** The limit's name in a sentence. */
-  words: string;
+  /** The period that the limit covers, for display. */
+  period: string;
 }
 
 const INSTANCE: Subject = {
   read: 'query ($id: ID!) { subject: instance(id: $id) { id limit: spendLimit limitReachedAt } }',
   set: 'mutation ($id: ID!, $usd: Float) { subject: setSpendLimit(id: $id, spendLimit: $usd) { id limit: spendLimit limitReachedAt } }',
-  words: 'in all',
+  period: 'in total',
 };
 const KEY: Subject = {
   read: '{ subject: apiKeys { id limit: monthlyLimit limitReachedAt } }',
   set: 'mutation ($id: ID!, $usd: Float) { subject: setApiKeyLimit(id: $id, monthlyLimit: $usd) { id limit: monthlyLimit limitReachedAt } }',
-  words: 'in a month',
+  period: 'per month',
 };
 const ACCOUNT: Subject = {
   read: '{ subject: account { id limit: monthlyLimit limitReachedAt } }',
   set: 'mutation ($usd: Float) { subject: setMonthlyLimit(monthlyLimit: $usd) { id limit: monthlyLimit limitReachedAt } }',
-  words: 'in a month',
+  period: 'per month',
 };
 
 const KEY_ID = /^key-[0-9a-f]+$/;
 
 export function addLimitCommand(program: Command): void {
   program
-    .command('limit <of> [usd]')
-    .description(
-      'what an instance may cost, or in a UTC month an API key or `account` may spend; with an amount, set it',
-    )
-    .addHelpText('after', '\nWhat runs stops at the second at which a limit is reached. none takes a limit away.')
-    .option('--json', "print the service's answer as it is")
-    .action(async (given: string, usd: string | undefined, { json }: Output, command: Command) => {
-      const subject = given === 'account' ? ACCOUNT : KEY_ID.test(given) ? KEY : INSTANCE;
+    .command('limit')
+    .argument('<subject>', 'Id or name of an instance, id of an API key, or account')
+    .argument('[usd]', 'New limit in USD; none removes it')
+    .description('Show or set the spend limit of an instance in total, or of an API key or the account per UTC month')
+    .addHelpText('after', '\nInstances stop in the second in which a limit is reached. Their disks are still\nbilled.')
+    .option('--json', "Print the service's JSON response unchanged")
+    .action(async (name: string, usd: string | undefined, { json }: Output, command: Command) => {
+      const subject = name === 'account' ? ACCOUNT : KEY_ID.test(name) ? KEY : INSTANCE;
       const session = openSession(command, { needsKey: true });
-      const of = subject === INSTANCE ? await idOf(session, given) : given;
-      const variables = { ...(of !== 'account' && { id: of }), ...(usd !== undefined && { usd: usdOf(usd) }) };
+      const id = subject === INSTANCE ? await idOf(session, name) : name;
+      const variables = { ...(id !== 'account' && { id }), ...(usd !== undefined && { usd: usdOf(usd) }) };
       const isSet = usd !== undefined;
-      const asked = isSet ? variables : subject === INSTANCE ? { id: of } : {};
-      const answer = await askGraphql<{ subject: Found | Found[] | null }>(
+      const sent = isSet ? variables : subject === INSTANCE ? { id } : {};
+      const answer = await queryGraphql<{ subject: Found | Found[] | null }>(
         session.settings,
         isSet ? subject.set : subject.read,
-        asked,
+        sent,
       );
-      const found = Array.isArray(answer.subject) ? answer.subject.find(({ id }) => id === of) : answer.subject;
+      const found = Array.isArray(answer.subject) ? answer.subject.find((each) => each.id === id) : answer.subject;
       if (!found)
-        throw new Failure(EXIT.refused, `no such ${subject === KEY ? 'API key' : 'instance'}: ${visible(of)}`);
+        throw new Failure(EXIT.refused, `no such ${subject === KEY ? 'API key' : 'instance'}: ${visible(id)}`);
       if (json) return printText(JSON.stringify(found));
-      printLines([sentence(of, subject, found)]);
+      printLines([sentence(id, subject, found)]);
     });
 }
 
 type Found = Limit & { id: string };
 
-function sentence(of: string, { words }: Subject, { limit, limitReachedAt }: Found): string {
-  if (limit === null) return `${of} has no spend limit`;
-  const when = limitReachedAt === null ? '' : `: reached at ${readableWithAge(limitReachedAt)}`;
-  return `${of} may spend ${limit.toFixed(2)} USD ${words}${when}`;
+function sentence(id: string, { period }: Subject, { limit, limitReachedAt }: Found): string {
+  if (limit === null) return `${id} has no spend limit`;
+  const when = limitReachedAt === null ? '' : `; reached at ${readableWithAge(limitReachedAt)}`;
+  return `${id} may spend ${limit.toFixed(2)} USD ${period}${when}`;
 }
 
 function usdOf(text: string): number | null {
@@ -85,7 +84,7 @@ function usdOf(text: string): number | null {
     return amount(text);
   } catch (error) {
     if (error instanceof InvalidArgumentError)
-      throw new Failure(EXIT.usage, `${visible(text)} is neither an amount nor none`);
+      throw new Failure(EXIT.usage, `limit must be an amount in USD or none; got ${visible(text)}`);
     throw error;
   }
 }

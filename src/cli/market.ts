@@ -46,7 +46,7 @@ const PRICING: View<PriceSheet> = {
   lines: ({ data }) => table(data, PRICING_COLUMNS),
   ids: ({ data }) => data.map(({ slug }) => slug),
   remark: ({ count, market_snapshot }) =>
-    `${count} models. USD per GPU-hour, billed per second; market of ${market_snapshot}.`,
+    `${count} models. USD per GPU-hour, billed per second; market prices of ${market_snapshot}.`,
 };
 
 const OFFERS: View<OfferList> = {
@@ -54,7 +54,7 @@ const OFFERS: View<OfferList> = {
   ids: ({ data }) => data.map(({ machine_id }) => machine_id),
   remark: ({ count }) =>
     count === 0
-      ? 'No machine is free that fits.'
+      ? 'No free machine matches.'
       : `${count} machine${count === 1 ? '' : 's'}, cheapest first. Prices are for the whole machine; \`gpu deploy MACHINE\` rents one.`,
 };
 
@@ -72,24 +72,24 @@ interface OfferOptions extends Output {
 export function addMarketCommands(program: Command): void {
   program
     .command('pricing')
-    .description('the price sheet: what each GPU model costs')
-    .option('--json', "print the service's answer as it is")
-    .option('-q, --quiet', 'print slugs only')
+    .description('Show the price of each GPU model')
+    .option('--json', "Print the service's JSON response unchanged")
+    .option('-q, --quiet', 'Print only the slugs')
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: false }), options, (client) => client.gpus.pricing(), PRICING),
     );
   program
     .command('offers')
-    .description('machines that can be deployed now, cheapest first')
-    .option('--gpu <model>', 'of this GPU model: its slug, or a name such as "RTX 4090" or H100')
-    .option('--region <code>', 'in this region')
-    .option('--num-min <n>', 'with this many GPUs or more', amount)
-    .option('--price-max <usd>', 'up to this price per hour for the whole machine', amount)
-    .option('--cuda-min <version>', 'whose driver runs this CUDA version, such as 12.4', cudaVersion)
-    .option('--limit <n>', 'how many at most (default: 25)', amount)
-    .option('--json', "print the service's answer as it is")
-    .option('-q, --quiet', 'print machine ids only')
-    .option('-w, --watch [seconds]', 'show it again every few seconds (default: 2)', watchSeconds)
+    .description('List free machines, cheapest first')
+    .option('--gpu <model>', 'Only this GPU model: a slug, or a name such as "RTX 4090" or H100')
+    .option('--region <code>', 'Only this region')
+    .option('--num-min <n>', 'Minimum number of GPUs', amount)
+    .option('--price-max <usd>', 'Maximum price of the whole machine in USD per hour', amount)
+    .option('--cuda-min <version>', 'Minimum CUDA version of the driver, such as 12.4', cudaVersion)
+    .option('--limit <n>', 'Maximum number of machines, 1 to 100 (default: 25)', amount)
+    .option('--json', "Print the service's JSON response unchanged")
+    .option('-q, --quiet', 'Print only the machine ids')
+    .option('-w, --watch [seconds]', 'Refresh every few seconds, 1 to 3600 (default: 2)', watchSeconds)
     .action((options: OfferOptions, command: Command) =>
       show(openSession(command, { needsKey: false }), options, (client) => offersOf(client, options), OFFERS),
     );

@@ -11,10 +11,15 @@ interface McpOptions {
 export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
-    .description('serve the Model Context Protocol on standard input and output, for assistants that rent for you')
-    .option('--max-per-hour <usd>', 'rent and start nothing that takes what the account pays per hour above this', cap)
-    .option('--read-only', 'offer only the tools that change nothing')
-    .option('-i, --identity <file>', 'private key that run_command logs in with, instead of those that ssh tries')
+    .description('Serve AI assistants by the Model Context Protocol')
+    .option(
+      '--max-per-hour <usd>',
+      'Maximum hourly cost of the account in USD; refuse deploys and starts above it',
+      cap,
+    )
+    .option('--read-only', 'Offer only the tools that change nothing')
+    .option('-i, --identity <file>', 'Private key for run_command (default: those that ssh tries)')
+    .addHelpText('after', '\nThe protocol uses standard input and output. Assistants start this command.')
     .action(async (options: McpOptions, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       // Loaded only here, because its packages would slow down every other command.

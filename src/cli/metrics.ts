@@ -26,7 +26,7 @@ const ofAll = (heading: string, unit: string, pick: (point: Point) => string, sp
   text<Point>(heading, pick, { unit, right: true, spare });
 
 const COLUMNS: readonly Column<Point>[] = [
-  when('AT', ({ at }) => at),
+  when('TIME', ({ at }) => at),
   ofGpus('GPU', '%', ({ busy_percent }) => busy_percent),
   ofGpus('GPU MEMORY', 'MIB', ({ memory_used_mb }) => memory_used_mb, 1),
   ofGpus('POWER', 'W', ({ power_watts }) => power_watts, 5),
@@ -47,18 +47,18 @@ const VIEW: View<InstanceMetrics> = {
   ids: ({ points }) => points.map(({ at }) => at),
   remark: ({ points, step_seconds }) =>
     points.length === 0
-      ? 'Nothing was measured in that time.'
-      : `A line for each ${step_seconds} s. \`gpu metrics ID --points 12\` shows fewer.`,
+      ? 'There are no measurements in this period.'
+      : `One line per ${step_seconds} s. \`gpu metrics ID --points 12\` prints fewer.`,
 };
 
 export function addMetricsCommand(program: Command): void {
   program
     .command('metrics <instance>')
-    .description('what an instance did: GPUs, processors, memory, disk, network; by default within the last hour')
-    .option('--from <instant>', 'the first second, such as 2026-11-23T18:00:00Z (default: an hour before the end)')
-    .option('--to <instant>', 'the end (default: now)')
-    .option('--points <number>', 'how many lines at most, 1 to 1000 (default: 360)', amount)
-    .option('--json', "print the service's answer as it is")
+    .description('Show the load of an instance over time: GPUs, CPU, memory, disk and network')
+    .option('--from <time>', 'Start, such as 2026-11-23T18:00:00Z (default: an hour before the end)')
+    .option('--to <time>', 'End (default: now)')
+    .option('--points <number>', 'Maximum number of lines, 1 to 1000 (default: 360)', amount)
+    .option('--json', "Print the service's JSON response unchanged")
     .action((id: string, { from, to, points, ...options }: MetricRange & Pick<Output, 'json'>, command: Command) => {
       const range = { ...(from && { from }), ...(to && { to }), ...(points !== undefined && { points }) };
       return show(

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
-import { DEFAULT_BASE_URL } from '../client/send.js';
+import { Command, Option } from 'commander';
+import { finishProgram, subcommandTerm } from '../command-help.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { addAccountCommands } from './account.js';
 import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';
 import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
+import { EXAMPLES } from './examples.js';
 import { EXIT } from './failure.js';
 import { acceptNames } from './instances.js';
 import { addKeyCommands } from './keys.js';
@@ -15,6 +16,7 @@ import { addMailCommands } from './mail.js';
 import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
+import { overview } from './overview.js';
 import { addRentalCommands } from './rentals.js';
 import { complain, exitCodeOf } from './report.js';
 import { addRunCommands } from './run.js';
@@ -29,25 +31,6 @@ import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
 import { addWebhookCommands } from './webhooks.js';
 
-const NOTES = `
-Examples:
-  gpu offers --gpu rtx-4090 --limit 5
-  gpu deploy "$(gpu offers --gpu rtx-4090 --limit 1 --quiet)" --disk-gb 100
-  gpu instances --watch
-
-INSTANCE is the id or the name of an instance, as \`gpu instances\` shows them.
-
-Environment:
-  GPU_API_KEY    API key, instead of that of \`gpu login\`
-  GPU_BASE_URL   address of the service with its path prefix (default: ${DEFAULT_BASE_URL})
-  NO_COLOR       no colours
-
-Exit codes:
-  0  done
-  1  refused by the service; the message is on stderr
-  2  wrong usage, or not confirmed; nothing was changed
-  3  no connection to the service, or no answer that makes sense`;
-
 /** Runs a command line; returns its exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
@@ -58,16 +41,18 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+/** Returns the program with all commands. */
+export function createProgram(): Command {
+  const baseUrl = new Option('--base-url <url>', 'Service address (default: that of `gpu config`)');
   const program = new Command('gpu')
-    .description('Rents GPUs: prices, offers, instances and balance of a GPU rental service.')
-    .version(versionOfPackage(), '-V, --version', 'print the version')
-    .option('--base-url <url>', 'address of the service with its path prefix')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
-    .addHelpText('after', NOTES)
-    .configureHelp({ minWidthToWrap: 30 })
-    .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
+    .version(versionOfPackage(), '-V, --version', 'Print the version')
+    .addOption(baseUrl)
+    .configureHelp({
+      minWidthToWrap: 30,
+      showGlobalOptions: true,
+      visibleGlobalOptions: () => [baseUrl],
+      subcommandTerm,
+    });
   addMarketCommands(program);
   addRentalCommands(program);
   addTopCommand(program);
@@ -92,15 +77,27 @@ function createProgram(): Command {
   addMcpCommand(program);
   addCompletionCommand(program);
   acceptNames(program);
-  exitByException(program);
-  return program;
+  finishProgram(program, EXAMPLES);
+  pointToHelp(program, 'gpu');
+  return program.configureHelp({ formatHelp: overview });
 }
 
 function versionOfPackage(): string {
   return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
 }
 
-function exitByException(command: Command): void {
-  command.exitOverride().copyInheritedSettings(command.parent ?? command);
-  for (const child of command.commands) exitByException(child);
+/** Makes each error about the command line name the help to read. */
+function pointToHelp(command: Command, path: string): void {
+  const hint = command.commands.length > 0 ? `\`${path} --help\` lists the commands` : `see \`${path} --help\``;
+  command.configureOutput({ outputError: (text) => complain(`${messageOf(text)}; ${hint}`) });
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
+}
+
+/** Returns commander's message without its prefix and full stop, with the reason of an invalid value after a colon. */
+function messageOf(text: string): string {
+  return text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(' is invalid. ', ' is invalid: ')
+    .replace(/\.$/, '');
 }

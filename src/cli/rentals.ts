@@ -8,15 +8,15 @@ import { EXIT, Failure } from './failure.js';
 import { namesOf } from './instances.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
 import { amount } from './market.js';
-import { describeExitCode, describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
+import { describeExitCode, describeRuntime, orNull, waitUntilRunning } from './runtime.js';
 import { openSession, type Session } from './session.js';
 import type { Settings } from './settings.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
 import { sshInto } from './ssh.js';
-import { givenBackSince } from './statements.js';
+import { serviceCreditSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
 import { requestOfSaved } from './templates.js';
-import { canAsk, confirm, done, remark, type Style } from './terminal.js';
+import { canPrompt, confirm, done, remark, type Style } from './terminal.js';
 import { readableWithAge } from './times.js';
 import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
@@ -25,12 +25,12 @@ type Type = NonNullable<DeployRequest['type']>;
 const TYPES = ['od', 'interruptible', 'res', 'spot'] as const satisfies readonly Type[];
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
-type Listed = InstanceList['data'][number] & Seen;
-/** The rental with its runtime; null where its machine has no host agent. */
-type Seen = {
+type Listed = InstanceList['data'][number] & Extras;
+/** Fields from GraphQL in addition to the rental; `runtime` is missing if the machine has no host agent. */
+type Extras = {
   name?: string;
   runtime?: Runtime;
-  givenBack?: number;
+  serviceCredit?: number;
   tcpPorts?: readonly TcpPort[];
   volumes?: readonly Attached[];
 };
@@ -42,8 +42,8 @@ interface TcpPort {
 }
 const DETAILS = 'query ($id: ID!) { instance(id: $id) { name tcpPorts { port host publicPort } } }';
 
-/** The options that decide what to fetch. */
-type Asked = Pick<Output, 'json' | 'quiet'>;
+/** Options that decide what to fetch. */
+type Format = Pick<Output, 'json' | 'quiet'>;
 
 const COLUMNS: readonly Column<Listed>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
@@ -75,20 +75,21 @@ const LAUNCHED: View<InstanceLaunch> = {
   ids: ({ id }) => [id],
 };
 
-interface SeenList extends Omit<InstanceList, 'data'> {
+interface DetailedList extends Omit<InstanceList, 'data'> {
   data: Listed[];
 }
 
-const LIST: View<SeenList> = {
+const LIST: View<DetailedList> = {
   lines: ({ data }) => {
     if (data.length === 0) return [];
     return table(data, data.some(({ runtime }) => runtime !== undefined) ? [...COLUMNS, RUNTIME] : COLUMNS);
   },
   ids: ({ data }) => data.map(({ id }) => id),
-  remark: ({ data }) => (data.length === 0 ? 'No active instances. `gpu offers` lists what can be deployed.' : null),
+  remark: ({ data }) =>
+    data.length === 0 ? 'No active instances. `gpu offers` lists the machines that you can deploy.' : null,
 };
 
-const ONE: View<Instance & Seen> = {
+const ONE: View<Instance & Extras> = {
   lines: (instance) => card(fieldsOf(instance)),
   ids: ({ id }) => [id],
 };
@@ -111,14 +112,14 @@ interface DeployOptions extends WriteOptions, LaunchOptions, DeadlineOptions {
 export function addRentalCommands(program: Command): void {
   program
     .command('instances')
-    .description('your active instances, newest first')
-    .option('--json', "print the service's answer as it is")
-    .option('-q, --quiet', 'print ids only')
-    .option('-w, --watch [seconds]', 'show it again every few seconds (default: 2)', watchSeconds)
+    .description('List your active instances, newest first')
+    .option('--json', "Print the service's JSON response unchanged")
+    .option('-q, --quiet', 'Print only the ids')
+    .option('-w, --watch [seconds]', 'Refresh every few seconds, 1 to 3600 (default: 2)', watchSeconds)
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
-  withOutput(program.command('show <instance>').description('one instance, also a destroyed one')).action(
+  withOutput(program.command('show <instance>').description('Show an instance, active or destroyed')).action(
     (id: string, options: Output, command: Command) => showOne(openSession(command, { needsKey: true }), id, options),
   );
   withKey(
@@ -126,48 +127,51 @@ export function addRentalCommands(program: Command): void {
       withDeadlines(
         withLaunch(
           program
-            .command('deploy <machine> [command...]')
-            .description('rent a machine; its hourly price is locked for the life of the instance')
-            .addHelpText(
-              'after',
-              '\nWords behind -- are the command: gpu deploy m-1 --template vllm -- --model facebook/opt-125m',
+            .command('deploy')
+            .argument('<machine>', 'Id of a machine, as `gpu offers` lists it')
+            .argument('[command...]', 'Command of the container and its arguments, after --')
+            .description('Rent a machine at its current hourly price, locked for the life of the instance')
+            .option('--template <template>', 'Template slug or OCI image (default: pytorch)')
+            .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
+            .option('--volume <id:path>', 'Attach a volume, such as v-1a2b3c4d:/data; repeatable', addVolume)
+            .option('--saved <name>', 'Start from a launch of `gpu template save`; other options override it')
+            .addOption(
+              new Option(
+                '--type <type>',
+                'Pricing: on demand, interruptible (also spot), or reserved for 3 months; od by default',
+              ).choices(TYPES),
             )
-            .option('--template <template>', 'template slug or OCI image (default: pytorch)')
-            .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
-            .option('--volume <id:path>', 'a volume of yours, such as v-1a2b3c4d:/data (repeatable)', addVolume)
-            .option('--saved <name>', 'what you saved under this name (`gpu template`); other options go before it')
-            .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
-            .option('--wait', 'end when its container runs, or can not')
-            .option('--ssh', 'wait, and open a shell in it')
-            .option('-i, --identity <file>', 'with --ssh: private key to log in with, instead of those that ssh tries'),
+            .option('--wait', "Wait until the container runs; fail if it can't")
+            .option('--ssh', 'Wait until the container runs, and open a shell in it')
+            .option('-i, --identity <file>', 'Private key for --ssh (default: those that ssh tries)'),
         ),
       ),
     ),
   ).action(async (machine: string, words: string[], options: DeployOptions, command: Command) => {
-    if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity goes with --ssh');
+    if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity requires --ssh');
     const session = openSession(command, { needsKey: true });
     const saved = options.saved === undefined ? {} : await requestOfSaved(session.settings, options.saved);
     const { volume: volumes } = options;
-    const asked = { ...launchOf(options, words), ...deadlinesOf(options), ...(volumes !== undefined && { volumes }) };
+    const wanted = { ...launchOf(options, words), ...deadlinesOf(options), ...(volumes !== undefined && { volumes }) };
     let id = '';
     await show(
       session,
       options,
       async (client) => {
         const instance = await underKey(options, (write) =>
-          client.instances.deploy({ ...saved, ...requestOf(machine, options), ...asked }, write),
+          client.instances.deploy({ ...saved, ...requestOf(machine, options), ...wanted }, write),
         );
         id = instance.id;
         return instance;
       },
       ONE,
     );
-    if (options.wait || options.ssh) await session.ask((client) => waitUntilRunning(client, id), true);
+    if (options.wait || options.ssh) await session.request((client) => waitUntilRunning(client, id), true);
     if (options.ssh) await sshInto(session.settings, id, [], options);
   });
   for (const [action, description] of [
-    ['start', 'start a stopped instance on its machine'],
-    ['stop', 'stop an instance: only its disk is billed from then on'],
+    ['start', 'Start a stopped instance on its machine'],
+    ['stop', 'Stop an instance; only its disk is billed afterwards'],
   ] as const) {
     withKey(withOutput(program.command(`${action} <instance>`).description(description))).action(
       (id: string, options: WriteOptions, command: Command) =>
@@ -183,14 +187,18 @@ export function addRentalCommands(program: Command): void {
     withOutput(
       program
         .command('move <instance>')
-        .description('go on elsewhere: rent the best machine on another host for what an instance with volumes ran')
-        .addHelpText('after', '\nThe instance is stopped, destroyed within 7 days, or on a host that is gone.')
-        .option('--max-price <usd>', 'up to this price per hour for the whole machine', amount),
+        .description('Move an instance with its volumes to another host')
+        .addHelpText(
+          'after',
+          '\nThis rents the best machine of another host and relaunches the workload there as\n' +
+            'a new instance. The old one must be stopped, destroyed in the last 7 days, or on\na host that is gone.',
+        )
+        .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount),
     ),
   ).action(async (id: string, options: WriteOptions & { maxPrice?: number }, command: Command) => {
     const session = openSession(command, { needsKey: true });
     const request = options.maxPrice === undefined ? {} : { max_price_per_hour: options.maxPrice };
-    await session.ask((client) => untilSaved(client, id, remark), true);
+    await session.request((client) => untilSaved(client, id, remark), true);
     await show(
       session,
       options,
@@ -199,36 +207,33 @@ export function addRentalCommands(program: Command): void {
     );
   });
   withOutput(
-    program.command('launch <instance>').description('what an instance was launched with, and what ends it'),
+    program.command('launch <instance>').description('Show what an instance was launched with and when it ends'),
   ).action((id: string, options: Output, command: Command) =>
     show(openSession(command, { needsKey: true }), options, (client) => client.instances.launch(id), LAUNCHED),
   );
-  withKey(withOutput(program.command('destroy <instance>').description('destroy an instance and erase its disk')))
-    .option('-y, --yes', "don't ask")
-    .option('--ensure', 'succeed too if it is destroyed already')
+  withKey(withOutput(program.command('destroy <instance>').description('Destroy an instance and erase its disk')))
+    .option('-y, --yes', "Don't ask for confirmation")
+    .option('--ensure', 'Succeed if the instance is already destroyed')
     .action(destroy);
 }
 
-/**
- * Queries the list, the names of new instances, and the runtimes unless none are known to exist; a watched list is
- * queried often.
- */
-function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList> {
+/** Queries the list, names only of new instances, and runtimes only if some exist: a watched list is queried often. */
+function lister({ json, quiet }: Format): (client: GpuClient) => Promise<DetailedList> {
   let idsWithout = '';
   let names: ReadonlyMap<string, string> = new Map();
   return async (client) => {
     const list = await client.instances.list();
     if (json || quiet) return list;
     const ids = list.data.map(({ id }) => id);
-    const [known, seen] = await Promise.all([
-      ids.every((id) => names.has(id)) ? names : orNothing(namesOf(client)),
-      ids.join(' ') === idsWithout ? null : orNothing(client.instances.runtimes()),
+    const [known, runtimes] = await Promise.all([
+      ids.every((id) => names.has(id)) ? names : orNull(namesOf(client)),
+      ids.join(' ') === idsWithout ? null : orNull(client.instances.runtimes()),
     ]);
     names = known ?? names;
-    if (seen !== null) idsWithout = seen.size === 0 ? ids.join(' ') : '';
+    if (runtimes !== null) idsWithout = runtimes.size === 0 ? ids.join(' ') : '';
     const data = list.data.map((instance) => {
       const name = names.get(instance.id);
-      return { ...instance, ...(name !== undefined && { name }), ...seenOf(seen?.get(instance.id)) };
+      return { ...instance, ...(name !== undefined && { name }), ...runtimeOf(runtimes?.get(instance.id)) };
     });
     return { ...list, data };
   };
@@ -238,20 +243,20 @@ function showOne(session: Session, id: string, options: Output): Promise<void> {
   return show(session, options, (client) => oneOf(client, session.settings, id, options), ONE);
 }
 
-async function oneOf(client: GpuClient, settings: Settings, id: string, asked: Asked): Promise<Instance & Seen> {
+async function oneOf(client: GpuClient, settings: Settings, id: string, format: Format): Promise<Instance & Extras> {
   const instance = await client.instances.get(id);
-  if (asked.json || asked.quiet) return instance;
-  const [runtime, givenBack, details, volumes] = await Promise.all([
-    orNothing(client.instances.runtime(id)),
-    orNothing(givenBackSince(settings, instance.created_at, id)),
-    orNothing(detailsOf(client, id)),
-    orNothing(attachedOf(client, id)),
+  if (format.json || format.quiet) return instance;
+  const [runtime, serviceCredit, details, volumes] = await Promise.all([
+    orNull(client.instances.runtime(id)),
+    orNull(serviceCreditSince(settings, instance.created_at, id)),
+    orNull(detailsOf(client, id)),
+    orNull(attachedOf(client, id)),
   ]);
-  const more = { ...(givenBack ? { givenBack } : {}), ...details, ...(volumes && { volumes }) };
-  return { ...instance, ...seenOf(runtime), ...more };
+  const more = { ...(serviceCredit ? { serviceCredit } : {}), ...details, ...(volumes && { volumes }) };
+  return { ...instance, ...runtimeOf(runtime), ...more };
 }
 
-function seenOf(runtime: Runtime | null | undefined): Seen {
+function runtimeOf(runtime: Runtime | null | undefined): Extras {
   return runtime ? { runtime } : {};
 }
 
@@ -260,12 +265,12 @@ async function destroy(
   options: WriteOptions & { yes?: boolean; ensure?: boolean },
   command: Command,
 ): Promise<void> {
-  if (!options.yes && !canAsk()) {
-    throw new Failure(EXIT.usage, 'destroy erases a disk and nobody is here to ask: confirm with --yes');
+  if (!options.yes && !canPrompt()) {
+    throw new Failure(EXIT.usage, 'destroy erases the disk of the instance: confirm with --yes');
   }
   const session = openSession(command, { needsKey: true });
   if (!options.yes) {
-    const { body } = await session.ask((client) => client.instances.get(id));
+    const { body } = await session.request((client) => client.instances.get(id));
     const what = `${body.id} (${body.status}, ${body.num_gpus} x ${body.gpu} in ${body.region}, ${body.template})`;
     if (!(await confirm(`Destroy ${what} and erase its ${body.disk_gb} GB disk?`))) {
       throw new Failure(EXIT.usage, 'not destroyed');
@@ -286,14 +291,14 @@ async function destroy(
 
 function withOutput(command: Command): Command {
   return command
-    .option('--json', "print the service's answer as it is")
-    .option('-q, --quiet', 'print the id of the instance only');
+    .option('--json', "Print the service's JSON response unchanged")
+    .option('-q, --quiet', 'Print only the id of the instance');
 }
 
 function withKey(command: Command): Command {
   return command.option(
     '--idempotency-key <key>',
-    'name this request, so that sending it again does nothing twice',
+    'Idempotency key; repeating it within 24 hours returns the first response',
     visibleAscii,
   );
 }
@@ -304,15 +309,15 @@ function visibleAscii(key: string): string {
   return key;
 }
 
-/** Sends a write under a key created in advance, so that the user can find its outcome after an interrupt. */
+/** Sends a write under a key created in advance, so that the user can find its outcome after an interruption. */
 async function underKey<Body>(
   { idempotencyKey = randomUUID() }: WriteOptions,
   send: (write: { idempotencyKey: string; signal: AbortSignal }) => Promise<Body>,
 ): Promise<Body> {
   const controller = new AbortController();
   const interrupt = () => {
-    const how = `\`gpu instances\` lists what you have; the same command with --idempotency-key ${idempotencyKey} gets its answer, or does it now`;
-    controller.abort(new Failure(EXIT.interrupted, `interrupted; the service may have done it: ${how}`));
+    const how = `\`gpu instances\` lists your instances; the same command with --idempotency-key ${idempotencyKey} returns the first response, or sends the request now`;
+    controller.abort(new Failure(EXIT.interrupted, `interrupted; the service may have executed the request: ${how}`));
   };
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {
@@ -331,7 +336,7 @@ function requestOf(machineId: string, { template, diskGb, type }: DeployOptions)
   };
 }
 
-function fieldsOf(instance: Instance & Seen): [label: string, value: string, style?: Style][] {
+function fieldsOf(instance: Instance & Extras): [label: string, value: string, style?: Style][] {
   const name = nameOf(instance.id, instance.name);
   return [
     ['Instance', instance.id, 'cyan'],
@@ -340,9 +345,14 @@ function fieldsOf(instance: Instance & Seen): [label: string, value: string, sty
     ['GPU', `${instance.num_gpus} x ${instance.gpu}`],
     ['Region', instance.region],
     ['Price', `${formatUsd(instance.price_hr)} USD per hour (${instance.type})`],
-    ...(instance.givenBack === undefined
+    ...(instance.serviceCredit === undefined
       ? []
-      : [['Given back', `${formatUsd(instance.givenBack)} USD for what was not delivered`] satisfies [string, string]]),
+      : [
+          ['Service credit', `${formatUsd(instance.serviceCredit)} USD for undelivered service`] satisfies [
+            string,
+            string,
+          ],
+        ]),
     ['Disk', `${instance.disk_gb} GB`],
     ['Template', instance.template],
     ['Hostname', instance.hostname],
@@ -371,7 +381,7 @@ function nameOf(id: string, name: string | undefined): string | null {
   return name === undefined || name === id ? null : name;
 }
 
-function containerOf({ runtime }: Seen): [label: string, value: string][] {
+function containerOf({ runtime }: Extras): [label: string, value: string][] {
   if (runtime === undefined) return [];
   const seenAt = runtime.lastSeenAt === null ? 'never' : readableWithAge(runtime.lastSeenAt);
   const exitCode = describeExitCode(runtime);

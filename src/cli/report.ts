@@ -25,7 +25,7 @@ export function exitCodeOf(error: unknown): number {
     complain(error.message);
     if (error.idempotencyKey !== null) {
       complain(
-        `the service may have done it; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
+        `the service may have executed the request; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
       );
     }
     return EXIT.noConnection;

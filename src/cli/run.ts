@@ -11,14 +11,14 @@ import { amount } from './market.js';
 import { exitCodeOf } from './report.js';
 import { describeRuntime, showRuntime } from './runtime.js';
 import { openSession, type Session } from './session.js';
-import { canAsk, confirm, type Progress, paint, printLines } from './terminal.js';
+import { canPrompt, confirm, type Progress, paint, printLines } from './terminal.js';
 import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
 /** Seconds without a client after which an instance is stopped, before the command begins and after it has ended. */
 const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-type Ending = keyof typeof SIGNAL_CODES;
+type Signal = keyof typeof SIGNAL_CODES;
 const INTERRUPTED = 'interrupted; `gpu instances` lists your instances';
 
 interface FollowOptions {
@@ -44,47 +44,48 @@ interface RunCommandOptions extends FollowOptions, LaunchOptions {
 
 export function addRunCommands(program: Command): void {
   const run = program
-    .command('run <command...>')
-    .description('run a command on the best machine, and destroy it: gpu run --gpu rtx-4090 -v . -- python train.py')
-    .option('--gpu <slug>', 'of this GPU model (repeatable, the most wanted first)', collect)
-    .option('--region <code>', 'in this region (repeatable)', collect)
-    .option('--num-min <n>', 'with this many GPUs or more', amount)
-    .option('--max-price <usd>', 'up to this price per hour for the whole machine', amount)
-    .option('--image <image>', 'OCI image or template slug (default: pytorch); it needs /bin/sh')
-    .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
-    .option('--interruptible', 'at half the price, on a machine that may be taken away')
+    .command('run')
+    .argument('<command...>', 'Command and its arguments, after --; it runs in /workspace')
+    .description('Rent the best machine, run a command on it, and destroy the instance')
+    .option('--gpu <slug>', 'GPU model; repeatable, most preferred first (default: any)', collect)
+    .option('--region <code>', 'Region; repeatable, most preferred first (default: any)', collect)
+    .option('--num-min <n>', 'Minimum number of GPUs (default: 1)', amount)
+    .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount)
+    .option('--image <image>', 'OCI image with /bin/sh, or template slug (default: pytorch)')
+    .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
+    .option('--interruptible', 'Pay half, for a machine that can be preempted')
     .option(
       '-v, --volume <folder[:path]>',
-      'send what is in a folder to /workspace, or to a path; v-1a2b3c4d:/data attaches a volume of yours (repeatable)',
+      'Send the content of a folder to /workspace, or to a path; v-1a2b3c4d:/data attaches a volume; repeatable',
       addFolder,
     )
-    .option('--out <path>', 'bring this path below /workspace back at the end (repeatable)', collect)
-    .option('--keep', "don't destroy the instance at the end")
-    .option('-d, --detach', 'exit once the command has started, and print only the id on stdout')
+    .option('--out <path>', 'Fetch this path below /workspace at the end; repeatable', collect)
+    .option('--keep', 'Keep the instance at the end; it is billed until you destroy it')
+    .option('-d, --detach', 'Exit once the command has started, and print only the id on stdout')
     .option(
       '--linger <seconds>',
-      `stop the instance when nobody has looked for so long (default: ${DEFAULT_LINGER})`,
+      `Stop the instance after this time without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
       seconds,
     )
-    .option('--idempotency-key <key>', 'name this run, so that it is rented once however often it is asked for');
+    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours rents only once');
   withFollowing(withPlainLaunch(run)).action(runCommand);
   withFollowing(
     program
       .command('attach <instance>')
-      .description('follow a run that goes on or has ended, from its first byte, and end it as `gpu run` does')
-      .option('--out <path>', 'bring this path back as well, over what exists here (repeatable)', collect),
+      .description('Follow a run from the start of its output, and finish it like `gpu run`')
+      .option('--out <path>', 'Also fetch this path, overwriting files here; repeatable', collect),
   ).action(attach);
   program
     .command('wait <instance>')
-    .description('wait until the command of a run has ended, and end with its code')
-    .option('-i, --identity <file>', 'private key to log in with, instead of one made for this')
+    .description('Wait until the command of a run has ended, and exit with its exit code')
+    .option('-i, --identity <file>', 'Private key for SSH (default: a new one)')
     .action(waitFor);
 }
 
 function withFollowing(command: Command): Command {
   return command
-    .option('-i, --identity <file>', 'private key to log in with, instead of one made for the run')
-    .option('-q, --quiet', 'print the output of the command alone');
+    .option('-i, --identity <file>', 'Private key for SSH (default: a new one for this run)')
+    .option('-q, --quiet', 'Print only the output of the command');
 }
 
 async function runCommand(words: string[], options: RunCommandOptions, command: Command): Promise<void> {
@@ -148,7 +149,7 @@ async function attach(id: string, options: FollowOptions & { out?: string[] }, c
 
 async function waitFor(id: string, options: FollowOptions, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
-  const known = async () => (await session.ask((client) => Run.codeOf(client, id))).body;
+  const known = async () => (await session.request((client) => Run.codeOf(client, id))).body;
   let code = await known();
   if (code === null) {
     const following = new Following({ ...options, quiet: true });
@@ -168,17 +169,17 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
   process.exitCode = code;
 }
 
-/** One client's part in a run, until it ends or is ended by a signal. */
+/** A client that follows a run, until the run or a signal ends it. */
 class Following {
-  /** Whether the command may have begun: ending silently would lose its results. */
+  /** Whether the command may have begun, so that destroying its instance would lose results. */
   isBegun = false;
-  /** Whether the instance continues in any case. */
+  /** Whether the instance continues regardless of this client. */
   isDetached = false;
   readonly #options: FollowOptions;
   readonly #ending = new AbortController();
   #progress: Progress | null = null;
   #run: Run | null = null;
-  #isAsking = false;
+  #isPrompting = false;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -189,10 +190,10 @@ class Following {
     begin: (client: GpuClient, hooks: RunHooks) => Promise<Run>,
     use: (run: Run) => Promise<number>,
   ): Promise<void> {
-    const onSignal = (name: Ending) => void this.#end(name);
-    for (const name of Object.keys(SIGNAL_CODES) as Ending[]) process.on(name, onSignal);
+    const onSignal = (name: Signal) => void this.#end(name);
+    for (const name of Object.keys(SIGNAL_CODES) as Signal[]) process.on(name, onSignal);
     try {
-      const { body: run } = await session.ask((client) => begin(client, this.#hooks()), true);
+      const { body: run } = await session.request((client) => begin(client, this.#hooks()), true);
       this.#run = run;
       await run.open();
       this.#progress?.end();
@@ -202,7 +203,7 @@ class Following {
     } finally {
       this.#progress?.end();
       await this.#run?.close();
-      for (const name of Object.keys(SIGNAL_CODES) as Ending[]) process.off(name, onSignal);
+      for (const name of Object.keys(SIGNAL_CODES) as Signal[]) process.off(name, onSignal);
     }
   }
 
@@ -210,19 +211,19 @@ class Following {
   async toTheEnd(run: Run): Promise<number> {
     this.isBegun = true;
     const code = await run.toTheEnd(process.cwd());
-    this.#say(`exit code ${code}; ${run.id} is ${run.isKept ? 'kept, and charged' : 'destroyed'}`);
+    this.#report(`exit code ${code}; ${run.id} is ${run.isKept ? 'kept and billed' : 'destroyed'}`);
     return code;
   }
 
   detached(run: Run): void {
-    this.#say(`${run.id} continues; \`gpu attach ${run.id}\` follows it`);
+    this.#report(`${run.id} continues; \`gpu attach ${run.id}\` follows it`);
   }
 
   #hooks(): RunHooks {
     const { identity } = this.#options;
     return {
       signal: this.#ending.signal,
-      onStep: (words) => this.#say(words),
+      onStep: (message) => this.#report(message),
       onRuntime: (runtime) => {
         if (!this.#options.quiet) this.#progress = showRuntime(this.#progress, runtime);
       },
@@ -233,20 +234,19 @@ class Following {
   }
 
   /** Decides whether a signal ends only this client or the command too. */
-  async #end(name: Ending): Promise<void> {
+  async #end(name: Signal): Promise<void> {
     const run = this.#run;
     if (this.#ending.signal.aborted && run === null) {
       process.stderr.write(`gpu: ${INTERRUPTED}\n`);
       process.exit(SIGNAL_CODES[name]);
     }
-    if (this.#isAsking || this.#ending.signal.aborted) return;
-    if (run === null && !this.isBegun)
-      this.#say('ends when the answer of the service is there, and destroys what was rented');
+    if (this.#isPrompting || this.#ending.signal.aborted) return;
+    if (run === null && !this.isBegun) this.#report('waiting for the response of the service, to destroy the instance');
     const isKept = this.isBegun && (run === null || run.isKept || name === 'SIGHUP');
     let isDestroyed = !this.isDetached && !isKept;
-    if (isDestroyed && this.isBegun && name === 'SIGINT' && canAsk()) {
-      this.#isAsking = true;
-      isDestroyed = await confirm(`\nDestroy ${run!.id} and what it has done? If not, it goes on.`).catch(() => false);
+    if (isDestroyed && this.isBegun && name === 'SIGINT' && canPrompt()) {
+      this.#isPrompting = true;
+      isDestroyed = await confirm(`\nDestroy ${run!.id} and its results? Otherwise it continues.`).catch(() => false);
     }
     this.#ending.abort(new Ended(name, isDestroyed));
   }
@@ -255,7 +255,7 @@ class Following {
     const run = this.#run;
     const ended = error instanceof Ended ? error : null;
     if (ended !== null) process.exitCode = SIGNAL_CODES[ended.signal];
-    // Nothing has begun that could be lost.
+    // No command has begun, so nothing is lost.
     const isOver = ended?.isDestroyed ?? (!this.isBegun && !this.isDetached);
     if (run === null) {
       if (ended !== null) throw new Failure(SIGNAL_CODES[ended.signal], INTERRUPTED);
@@ -268,7 +268,7 @@ class Following {
         if (ended === null) process.exitCode = exitCodeOf(error);
       } finally {
         await run.destroy();
-        this.#say(`${run.id} is destroyed`);
+        this.#report(`${run.id} is destroyed`);
       }
       return;
     }
@@ -276,17 +276,17 @@ class Following {
     this.detached(run);
   }
 
-  #say(words: string): void {
+  #report(message: string): void {
     this.#progress?.end();
     this.#progress = null;
-    if (!this.#options.quiet) process.stderr.write(`${paint(process.stderr, 'dim', `gpu: ${visible(words)}`)}\n`);
+    if (!this.#options.quiet) process.stderr.write(`${paint(process.stderr, 'dim', `gpu: ${visible(message)}`)}\n`);
   }
 }
 
-/** A signal has ended the client's part. */
+/** A signal ended the client. */
 class Ended extends Error {
   constructor(
-    readonly signal: Ending,
+    readonly signal: Signal,
     readonly isDestroyed: boolean,
   ) {
     super(signal);
@@ -297,7 +297,7 @@ function addFolder(text: string, before: (Folder | VolumeAtPath)[] = []): (Folde
   const volume = volumeAtPath(text);
   if (volume !== undefined) return [...before, volume];
   const [, from, to] = /^(.+?)(?::(\/[^:]*|[^:\\/][^:]*))?$/s.exec(text) ?? [];
-  if (from === undefined) throw new InvalidArgumentError('must be a folder, or a folder, a colon and a path.');
+  if (from === undefined) throw new InvalidArgumentError('must be FOLDER or FOLDER:PATH.');
   return [...before, { from, to: to ?? '/workspace' }];
 }
 

@@ -9,7 +9,7 @@ const BYTES_PER_MB = 1_000_000;
 /** Base of the exit code of a command that a signal ended; the signal's number is added. */
 const SIGNALS_FROM = 128;
 
-/** Describes in one line: the phase, the progress of the image, and the engine's message. */
+/** Describes a runtime in one line: its phase, the progress of the image, and the engine's message. */
 export function describeRuntime({ phase, pulledBytes, totalBytes, message, restarts }: Runtime): string {
   const parts = [phase.toLowerCase()];
   if (isFetching(phase) && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
@@ -26,9 +26,9 @@ export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
 }
 
-/** Returns null if the request fails for any reason; an older service knows no runtime. */
-export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
-  return asked.catch((error: unknown) => {
+/** Returns null if the request fails for any reason: an older service lacks some fields. */
+export async function orNull<T>(request: Promise<T>): Promise<T | null> {
+  return request.catch((error: unknown) => {
     if (error instanceof GpuError) return null;
     throw error;
   });
@@ -38,7 +38,7 @@ export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
   const progress = showProgress('Waiting for the container');
   try {
-    const onRuntime = (runtime: Runtime) => progress.say(lineOf(runtime));
+    const onRuntime = (runtime: Runtime) => progress.show(lineOf(runtime));
     await untilRunning(client, id, { describe: describeRuntime, onRuntime });
   } finally {
     progress.end();
@@ -48,7 +48,7 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
 /** Shows the runtime in the given spinner or a new one. */
 export function showRuntime(progress: Progress | null, runtime: Runtime): Progress {
   const shown = progress ?? showProgress('Waiting for the container');
-  shown.say(lineOf(runtime));
+  shown.show(lineOf(runtime));
   return shown;
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { table, text } from './table.js';
-import { askSecret, canAsk, done, printLines, printText, readAll, remark } from './terminal.js';
+import { canPrompt, done, printLines, printText, promptSecret, readAll, remark } from './terminal.js';
 
 interface Secret {
   name: string;
@@ -23,30 +23,30 @@ const COLUMNS = [
 ];
 
 export function addSecretCommands(program: Command): void {
-  const secret = program.command('secret').description('values that launches name and nobody is shown again');
+  const secret = program.command('secret').description('Manage secrets and registry logins');
   secret
     .command('create <name>')
-    .description('store a secret: typed without echo, or read from stdin as it is')
-    .option('--registry <host>', 'make it the password of a registry login, such as at ghcr.io')
-    .option('--username <name>', 'user name at the registry')
+    .description('Store a secret; it is typed without echo, or read unchanged from stdin')
+    .option('--registry <host>', 'Store it as the password of a login at this registry, such as ghcr.io')
+    .option('--username <name>', 'User name at the registry')
     .action(create);
   secret
     .command('list')
-    .description('your secrets, without their values')
-    .option('--json', 'print JSON')
+    .description('List your secrets without their values')
+    .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { secrets } = await askGraphql<{ secrets: Secret[] }>(settings, `{ secrets { ${SECRET} } }`);
+      const { secrets } = await queryGraphql<{ secrets: Secret[] }>(settings, `{ secrets { ${SECRET} } }`);
       if (json) return printText(JSON.stringify(secrets));
       if (secrets.length === 0) remark('No secrets. `gpu secret create NAME` stores one.');
       else printLines(table(secrets, COLUMNS));
     });
   secret
     .command('delete <name>')
-    .description('delete a secret; containers that run keep what they were given')
+    .description('Delete a secret; running containers keep its value')
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, 'mutation ($name: String!) { deleteSecret(name: $name) { name } }', { name });
+      await queryGraphql(settings, 'mutation ($name: String!) { deleteSecret(name: $name) { name } }', { name });
       printLines([done(`${name} is deleted`)]);
     });
 }
@@ -57,12 +57,14 @@ interface CreateOptions {
 }
 
 async function create(name: string, { registry, username }: CreateOptions, command: Command): Promise<void> {
-  if (process.stdin.isTTY && !canAsk())
-    throw new Failure(EXIT.usage, 'there is no terminal to ask at: pipe the value to stdin');
-  const value = process.stdin.isTTY ? await askSecret(`Value of ${name} (not shown): `) : await readAll(process.stdin);
-  if (value === '') throw new Failure(EXIT.usage, 'no value was given');
+  if (process.stdin.isTTY && !canPrompt())
+    throw new Failure(EXIT.usage, 'no terminal to prompt on; pipe the value to stdin');
+  const value = process.stdin.isTTY
+    ? await promptSecret(`Value of ${name} (not shown): `)
+    : await readAll(process.stdin);
+  if (value === '') throw new Failure(EXIT.usage, 'no value was given; type it, or pipe it to stdin');
   const { settings } = openSession(command, { needsKey: true });
   const input = { name, value, registry, username };
-  await askGraphql(settings, 'mutation ($input: SecretInput!) { createSecret(input: $input) { name } }', { input });
+  await queryGraphql(settings, 'mutation ($input: SecretInput!) { createSecret(input: $input) { name } }', { input });
   printLines([done(`${name} is stored`)]);
 }

@@ -4,7 +4,7 @@ import { EXIT, Failure } from './failure.js';
 import { readSettings, type Settings } from './settings.js';
 import { printText, showProgress } from './terminal.js';
 
-/** An answer of the service, parsed and as received. */
+/** A response of the service, parsed and as received. */
 interface Answer<Body> {
   body: Body;
   text: string;
@@ -13,7 +13,7 @@ interface Answer<Body> {
 /** The service's client for one command. */
 export interface Session {
   settings: Settings;
-  ask<Body>(call: (client: GpuClient) => Promise<Body>, quietly?: boolean): Promise<Answer<Body>>;
+  request<Body>(call: (client: GpuClient) => Promise<Body>, isQuiet?: boolean): Promise<Answer<Body>>;
 }
 
 export function settingsFor(command: Command): Settings {
@@ -25,8 +25,8 @@ export function openSession(command: Command, { needsKey }: { needsKey: boolean 
   const settings = settingsFor(command);
   const { apiKey, baseUrl, loggedInElsewhere } = settings;
   if (needsKey && apiKey === null) {
-    const but = loggedInElsewhere === null ? '' : `; the login is for ${loggedInElsewhere}`;
-    throw new Failure(EXIT.usage, `no API key for ${baseUrl.value}${but}. Run \`gpu login\`, or set GPU_API_KEY`);
+    const login = loggedInElsewhere === null ? '' : `; the login is for ${loggedInElsewhere}`;
+    throw new Failure(EXIT.usage, `no API key for ${baseUrl.value}${login}. Run \`gpu login\`, or set GPU_API_KEY`);
   }
   const { json = false } = command.opts<{ json?: boolean }>();
   return connect(settings, needsKey ? apiKey!.value : undefined, json);
@@ -34,7 +34,7 @@ export function openSession(command: Command, { needsKey }: { needsKey: boolean 
 
 export function connect(settings: Settings, apiKey: string | undefined, json = false): Session {
   let last: RawAnswer | null = null;
-  let retrying: (text: string) => void = () => {};
+  let showRetry: (text: string) => void = () => {};
   const client = clientFor({
     ...(apiKey !== undefined && { apiKey }),
     baseUrl: settings.baseUrl.value,
@@ -44,16 +44,16 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
     onRetry: ({ attempt, maxAttempts, delayMs, error }) => {
       const seconds = Math.max(1, Math.round(delayMs / 1_000));
       const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
-      if (process.stderr.isTTY) retrying(text);
+      if (process.stderr.isTTY) showRetry(text);
       // The service may request a wait of a minute: a log must explain the pause.
       else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
     },
   });
   return {
     settings,
-    ask: async (call, quietly = false) => {
-      const progress = quietly ? null : showProgress('Asking the service');
-      retrying = (text) => progress?.say(text);
+    request: async (call, isQuiet = false) => {
+      const progress = isQuiet ? null : showProgress('Waiting for the service');
+      showRetry = (text) => progress?.show(text);
       try {
         const body = await call(client);
         progress?.end();

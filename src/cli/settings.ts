@@ -80,15 +80,15 @@ function readLogin(file: string): Login | null {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new Failure(EXIT.usage, `the login can't be read: ${message}`);
+    throw new Failure(EXIT.usage, `can't read the saved API key: ${message}`);
   }
   try {
     const { base_url, api_key } = JSON.parse(content) as Partial<Login>;
     if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
   } catch {
-    // Not JSON: reported like any other foreign file.
+    // Not JSON: reported like any other invalid file.
   }
-  throw new Failure(EXIT.usage, `${file} is not what \`gpu login\` writes; remove it, and log in again`);
+  throw new Failure(EXIT.usage, `${file} is not a file of \`gpu login\`; remove it and log in again`);
 }
 
 /** An empty variable counts as not set. */
@@ -102,6 +102,6 @@ function usable({ value, from }: Setting): Setting {
   try {
     return { value: readBaseUrl(value), from };
   } catch {
-    throw new Failure(EXIT.usage, `${from}: ${value} is not an address such as https://gpu.example.com/v1`);
+    throw new Failure(EXIT.usage, `${from} must be an address such as https://gpu.example.com/v1; got ${value}`);
   }
 }

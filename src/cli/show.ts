@@ -4,7 +4,7 @@ import { type GpuClient, GpuConnectionError, type GpuError, GpuRefusal } from '.
 import type { Session } from './session.js';
 import { paint, printLines, printText, remark, sizeOf } from './terminal.js';
 
-/** How a command prints an answer. */
+/** How a command prints a response. */
 export interface View<Body> {
   lines(body: Body): string[];
   ids(body: Body): string[];
@@ -12,14 +12,14 @@ export interface View<Body> {
   remark?(body: Body): string | null;
 }
 
-/** Options of commands that print an answer. */
+/** Options of commands that print a response. */
 export interface Output {
   json?: boolean;
   quiet?: boolean;
   /** Seconds; true for the default. */
   watch?: number | true;
-  /** The key that ends it, for display. */
-  ends?: string;
+  /** The key that quits, for display. */
+  quitKey?: string;
 }
 
 const DEFAULT_SECONDS = 2;
@@ -37,7 +37,7 @@ export function watchSeconds(text: string): number {
   throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
 }
 
-/** Sends the request and prints the answer in the chosen form; repeats with --watch. */
+/** Sends the request and prints the response in the chosen form; repeats with --watch. */
 export async function show<Body>(
   session: Session,
   options: Output,
@@ -45,17 +45,17 @@ export async function show<Body>(
   view: View<Body>,
 ): Promise<void> {
   if (options.watch !== undefined) return watch(session, options, call, view);
-  const { body, text } = await session.ask(call);
+  const { body, text } = await session.request(call);
   if (options.json) return printText(text);
   printLines(options.quiet ? view.ids(body) : view.lines(body));
-  const words = view.remark?.(body) ?? null;
-  if (words !== null && !options.quiet) remark(words);
+  const hint = view.remark?.(body) ?? null;
+  if (hint !== null && !options.quiet) remark(hint);
 }
 
-/** Redraws in place on a terminal; elsewhere prints each answer below the previous one. Runs until interrupted. */
+/** Redraws in place on a terminal; elsewhere prints each response below the previous one. Runs until interrupted. */
 async function watch<Body>(
   session: Session,
-  { json = false, quiet = false, watch: every, ends = 'Ctrl-C' }: Output,
+  { json = false, quiet = false, watch: every, quitKey = 'Ctrl-C' }: Output,
   call: (client: GpuClient) => Promise<Body>,
   view: View<Body>,
 ): Promise<void> {
@@ -66,22 +66,22 @@ async function watch<Body>(
   let note = '';
   for (let first = true; ; first = false) {
     try {
-      const { body, text } = await session.ask(call, true);
+      const { body, text } = await session.request(call, true);
       note = '';
       lines = json ? [text] : quiet ? view.ids(body) : view.lines(body);
-      if (lines.length === 0 && paints) lines = [view.remark?.(body) ?? 'Nothing.'];
+      if (lines.length === 0 && paints) lines = [view.remark?.(body) ?? 'Nothing to show.'];
       if (!paints) stdout.write(`${lines.join('\n')}\n${json ? '' : '\n'}`);
     } catch (error) {
       if (first || !isTemporary(error)) throw error;
       note = error.code;
       if (!paints) process.stderr.write(`gpu: ${error.message}\n`);
     }
-    if (paints) stdout.write(`${first ? CLEAR_SCREEN : ''}${frame(lines, { seconds, ends, note })}`);
+    if (paints) stdout.write(`${first ? CLEAR_SCREEN : ''}${frame(lines, { seconds, quitKey, note })}`);
     await sleep(seconds * 1_000);
   }
 }
 
-/** Whether the failure may be over at the next attempt. */
+/** Whether the next attempt may succeed. */
 function isTemporary(error: unknown): error is GpuError {
   return (
     error instanceof GpuConnectionError ||
@@ -91,13 +91,13 @@ function isTemporary(error: unknown): error is GpuError {
 
 function frame(
   lines: readonly string[],
-  { seconds, ends, note }: { seconds: number; ends: string; note: string },
+  { seconds, quitKey, note }: { seconds: number; quitKey: string; note: string },
 ): string {
   const { stdout } = process;
   const room = sizeOf(stdout).rows - LINES_OF_FRAME;
   const more = lines.length - room;
   const shown = more > 0 ? [...lines.slice(0, room - 1), paint(stdout, 'dim', `… ${more + 1} more`)] : lines;
-  const head = paint(stdout, 'dim', `Every ${seconds} s, ${new Date().toLocaleTimeString('en-GB')}; ${ends} ends`);
-  const warning = note === '' ? '' : `  ${paint(stdout, 'yellow', `${note}: shown is what was last known`)}`;
+  const head = paint(stdout, 'dim', `Every ${seconds} s, ${new Date().toLocaleTimeString('en-GB')}; ${quitKey} quits`);
+  const warning = note === '' ? '' : `  ${paint(stdout, 'yellow', `${note}; showing the last known state`)}`;
   return [`${TO_TOP}${head}${warning}`, ...shown, CLEAR_BELOW].join(`${CLEAR_LINE}\n`);
 }

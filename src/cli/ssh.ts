@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
@@ -40,7 +40,7 @@ const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** Prefix of a remote file's address. */
 const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;
 const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
-/** Both end up in arguments and a file of ssh. */
+/** Forms of values that become arguments of ssh and lines of its files. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
 
@@ -58,47 +58,53 @@ interface SshOptions {
 
 export function addSshCommands(program: Command): void {
   program
-    .command('ssh <instance> [command...]')
-    .description("a shell in an instance, or a command there: gpu ssh ID -- nvidia-smi; runs the system's ssh")
-    .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
-    .option('-L, --forward <port:host:port>', 'a port here that leads to one in the instance, as of ssh', collect, [])
-    .action((id: string, command: string[], options: SshOptions & { forward: string[] }, itself: Command) =>
+    .command('ssh <instance>')
+    .argument('[command...]', 'Command and its arguments, after --')
+    .description('Open a shell in an instance, or run a command there')
+    .addHelpText('after', "\nThis runs the system's ssh and exits with its exit code.")
+    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option('-L, --forward <port:host:port>', 'Forward a local port to the instance, like ssh -L; repeatable', collect)
+    .action((id: string, command: string[], options: SshOptions & { forward?: string[] }, itself: Command) =>
       sshInto(openSession(itself, { needsKey: true }).settings, id, command, options),
     );
   program
-    .command('cp <from> <to>')
-    .description("copy files: gpu cp data.csv ID:/workspace/, gpu cp -r ID:out .; runs the system's scp")
-    .option('-r, --recursive', 'folders with what is in them')
-    .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
+    .command('cp')
+    .argument('<from>', 'Local path, or INSTANCE:PATH')
+    .argument('<to>', 'Local path, or INSTANCE:PATH; exactly one of the two is on an instance')
+    .description('Copy files to or from an instance')
+    .addHelpText('after', "\nThis runs the system's scp and exits with its exit code.")
+    .option('-r, --recursive', 'Copy folders with their content')
+    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
     .action(copy);
-  const keys = program.command('ssh-key').description('the public keys that open your instances by SSH');
+  const keys = program.command('ssh-key').description('Manage the SSH keys that open your instances');
   keys
-    .command('add [file]')
-    .description('add a public key (default: ~/.ssh/id_ed25519.pub, or id_ecdsa.pub, or id_rsa.pub)')
+    .command('add')
+    .argument('[file]', 'Public key file (default: ~/.ssh/id_ed25519.pub, id_ecdsa.pub or id_rsa.pub)')
+    .description('Add a public key that opens your instances')
     .action(async (file: string | undefined, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const publicKey = readPublicKey(file);
-      const { addSshKey: key } = await askGraphql<{ addSshKey: SshKey }>(settings, ADD, { publicKey });
+      const { addSshKey: key } = await queryGraphql<{ addSshKey: SshKey }>(settings, ADD, { publicKey });
       printLines([done(`${key.id} ${key.fingerprint} ${visible(key.comment)} opens your instances`)]);
     });
   keys
     .command('list')
-    .description('your public keys, newest first')
-    .option('--json', 'print JSON')
+    .description('List your public keys, newest first')
+    .option('--json', 'Print JSON')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { sshKeys } = await askGraphql<{ sshKeys: SshKey[] }>(settings, LIST);
+      const { sshKeys } = await queryGraphql<{ sshKeys: SshKey[] }>(settings, LIST);
       if (json) return printText(JSON.stringify(sshKeys));
       if (sshKeys.length > 0) return printLines(table(sshKeys, COLUMNS));
       remark('No SSH keys. `gpu ssh-key add` adds yours.');
     });
   keys
     .command('remove <key>')
-    .description('remove a public key, and end what it has opened')
+    .description('Remove a public key and close the connections that it opened')
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { removeSshKey: key } = await askGraphql<{ removeSshKey: SshKey }>(settings, REMOVE, { id });
-      printLines([done(`${key.id} ${key.fingerprint} opens nothing more`)]);
+      const { removeSshKey: key } = await queryGraphql<{ removeSshKey: SshKey }>(settings, REMOVE, { id });
+      printLines([done(`${key.id} ${key.fingerprint} no longer opens your instances`)]);
     });
 }
 
@@ -111,7 +117,7 @@ export async function sshInto(
 ): Promise<void> {
   const forwards = forward.flatMap((to) => ['-L', to]);
   const { args, keys } = await sshArguments(settings, id, identity);
-  await runProgram('ssh', [...forwards, ...args, ...command], () => sayRefused(id, keys));
+  await runProgram('ssh', [...forwards, ...args, ...command], () => explainRefusal(id, keys));
 }
 
 /** Returns ssh arguments that connect to a running instance, and the keys that open it. A command may follow. */
@@ -129,14 +135,14 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   const remote = remoteOf([from, to]);
   const id = await idOf(session, remote.instance);
   const { address, keys } = await addressOf(settings, id);
-  // A name here may look like a host's or an option.
-  const place = (path: string) => {
+  // A local name may look like that of a host or an option.
+  const addressed = (path: string) => {
     if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
     return path.startsWith('/') ? path : `./${path}`;
   };
   const recursive = options.recursive ? ['-r'] : [];
   const args = [...optionsOf(settings, address, options.identity), ...recursive, '-P', String(address.port)];
-  await runProgram('scp', [...args, '--', place(from), place(to)], () => sayRefused(id, keys));
+  await runProgram('scp', [...args, '--', addressed(from), addressed(to)], () => explainRefusal(id, keys));
 }
 
 /** Returns the path that is in an instance. An id decides; without one, a name, as with scp's hosts. */
@@ -148,19 +154,19 @@ function remoteOf(paths: readonly [string, string]): { text: string; instance: s
     if (second !== undefined) break;
     return { text: match![0], instance: match![1]!, path: match![2]! };
   }
-  throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
+  throw new Failure(EXIT.usage, 'exactly one of the two paths must be on an instance, such as i-31f72534:/workspace/');
 }
 
 async function addressOf(settings: Settings, id: string): Promise<{ address: Address; keys: SshKey[] }> {
   type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: SshKey[] };
-  const { instance, sshKeys } = await askGraphql<Answer>(settings, ADDRESS, { id });
+  const { instance, sshKeys } = await queryGraphql<Answer>(settings, ADDRESS, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
   const { ssh, status } = instance;
   if (ssh === null) throw new Failure(EXIT.refused, 'this service offers no SSH');
   if (status !== 'RUNNING') throw new Failure(EXIT.refused, `${id} is ${status.toLowerCase()}`);
-  if (sshKeys.length === 0) throw new Failure(EXIT.refused, 'no SSH key of yours is known: `gpu ssh-key add`');
+  if (sshKeys.length === 0) throw new Failure(EXIT.refused, 'the account has no SSH key; `gpu ssh-key add` adds one');
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
-    throw new Failure(EXIT.noConnection, 'the service gave no usable address');
+    throw new Failure(EXIT.noConnection, 'the service returned an invalid SSH address');
   }
   return { address: ssh, keys: sshKeys };
 }
@@ -194,21 +200,22 @@ function keepHostKey(file: string, name: string, hostKey: string): void {
 function readPublicKey(file: string | undefined): string {
   const usual = USUAL_KEYS.map((name) => join(homedir(), '.ssh', name));
   const path = file ?? usual.find((known) => existsSync(known));
-  if (path === undefined) throw new Failure(EXIT.usage, 'no key in ~/.ssh: make one with `ssh-keygen -t ed25519`');
+  if (path === undefined)
+    throw new Failure(EXIT.usage, 'no public key in ~/.ssh; create one with `ssh-keygen -t ed25519`');
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Failure(EXIT.usage, `${path} can't be read: ${(error as Error).message}`);
+    throw new Failure(EXIT.usage, `can't read ${path}: ${(error as Error).message}`);
   }
 }
 
-/** Explains why ssh had no key accepted, by the keys of the account. */
-function sayRefused(id: string, keys: readonly SshKey[]): void {
+/** Explains that ssh offered none of the account's keys, and lists them. */
+function explainRefusal(id: string, keys: readonly SshKey[]): void {
   const known = keys.map(({ fingerprint, comment }) => `  ${fingerprint} ${visible(comment)}`.trimEnd());
   const lines = [
-    `gpu: ${id} takes the keys of your account, and ssh offered none of them:`,
+    `gpu: ${id} accepts the keys of your account, but ssh offered none of them:`,
     ...known,
-    `\`gpu ssh -i FILE ${id}\` offers another, and \`gpu ssh-key add FILE.pub\` adds one. The rental goes on, and is charged.`,
+    `\`gpu ssh -i FILE ${id}\` offers another key, and \`gpu ssh-key add FILE.pub\` adds one. The rental continues and is billed.`,
   ];
   process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }
@@ -240,6 +247,6 @@ async function runProgram(name: string, args: readonly string[], onRefused: () =
   }
 }
 
-function collect(value: string, before: string[]): string[] {
+function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }

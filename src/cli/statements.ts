@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { visible } from '../visible.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
 import type { Output } from './show.js';
@@ -46,7 +46,7 @@ const STATEMENT = `query ($from: DateTime!, $to: DateTime) { statement(from: $fr
 
 const CHARGES: readonly Column<Line>[] = [
   text('INSTANCE', ({ instanceId, volumeId }) => instanceId ?? volumeId ?? '-', { style: () => 'cyan' }),
-  text('FOR', ({ kind }) => wordsOf(kind)),
+  text('FOR', ({ kind }) => labelOf(kind)),
   text('FROM', ({ from }) => from, { spare: 1 }),
   text('TO', ({ to }) => to, { spare: 2 }),
   number('SECONDS', ({ seconds }) => seconds),
@@ -54,8 +54,8 @@ const CHARGES: readonly Column<Line>[] = [
   text('USD', ({ amount }) => formatUsd(amount)),
 ];
 const MOVEMENTS: readonly Column<Movement>[] = [
-  text('AT', ({ at }) => at),
-  text('WHAT', ({ kind }) => wordsOf(kind)),
+  text('TIME', ({ at }) => at),
+  text('KIND', ({ kind }) => labelOf(kind)),
   text('USD', ({ amount }) => formatUsd(amount)),
   text('INSTANCE', ({ instanceId }) => instanceId ?? '-'),
   text('NOTE', ({ note, reference }) => visible(note ?? reference ?? '-'), { spare: 1 }),
@@ -64,36 +64,36 @@ const MOVEMENTS: readonly Column<Movement>[] = [
 export function addStatementCommand(program: Command): void {
   program
     .command('statement')
-    .description('what changed your balance in a UTC month, line by line')
-    .option('--month <month>', 'such as 2026-11 (default: this month)', monthOf)
-    .option('--json', 'print JSON')
+    .description('List what changed the balance in a UTC month')
+    .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
+    .option('--json', 'Print JSON')
     .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const month = given ?? (await thisMonth(settings));
       const statement = await readStatement(settings, startOf(month), startOf(monthAfter(month)));
       if (json) return printText(JSON.stringify(statement));
       printLines(linesOf(statement));
-      remark('Charges are exact to the second; credits of the service give back what was not delivered.');
+      remark('Charges are exact to the second. Service credits compensate for undelivered service.');
     });
 }
 
 /** Returns the amount credited by the service since `from`, for one instance or all. */
-export async function givenBackSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
+export async function serviceCreditSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
   const { movements } = await readStatement(settings, from, null);
-  const given = movements.filter(
+  const credits = movements.filter(
     (each) => each.kind === 'SERVICE_CREDIT' && (instanceId === undefined || each.instanceId === instanceId),
   );
-  // Sums exactly amounts with six decimals, which doubles would not.
-  return given.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
+  // Sums amounts of six decimals exactly, which doubles would not.
+  return credits.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
 }
 
 /** Returns the amount credited by the service in this UTC month. */
-export async function givenBackThisMonth(settings: Settings): Promise<number> {
-  return givenBackSince(settings, startOf(await thisMonth(settings)));
+export async function serviceCreditThisMonth(settings: Settings): Promise<number> {
+  return serviceCreditSince(settings, startOf(await thisMonth(settings)));
 }
 
 async function readStatement(settings: Settings, from: string, to: string | null): Promise<Statement> {
-  const { statement } = await askGraphql<{ statement: Statement }>(settings, STATEMENT, { from, to });
+  const { statement } = await queryGraphql<{ statement: Statement }>(settings, STATEMENT, { from, to });
   return statement;
 }
 
@@ -111,13 +111,13 @@ function linesOf({ from, to, openingBalance, closingBalance, movements, lines }:
 }
 
 /** Formats a kind such as EARLY_EXIT for people. */
-function wordsOf(kind: string): string {
+function labelOf(kind: string): string {
   return kind.toLowerCase().replaceAll('_', ' ');
 }
 
 /** Returns the month by the service's clock. */
 async function thisMonth(settings: Settings): Promise<string> {
-  const { balance } = await askGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
+  const { balance } = await queryGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
   return balance.asOf.slice(0, 7);
 }
 

@@ -4,7 +4,7 @@ import { readable } from './times.js';
 
 export interface Column<Row> {
   heading: string;
-  /** Shown below the heading on a terminal, next to it elsewhere. */
+  /** Shown below the heading on a terminal, and next to it elsewhere. */
   unit?: string;
   cells(rows: readonly Row[]): string[];
   right?: boolean;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type DeployRequest, type Launch, requestOf } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
 import { amount } from './market.js';
@@ -33,14 +33,14 @@ const COLUMNS = [
   text<Row>('TEMPLATE', ({ name }) => name, { style: () => 'cyan' }),
   text<Row>('CATEGORY', ({ category }) => category, { spare: 2 }),
   text<Row>('VRAM', ({ vram }) => vram, { right: true, spare: 1 }),
-  text<Row>('WHAT', ({ what }) => what),
+  text<Row>('DESCRIPTION', ({ description }) => description),
 ];
 
 interface Row {
   name: string;
   category: string;
   vram: string;
-  what: string;
+  description: string;
 }
 
 interface SaveOptions extends LaunchOptions {
@@ -51,28 +51,30 @@ interface SaveOptions extends LaunchOptions {
 }
 
 export function addTemplateCommands(program: Command): void {
-  const template = program.command('template').description('what can be deployed by name, and launches you saved');
-  template.command('list').description('templates, your own first').option('--json', 'print JSON').action(list);
+  const template = program.command('template').description('List templates, and manage your saved launches');
+  template.command('list').description('List the templates, yours first').option('--json', 'Print JSON').action(list);
   withLaunch(
     template
-      .command('save <name> [command...]')
-      .description('keep a launch under a name, instead of the one that was there')
-      .option('--template <template>', 'template slug or OCI image (default: pytorch)')
-      .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
-      .option('--description <text>', 'what it is for')
-      .option('--from <instance>', 'begin with what this instance was deployed with'),
+      .command('save')
+      .argument('<name>', 'Name of the saved launch; an existing one is replaced')
+      .argument('[command...]', 'Command of the container and its arguments, after --')
+      .description('Save a launch under a name')
+      .option('--template <template>', 'Template slug or OCI image (default: pytorch)')
+      .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
+      .option('--description <text>', 'Description, for the list of templates')
+      .option('--from <instance>', 'Start from the launch of this instance; other options override it'),
   ).action(save);
   template
     .command('delete <name>')
-    .description('delete what you saved under a name; what was deployed from it stays')
+    .description('Delete a saved launch; instances deployed from it continue')
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }', { name });
+      await queryGraphql(settings, 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }', { name });
       printLines([done(`${name} is deleted`)]);
     });
   template
     .command('link <name>')
-    .description('a link that opens it in the console, for anybody: without secrets')
+    .description('Print a link that opens a saved launch in the console, without its secrets')
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { link } = await savedUnder<{ link: string }>(settings, name, 'link');
@@ -88,20 +90,20 @@ export async function requestOfSaved(settings: Settings, name: string): Promise<
 async function list({ json }: Output, command: Command): Promise<void> {
   const { settings } = openSession(command, { needsKey: false });
   const own = settings.apiKey === null ? '' : `myTemplates { ${SAVED} }`;
-  const answer = await askGraphql<Listed>(settings, `{ ${own} ${GALLERY} }`);
+  const answer = await queryGraphql<Listed>(settings, `{ ${own} ${GALLERY} }`);
   if (json) return printText(JSON.stringify(answer));
   const rows = [
     ...(answer.myTemplates ?? []).map((saved) => ({
       name: saved.name,
       category: 'Yours',
       vram: '-',
-      what: saved.description || saved.template,
+      description: saved.description || saved.template,
     })),
     ...answer.templates.map(({ slug, category, vramGb, description }) => ({
       name: slug,
       category,
       vram: vramGb === null ? '-' : `${vramGb} GB`,
-      what: description,
+      description,
     })),
   ];
   printLines(table(rows, COLUMNS));
@@ -113,29 +115,30 @@ async function save(name: string, words: string[], options: SaveOptions, command
   const from =
     options.from === undefined ? null : await deployedAs(session.settings, await idOf(session, options.from));
   const { template, diskGb: disk_gb, description } = options;
-  const what = {
+  const launch = {
     ...(from !== null && requestOf(from)),
     ...(template !== undefined && { template }),
     ...(disk_gb !== undefined && { disk_gb }),
     ...launchOf(options, words),
   };
-  await session.ask((client) =>
-    client.templates.save(name, what, { ...(description !== undefined && { description }) }),
+  await session.request((client) =>
+    client.templates.save(name, launch, { ...(description !== undefined && { description }) }),
   );
   printLines([done(`${name} is saved`)]);
 }
 
 async function savedUnder<Found>(settings: Settings, name: string, selection: string): Promise<Found> {
   const query = `{ myTemplates { name ${selection} } }`;
-  const { myTemplates } = await askGraphql<{ myTemplates: (Found & { name: string })[] }>(settings, query);
+  const { myTemplates } = await queryGraphql<{ myTemplates: (Found & { name: string })[] }>(settings, query);
   const found = myTemplates.find((saved) => saved.name === name);
-  if (found === undefined) throw new Failure(EXIT.refused, `you have saved no template ${visible(name)}`);
+  if (found === undefined)
+    throw new Failure(EXIT.refused, `no saved launch ${visible(name)}; \`gpu template list\` lists yours`);
   return found;
 }
 
 async function deployedAs(settings: Settings, id: string): Promise<Saved> {
   const query = `query ($id: ID!) { instance(id: $id) { template diskGb ${LAUNCH} } }`;
-  const { instance } = await askGraphql<{ instance: Saved | null }>(settings, query, { id });
+  const { instance } = await queryGraphql<{ instance: Saved | null }>(settings, query, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
   return instance;
 }

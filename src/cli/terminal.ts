@@ -23,8 +23,8 @@ export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
 }
 
-/** Whether both streams are terminals: a question must be seen and answered. */
-export function canAsk(): boolean {
+/** Whether both streams are terminals, so that the user can see and answer a question. */
+export function canPrompt(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
@@ -46,20 +46,20 @@ export function remark(text: string): void {
   if (process.stdout.isTTY) process.stderr.write(`${paint(process.stderr, 'dim', text)}\n`);
 }
 
-/** Anything but y or yes means no. */
+/** Asks a question that only y or yes confirms. */
 export function confirm(question: string): Promise<boolean> {
-  return ask(`${question} [y/N] `, process.stderr).then((text) => /^y(es)?$/i.test(text.trim()));
+  return prompt(`${question} [y/N] `, process.stderr).then((text) => /^y(es)?$/i.test(text.trim()));
 }
 
-export async function askSecret(question: string): Promise<string> {
+export async function promptSecret(question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const text = await ask(question, nowhere);
+  const text = await prompt(question, nowhere);
   process.stderr.write('\n');
   return text.trim();
 }
 
 /** Reads one typed line; `echo` receives the shown characters. */
-function ask(question: string, echo: Writable): Promise<string> {
+function prompt(question: string, echo: Writable): Promise<string> {
   const { stdin, stderr } = process;
   const lines = createInterface({ input: stdin, output: echo, terminal: true });
   return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ function ask(question: string, echo: Writable): Promise<string> {
       reject(new Failure(EXIT.interrupted, 'nothing was done'));
     };
     lines.once('close', end);
-    // Ask only now that typed characters are no longer echoed.
+    // Only now: typed characters are no longer echoed.
     if (echo === stderr) lines.setPrompt(question);
     if (echo === stderr) lines.prompt();
     else stderr.write(question);
@@ -87,24 +87,24 @@ export async function readAll(stream: NodeJS.ReadStream): Promise<string> {
 }
 
 export interface Progress {
-  say(text: string): void;
+  show(text: string): void;
   end(): void;
 }
 
-/** A spinner, on a terminal only. */
+/** Shows a spinner, only on a terminal. */
 export function showProgress(text: string): Progress {
-  if (!process.stderr.isTTY) return { say: () => {}, end: () => {} };
-  let words = text;
+  if (!process.stderr.isTTY) return { show: () => {}, end: () => {} };
+  let shown = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
     // A command that handles Ctrl-C itself also ends the spinner.
     const handleSignals = process.listenerCount('SIGINT') === 0;
-    turning = spinner({ text: words, stream: process.stderr, handleSignals }).start();
+    turning = spinner({ text: shown, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);
   return {
-    say: (more) => {
-      words = more;
-      if (turning !== null) turning.text = more;
+    show: (next) => {
+      shown = next;
+      if (turning !== null) turning.text = next;
     },
     end: () => {
       clearTimeout(timer);

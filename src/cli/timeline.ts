@@ -9,8 +9,8 @@ const BYTES_PER_MB = 1_000_000;
 
 type Kind = TimelineEntry['kind'];
 
-/** One word for each kind, with its colour. */
-const KINDS: Readonly<Record<Kind, readonly [word: string, style: Style | null]>> = {
+/** Label and colour of each kind. */
+const KINDS: Readonly<Record<Kind, readonly [label: string, style: Style | null]>> = {
   rented: ['rented', 'green'],
   started: ['started', 'green'],
   running: ['running', 'green'],
@@ -30,31 +30,31 @@ const KINDS: Readonly<Record<Kind, readonly [word: string, style: Style | null]>
 };
 
 const STOPPED: Readonly<Record<NonNullable<TimelineEntry['stop_reason']>, string>> = {
-  user: 'its owner asked for it',
-  preempted: 'an on-demand or reserved instance took its machine',
+  user: 'requested by its owner',
+  preempted: 'preempted by an on-demand or reserved instance',
   balance_exhausted: 'the credit ran out',
   account_suspended: 'the operator suspended the account',
-  operator: 'the operator stopped it',
+  operator: 'requested by the operator',
   start_failed: 'its container could not be started',
   command_ended: 'its command ended',
-  deadline: 'its time was over',
+  deadline: 'its deadline was reached',
   spend_limit: 'a spend limit was reached',
-  idle: 'nothing happened on it',
+  idle: 'it was idle',
 };
 
 const COLUMNS: readonly Column<TimelineEntry>[] = [
-  when('WHEN', ({ at }) => at),
-  text('WHAT', whatOf, { style: styleOf }),
-  text('IN WORDS', wordsOf),
-  text('BY', ({ asked }) => (asked === null ? '-' : asked.by_console ? `${asked.key_id} (console)` : asked.key_id), {
+  when('TIME', ({ at }) => at),
+  text('EVENT', labelOf, { style: styleOf }),
+  text('DETAILS', detailsOf),
+  text('KEY', ({ asked }) => (asked === null ? '-' : asked.by_console ? `${asked.key_id} (console)` : asked.key_id), {
     spare: 1,
   }),
-  text('FROM', ({ asked }) => asked?.address ?? '-', { spare: 2 }),
+  text('ADDRESS', ({ asked }) => asked?.address ?? '-', { spare: 2 }),
 ];
 
 const isRefused = ({ asked }: TimelineEntry) => asked?.code != null;
 
-function whatOf(entry: TimelineEntry): string {
+function labelOf(entry: TimelineEntry): string {
   return isRefused(entry) ? 'refused' : (KINDS[entry.kind]?.[0] ?? entry.kind);
 }
 
@@ -62,44 +62,44 @@ function styleOf(entry: TimelineEntry): Style | null {
   return isRefused(entry) ? 'red' : (KINDS[entry.kind]?.[1] ?? null);
 }
 
-/** Describes an entry; a service of another version may have other kinds and reasons. */
-function wordsOf(entry: TimelineEntry): string {
+/** Returns the details of an entry; a service of another version may have other kinds and reasons. */
+function detailsOf(entry: TimelineEntry): string {
   const { kind, rate_per_hour: rate, amount, seconds, stop_reason: reason, volume_name: volume } = entry;
   const { asked, size_bytes: size, host_fault: hostFault } = entry;
   const ran = seconds === null ? '' : `ran for ${seconds} s, ${formatUsd(amount ?? 0)} USD for its GPUs`;
   switch (kind) {
     case 'rented':
     case 'started':
-      return rate === null ? '' : `${formatUsd(rate)} USD an hour from then on`;
+      return rate === null ? '' : `${formatUsd(rate)} USD per hour`;
     case 'running':
-      return 'its container runs';
+      return 'its container is running';
     case 'failed':
-      return `its container could not be started${hostFault ? ': the machine was at fault' : ''}`;
+      return `its container could not be started${hostFault ? ' because of a fault of the machine' : ''}`;
     case 'unreachable':
-      return 'its machine was no longer heard from';
+      return 'its machine stopped responding';
     case 'reachable':
-      return 'its machine was heard from again';
+      return 'its machine responds again';
     case 'gpu_missing':
-      return 'it is not paid for until the GPU is back';
+      return 'it is not billed until the GPU is back';
     case 'gpu_back':
-      return 'all its GPUs are there again';
+      return 'all its GPUs are available again';
     case 'volume_stored':
-      return `${volume ?? ''}${size === null ? '' : `, ${(size / BYTES_PER_MB).toFixed(0)} MB in all`}`;
+      return `${volume ?? ''}${size === null ? '' : `, ${(size / BYTES_PER_MB).toFixed(0)} MB in total`}`;
     case 'volume_lost':
-      return `what was written to ${volume ?? ''} from then on is lost`;
+      return `later changes to ${volume ?? ''} are lost`;
     case 'changed':
       return [asked?.operation, asked?.code, asked !== null && asked.times > 1 ? `${asked.times} times` : '']
         .filter(Boolean)
         .join(', ');
     case 'idle':
-      return 'its owner was told that it would stop';
+      return 'its owner was notified that it would stop';
     case 'limit_reached':
       return 'its spend limit was reached';
     case 'stopped':
     case 'destroyed':
       return [reason === null ? '' : (STOPPED[reason] ?? reason), ran].filter(Boolean).join('; ');
     case 'credited':
-      return `${formatUsd(amount ?? 0)} USD given back for ${seconds} s`;
+      return `${formatUsd(amount ?? 0)} USD credited for ${seconds} s`;
     default:
       return '';
   }
@@ -108,9 +108,9 @@ function wordsOf(entry: TimelineEntry): string {
 export function addTimelineCommand(program: Command): void {
   program
     .command('timeline <instance>')
-    .description('what happened to an instance, newest last: why it stopped, what its machine did, who asked for what')
-    .option('--limit <number>', `how many, from the newest on, at most ${MAX_ENTRIES}`, readLimit, 50)
-    .option('--json', 'print JSON')
+    .description('List the events of an instance, newest last')
+    .option('--limit <number>', `Maximum number of the newest events, 1 to ${MAX_ENTRIES}`, readLimit, 50)
+    .option('--json', 'Print JSON')
     .action(async (id: string, { limit, json }: { limit: number; json?: boolean }, command: Command) => {
       const session = openSession(command, { needsKey: true });
       const entries: TimelineEntry[] = [];
@@ -119,14 +119,14 @@ export function addTimelineCommand(program: Command): void {
           first: Math.min(MAX_PAGE, limit - entries.length),
           ...(after !== null && { after }),
         };
-        const { body } = await session.ask((client) => client.instances.timeline(id, place));
+        const { body } = await session.request((client) => client.instances.timeline(id, place));
         entries.push(...body.data);
         if (!body.page_info.has_next_page) break;
         after = body.page_info.end_cursor;
       }
       entries.reverse();
       if (json) return printText(JSON.stringify(entries));
-      if (entries.length === 0) remark('Nothing is known yet.');
+      if (entries.length === 0) remark('There are no events yet.');
       else printLines(table(entries, COLUMNS));
     });
 }

@@ -5,7 +5,7 @@ import { renderUnicodeCompact } from 'uqr';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
 import { type Column, card, formatUsd, table, text, when } from './table.js';
@@ -37,10 +37,10 @@ const ONE = `query ($id: ID!) { topUp(id: $id) { ${FIELDS} } }`;
 const LIST = `query { topUps { ${FIELDS} } }`;
 const ASSETS = `query { topUpAssets { code network confirmations } }`;
 
-const LOOK_EVERY_MS = 3_000;
-/** After this time, waiting stops; \`gpu topups\` shows the state. */
+const POLL_EVERY_MS = 3_000;
+/** After this time, waiting stops; `gpu topups` shows the state. */
 const MAX_WAIT_MS = 24 * 3_600_000;
-const OVER = ['CREDITED', 'UNDERPAID', 'OVERPAID', 'LATE', 'EXPIRED'];
+const FINAL_STATES = ['CREDITED', 'UNDERPAID', 'OVERPAID', 'LATE', 'EXPIRED'];
 const STYLE_OF: Record<string, Style> = { CREDITED: 'green', OVERPAID: 'green', LATE: 'green', EXPIRED: 'red' };
 
 const COLUMNS: readonly Column<TopUp>[] = [
@@ -55,24 +55,24 @@ const COLUMNS: readonly Column<TopUp>[] = [
 
 export function addTopUpCommands(program: Command): void {
   program
-    .command('topup [asset] [usd]')
-    .description(
-      'pay in cryptocurrency: an address, an exact amount, a QR code; without an asset: what can be paid with',
-    )
-    .option('--idempotency-key <key>', 'name this request, so that sending it again does nothing twice')
-    .option('--no-wait', "don't wait for the payment")
-    .option('--json', 'print the top-up as JSON and wait for nothing')
+    .command('topup')
+    .argument('[asset]', 'Currency, such as BTC, LTC or USDT-TRX (default: list those accepted)')
+    .argument('[usd]', 'Amount in USD, 5 or more')
+    .description('Pay in cryptocurrency to an address, with an exact amount and a QR code')
+    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours returns the first response')
+    .option('--no-wait', "Don't wait for the payment")
+    .option('--json', 'Print the top-up as JSON, without waiting')
     .action(topUp);
   program
     .command('topups')
-    .description('your top-ups, newest first')
-    .option('--json', 'print JSON')
+    .description('List your top-ups, newest first')
+    .option('--json', 'Print JSON')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { topUps } = await askGraphql<{ topUps: TopUp[] }>(settings, LIST);
+      const { topUps } = await queryGraphql<{ topUps: TopUp[] }>(settings, LIST);
       if (json) return printText(JSON.stringify(topUps));
       if (topUps.length > 0) return printLines(table(topUps, COLUMNS));
-      await saysWhetherTaken(settings);
+      await printAssets(settings);
     });
 }
 
@@ -84,17 +84,17 @@ interface Options {
 
 async function topUp(asset: string | undefined, usd: string | undefined, options: Options, command: Command) {
   const { settings } = openSession(command, { needsKey: true });
-  if (asset === undefined) return saysWhetherTaken(settings);
+  if (asset === undefined) return printAssets(settings);
   const input = {
-    asset: usd === undefined ? asset : await wholeName(settings, asset),
+    asset: usd === undefined ? asset : await codeOf(settings, asset),
     usd: readUsd(usd),
     idempotencyKey: options.idempotencyKey ?? randomUUID(),
   };
-  const { createTopUp: made } = await askGraphql<{ createTopUp: TopUp }>(settings, CREATE, { input });
-  if (options.json) return printText(JSON.stringify(made));
-  printLines([...invoiceLines(made), ...(process.stdout.isTTY ? qrLines(made.uri) : [])]);
-  if (options.wait && process.stderr.isTTY) await wait(settings, made);
-  else remark(`\`gpu topups\` shows how far it is.`);
+  const { createTopUp: created } = await queryGraphql<{ createTopUp: TopUp }>(settings, CREATE, { input });
+  if (options.json) return printText(JSON.stringify(created));
+  printLines([...invoiceLines(created), ...(process.stdout.isTTY ? qrLines(created.uri) : [])]);
+  if (options.wait && process.stderr.isTTY) await wait(settings, created);
+  else remark('`gpu topups` shows its progress.');
 }
 
 function readUsd(given: string | undefined): number {
@@ -104,43 +104,46 @@ function readUsd(given: string | undefined): number {
   return Number(given);
 }
 
-/** Completes a coin's name: a coin that is accepted on only one network, such as `USDT`, doesn't need it named. */
-async function wholeName(settings: Settings, asset: string): Promise<string> {
+/** Completes the code of a coin such as `USDT` with its network, if the service accepts it on only one. */
+async function codeOf(settings: Settings, asset: string): Promise<string> {
   const wanted = asset.toUpperCase();
   if (wanted !== 'USDT') return wanted;
-  const taken = await assetsOf(settings);
-  const fitting = taken.filter(({ code }) => code.startsWith(`${wanted}-`));
-  if (fitting.length === 1) return fitting[0]!.code;
-  const names = fitting.map(({ code, network }) => `${code} (${network})`).join(', ');
-  throw new Failure(EXIT.usage, names === '' ? `${wanted} can't be paid with here` : `on which network? ${names}`);
+  const accepted = await assetsOf(settings);
+  const matching = accepted.filter(({ code }) => code.startsWith(`${wanted}-`));
+  if (matching.length === 1) return matching[0]!.code;
+  const names = matching.map(({ code, network }) => `${code} (${network})`).join(', ');
+  throw new Failure(
+    EXIT.usage,
+    names === '' ? `${wanted} is not accepted here` : `asset must name the network: ${names}`,
+  );
 }
 
 async function assetsOf(settings: Settings) {
   type Answer = { topUpAssets: { code: string; network: string; confirmations: number }[] };
-  return (await askGraphql<Answer>(settings, ASSETS)).topUpAssets;
+  return (await queryGraphql<Answer>(settings, ASSETS)).topUpAssets;
 }
 
-async function saysWhetherTaken(settings: Settings): Promise<void> {
+async function printAssets(settings: Settings): Promise<void> {
   const assets = await assetsOf(settings);
-  if (assets.length === 0) return printLines(['This service takes no top-ups: it has set up no payment processor.']);
+  if (assets.length === 0) return printLines(['This service accepts no top-ups: it has no payment processor.']);
   const columns: Column<(typeof assets)[number]>[] = [
     text('ASSET', ({ code }) => code, { style: () => 'cyan' }),
     text('NETWORK', ({ network }) => network),
     text('CONFIRMATIONS', ({ confirmations }) => String(confirmations)),
   ];
   printLines(table(assets, columns));
-  remark('`gpu topup LTC 50` asks for 50 USD in LTC; from 5 USD up.');
+  remark('`gpu topup LTC 50` tops up 50 USD in LTC; the minimum is 5 USD.');
 }
 
-function invoiceLines(made: TopUp): string[] {
+function invoiceLines(topUp: TopUp): string[] {
   return card([
-    ['Top-up', made.id, 'cyan'],
-    ['Send exactly', visible(`${made.amount} ${made.coin}`), 'bold'],
-    ['To', visible(made.address)],
-    ['On', `${made.network}, and on no other network`],
-    ['For', `${formatUsd(made.usd)} USD at ${visible(made.rate)} USD per ${made.coin}`],
-    ['Rate until', readableWithAge(made.expiresAt)],
-    ['Final after', `${made.confirmationsNeeded} confirmations`],
+    ['Top-up', topUp.id, 'cyan'],
+    ['Send exactly', visible(`${topUp.amount} ${topUp.coin}`), 'bold'],
+    ['To', visible(topUp.address)],
+    ['On', `${topUp.network}, and on no other network`],
+    ['For', `${formatUsd(topUp.usd)} USD at ${visible(topUp.rate)} USD per ${topUp.coin}`],
+    ['Rate until', readableWithAge(topUp.expiresAt)],
+    ['Final after', `${topUp.confirmationsNeeded} confirmations`],
   ]);
 }
 
@@ -148,37 +151,37 @@ function qrLines(uri: string): string[] {
   return ['', ...renderUnicodeCompact(uri, { border: 2 }).split('\n'), ''];
 }
 
-/** Shows a moving line until the top-up is credited or expired, or Ctrl-C. Waiting has no effect on the top-up. */
-async function wait(settings: Settings, made: TopUp): Promise<void> {
-  const progress = showProgress('Waiting for the payment; Ctrl-C ends the wait, not the top-up');
+/** Shows a spinner until the top-up is final, or Ctrl-C. Waiting has no effect on the top-up. */
+async function wait(settings: Settings, created: TopUp): Promise<void> {
+  const progress = showProgress('Waiting for the payment; Ctrl-C stops waiting, not the top-up');
   const endsAt = Date.now() + MAX_WAIT_MS;
   try {
-    for (let topUp = made; Date.now() < endsAt; ) {
-      if (OVER.includes(topUp.state)) {
+    for (let topUp = created; Date.now() < endsAt; ) {
+      if (FINAL_STATES.includes(topUp.state)) {
         progress.end();
         return printLines([done(`${formatUsd(topUp.credited)} USD credited (${stateOf(topUp)})`)]);
       }
-      progress.say(`${stateOf(topUp)}; Ctrl-C ends the wait, not the top-up`);
-      await sleep(LOOK_EVERY_MS);
-      topUp = (await latest(settings, made.id)) ?? topUp;
+      progress.show(`${stateOf(topUp)}; Ctrl-C stops waiting, not the top-up`);
+      await sleep(POLL_EVERY_MS);
+      topUp = (await latest(settings, created.id)) ?? topUp;
     }
   } finally {
     progress.end();
   }
 }
 
-/** Returns null while the service can't be reached or is busy, which may be over by the next poll. */
+/** Returns null while the service is unreachable or busy, which may be over by the next poll. */
 async function latest(settings: Settings, id: string): Promise<TopUp | null> {
   try {
-    return (await askGraphql<{ topUp: TopUp }>(settings, ONE, { id })).topUp;
+    return (await queryGraphql<{ topUp: TopUp }>(settings, ONE, { id })).topUp;
   } catch (error) {
-    const passes = error instanceof GpuRefusal && ['rate_limited', 'unavailable'].includes(error.code);
-    if (passes || error instanceof GpuConnectionError) return null;
+    const isTemporary = error instanceof GpuRefusal && ['rate_limited', 'unavailable'].includes(error.code);
+    if (isTemporary || error instanceof GpuConnectionError) return null;
     throw error;
   }
 }
 
 function stateOf({ state, confirmations, confirmationsNeeded }: TopUp): string {
-  const words = state.toLowerCase();
-  return confirmations === null ? words : `${words} (${confirmations} of ${confirmationsNeeded})`;
+  const label = state.toLowerCase();
+  return confirmations === null ? label : `${label} (${confirmations} of ${confirmationsNeeded})`;
 }

@@ -117,17 +117,17 @@ const VIEW: View<{ instances: Row[] }> = {
 export function addTopCommand(program: Command): void {
   program
     .command('top')
-    .description('what your instances do and cost now: GPUs, processors, memory, network')
-    .addHelpText('after', '\nAt a terminal it is drawn anew every 10 s, as often as hosts are measured; q ends it.')
-    .option('--once', 'print it once; so it is where nobody is at a terminal')
-    .option('--json', "print the service's answer as it is, once")
+    .description('Show the current load and cost of your instances')
+    .addHelpText('after', '\nOn a terminal, it refreshes every 10 s, the interval of measurements; q quits.')
+    .option('--once', 'Print once; always so without a terminal')
+    .option('--json', "Print the service's JSON response unchanged, once")
     .action(async ({ once = false, json = false }: { once?: boolean } & Pick<Output, 'json'>, command: Command) => {
       const session = openSession(command, { needsKey: true });
-      const ask = (client: GpuClient) => client.graphql<{ instances: Row[] }>(TOP);
-      if (once || json || !process.stdout.isTTY) return show(session, { json }, ask, VIEW);
-      const release = endOnKey();
+      const query = (client: GpuClient) => client.graphql<{ instances: Row[] }>(TOP);
+      if (once || json || !process.stdout.isTTY) return show(session, { json }, query, VIEW);
+      const release = quitOnKey();
       try {
-        await show(session, { watch: EVERY_SECONDS, ends: release === null ? 'Ctrl-C' : 'q' }, ask, VIEW);
+        await show(session, { watch: EVERY_SECONDS, quitKey: release === null ? 'Ctrl-C' : 'q' }, query, VIEW);
       } finally {
         release?.();
       }
@@ -135,7 +135,7 @@ export function addTopCommand(program: Command): void {
 }
 
 /** Ends the process on q, and on Ctrl-C as usual. Returns a function that releases the keyboard; null without one. */
-function endOnKey(): (() => void) | null {
+function quitOnKey(): (() => void) | null {
   const { stdin, stdout } = process;
   if (!stdin.isTTY) return null;
   const release = () => {

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Volume, VolumeList, VolumeRelease, VolumeWithSnapshots } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
-import { canAsk, confirm, done, printLines } from './terminal.js';
+import { canPrompt, confirm, done, printLines } from './terminal.js';
 import { readable, readableWithAge } from './times.js';
 
 const BYTES_PER_MB = 1_000_000;
@@ -36,7 +36,7 @@ const SNAPSHOTS: readonly Column<Snapshot>[] = [
 const LIST: View<VolumeList> = {
   lines: ({ data }) => (data.length === 0 ? [] : table(data, COLUMNS)),
   ids: ({ data }) => data.map(({ id }) => id),
-  remark: ({ data }) => (data.length === 0 ? 'No volumes. `gpu volume create NAME --size-gb GB` makes one.' : null),
+  remark: ({ data }) => (data.length === 0 ? 'No volumes. `gpu volume create NAME --size-gb GB` creates one.' : null),
 };
 const ONE: View<Volume> = { lines: (volume) => card(fieldsOf(volume)), ids: ({ id }) => [id] };
 const OF_ONE: View<VolumeWithSnapshots> = {
@@ -47,9 +47,7 @@ const OF_ONE: View<VolumeWithSnapshots> = {
 
 const RELEASED: View<VolumeRelease> = {
   lines: ({ volume_id, lost_since }) => [
-    done(
-      `${volume_id} is free${lost_since === null ? '' : `; what was written since ${readable(lost_since)} is lost`}`,
-    ),
+    done(`${volume_id} is detached${lost_since === null ? '' : `; changes since ${readable(lost_since)} are lost`}`),
   ],
   ids: ({ volume_id }) => [volume_id],
 };
@@ -59,75 +57,88 @@ interface WriteOptions extends Output {
 }
 
 export function addVolumeCommands(program: Command): void {
-  const volume = program.command('volume').description('disks of yours that survive the machines');
-  withOutput(volume.command('list').description('your volumes, oldest first')).action((options: Output, command) =>
+  const volume = program.command('volume').description('Manage volumes, which outlive machines');
+  withOutput(volume.command('list').description('List your volumes, oldest first')).action((options: Output, command) =>
     show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.list(), LIST),
   );
-  withOutput(volume.command('show <id>').description('one volume, also a deleted one')).action(
+  withOutput(volume.command('show <id>').description('Show a volume, existing or deleted')).action(
     (id: string, options: Output, command) =>
       show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), ONE),
   );
-  withOutput(volume.command('snapshots <id>').description('what is stored of a volume, newest first')).action(
-    (id: string, options: Output, command) =>
-      show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
+  withOutput(
+    volume.command('snapshots <id>').description('List the stored snapshots of a volume, newest first'),
+  ).action((id: string, options: Output, command) =>
+    show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
   );
   addChanges(volume);
   volume
     .command('password <id>')
-    .description('the password of its repository, for restic')
+    .description('Print the password of a repository, for restic')
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, NEEDS_KEY);
       const query = 'query ($id: ID!) { volumePassword(id: $id) }';
-      printLines([(await askGraphql<{ volumePassword: string }>(settings, query, { id })).volumePassword]);
+      printLines([(await queryGraphql<{ volumePassword: string }>(settings, query, { id })).volumePassword]);
     });
 }
 
 function addChanges(volume: Command): void {
-  withKey(withOutput(volume.command('create <name>').description('create a volume; it is billed until it is deleted')))
-    .requiredOption('--size-gb <gb>', 'size in GB; it grows, it never shrinks', amount)
-    .action((name: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
-      show(
-        openSession(command, NEEDS_KEY),
-        options,
-        (client) => client.volumes.create({ name, size_gb: options.sizeGb }, keyOf(options)),
-        ONE,
-      ),
-    );
-  withKey(withOutput(volume.command('grow <id>').description('make a volume larger, from its next start on')))
-    .requiredOption('--size-gb <gb>', 'new size in GB', amount)
-    .action((id: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
-      show(
-        openSession(command, NEEDS_KEY),
-        options,
-        (client) => client.volumes.grow(id, options.sizeGb, keyOf(options)),
-        ONE,
-      ),
-    );
+  withKey(
+    withOutput(
+      volume
+        .command('create <name>')
+        .description('Create a volume; it is billed until it is deleted')
+        .requiredOption('--size-gb <gb>', 'Size in GB (required); a volume can grow, but not shrink', amount),
+    ),
+  ).action((name: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
+    show(
+      openSession(command, NEEDS_KEY),
+      options,
+      (client) => client.volumes.create({ name, size_gb: options.sizeGb }, keyOf(options)),
+      ONE,
+    ),
+  );
+  withKey(
+    withOutput(
+      volume
+        .command('grow <id>')
+        .description('Grow a volume; its next start applies the size')
+        .requiredOption('--size-gb <gb>', 'New size in GB (required)', amount),
+    ),
+  ).action((id: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
+    show(
+      openSession(command, NEEDS_KEY),
+      options,
+      (client) => client.volumes.grow(id, options.sizeGb, keyOf(options)),
+      ONE,
+    ),
+  );
   withOutput(
-    volume.command('release <id>').description('take it from an instance that does not run and has not saved it'),
+    volume
+      .command('release <id>')
+      .description('Detach a volume from an instance that is not running; unsaved changes are lost'),
   )
-    .option('-y, --yes', "don't ask")
+    .option('-y, --yes', "Don't ask for confirmation")
     .action(releaseOne);
-  withKey(withOutput(volume.command('delete <id>').description('delete a volume with all its snapshots')))
-    .option('-y, --yes', "don't ask")
+  withKey(withOutput(volume.command('delete <id>').description('Delete a volume with all its snapshots')))
+    .option('-y, --yes', "Don't ask for confirmation")
     .action(deleteOne);
 }
 
 async function releaseOne(id: string, options: Output & { yes?: boolean }, command: Command): Promise<void> {
-  if (!options.yes && !canAsk())
-    throw new Failure(EXIT.usage, 'release may lose work and nobody is here to ask: confirm with --yes');
+  if (!options.yes && !canPrompt())
+    throw new Failure(EXIT.usage, 'release can lose unsaved changes: confirm with --yes');
   const session = openSession(command, NEEDS_KEY);
-  if (!options.yes && !(await confirm(`Take ${id} from its instance? What that has not saved is lost.`)))
+  if (!options.yes && !(await confirm(`Detach ${id} from its instance? Changes that it has not saved are lost.`)))
     throw new Failure(EXIT.usage, 'not released');
   await show(session, options, (client) => client.volumes.release(id), RELEASED);
 }
 
 async function deleteOne(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
-  if (!options.yes && !canAsk())
-    throw new Failure(EXIT.usage, 'delete erases a volume and nobody is here to ask: confirm with --yes');
+  if (!options.yes && !canPrompt())
+    throw new Failure(EXIT.usage, 'delete erases the volume and its snapshots: confirm with --yes');
   const session = openSession(command, NEEDS_KEY);
   if (!options.yes) {
-    const { body } = await session.ask((client) => client.volumes.get(id));
+    const { body } = await session.request((client) => client.volumes.get(id));
     const what = `${body.id} (${visible(body.name)}, ${body.size_gb} GB)`;
     if (!(await confirm(`Delete ${what} and all its snapshots?`))) throw new Failure(EXIT.usage, 'not deleted');
   }
@@ -158,9 +169,14 @@ function keyOf({ idempotencyKey }: WriteOptions): { idempotencyKey?: string } {
 }
 
 function withOutput(command: Command): Command {
-  return command.option('--json', "print the service's answer as it is").option('-q, --quiet', 'print ids only');
+  return command
+    .option('--json', "Print the service's JSON response unchanged")
+    .option('-q, --quiet', 'Print only the ids');
 }
 
 function withKey(command: Command): Command {
-  return command.option('--idempotency-key <key>', 'name this request, so that sending it again does nothing twice');
+  return command.option(
+    '--idempotency-key <key>',
+    'Idempotency key; repeating it within 24 hours returns the first response',
+  );
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { type Command, InvalidArgumentError } from 'commander';
 import { visibleButColours } from '../visible.js';
-import { askGraphql, followGraphql } from './graphql.js';
+import { followGraphql, queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
 import { printLines, remark } from './terminal.js';
@@ -37,18 +37,19 @@ interface Line {
 export function addWebCommands(program: Command): void {
   program
     .command('open <instance>')
-    .description('open a web port of an instance in the browser, or print a link that lets one in')
-    .option('--port <port>', 'another port than the first', whole(1, 65_535))
-    .option('--path <path>', 'where it leads (default: /)')
-    .option('--no-browser', 'print the link only')
-    .option('--token', 'print a token for programs instead, valid for a day')
+    .description('Open a web port of an instance in the browser')
+    .option('--port <port>', 'Port, 1 to 65535 (default: the first web port)', whole(1, 65_535))
+    .option('--path <path>', 'Path to open (default: that of the port, else /)')
+    .option('--no-browser', 'Print the link only')
+    .option('--token', 'Print a token for programs instead; it is valid for a day')
+    .addHelpText('after', '\nThe printed link works once, in one browser, within a minute.')
     .action(open);
   program
     .command('logs <instance>')
-    .description('what the container of an instance wrote, also of a stopped one')
-    .option('-f, --follow', 'go on with each line as it is written')
-    .option('--tail <lines>', `how many of the last lines (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))
-    .option('-t, --timestamps', 'begin each line with its time')
+    .description('Print the logs of an instance, running or stopped')
+    .option('-f, --follow', 'Continue with new lines as they are written')
+    .option('--tail <lines>', `Number of last lines, 0 to ${MAX_TAIL} (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))
+    .option('-t, --timestamps', 'Begin each line with its time')
     .action(logs);
 }
 
@@ -59,14 +60,14 @@ async function open(
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
   if (token) return printToken(settings, id, port, path);
-  const { links, tokens } = (await askGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
+  const { links, tokens } = (await queryGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
   // If its page takes a token from the address, the link contains it.
   const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
   const variables = { id, port: port ?? opened?.port, path: path ?? opened?.path };
-  const { webLink } = await askGraphql<{ webLink: { url: string } }>(settings, LINK, variables);
+  const { webLink } = await queryGraphql<{ webLink: { url: string } }>(settings, LINK, variables);
   printLines([webLink.url]);
   for (const { variable, value } of tokens.filter(({ inLink }) => !inLink)) remark(`${variable}: ${value}`);
-  remark('Good for one browser, once, within a minute.');
+  remark('The link works once, in one browser, within a minute.');
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
 }
 
@@ -75,7 +76,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   interface Answer {
     webToken: { token: string; header: string; url: string; expiresAt: string };
   }
-  const { webToken } = await askGraphql<Answer>(settings, TOKEN, { id, port });
+  const { webToken } = await queryGraphql<Answer>(settings, TOKEN, { id, port });
   printLines([webToken.token]);
   remark(`curl -H "${webToken.header}: $TOKEN" ${webToken.url}${path}`);
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
@@ -100,7 +101,7 @@ async function logs(
   const variables = { id, tail };
   const printer = new LogPrinter(timestamps);
   if (!follow) {
-    const { instanceLogs } = await askGraphql<{ instanceLogs: Line[] }>(settings, LOGS, variables);
+    const { instanceLogs } = await queryGraphql<{ instanceLogs: Line[] }>(settings, LOGS, variables);
     printer.print(instanceLogs);
     return printer.end();
   }
@@ -145,6 +146,6 @@ function whole(min: number, max: number) {
   return (text: string): number => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It has to be a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}.`);
   };
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { askGraphql } from './graphql.js';
+import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { type Column, table, text, when } from './table.js';
@@ -36,54 +36,57 @@ const PAUSE = 'mutation ($id: ID!, $paused: Boolean) { changeWebhook(id: $id, pa
 const REDELIVER = 'mutation ($id: ID!, $eventId: ID!) { redeliver(id: $id, eventId: $eventId) { id } }';
 const NOTICE = 'mutation ($below: USD) { setBalanceNotice(below: $below) }';
 
+/** Deprecated name of rotate-secret. */
+const OLD_ROTATE = 'turn-secret';
+
 const COLUMNS: readonly Column<Webhook>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
   text('URL', ({ url }) => visible(url)),
   text('EVENTS', ({ events }) => events?.join(' ') ?? 'all', { spare: 2 }),
   text('WAITING', ({ waiting }) => String(waiting)),
-  text('STATE', ({ pausedAt, pauseReason }) => (pausedAt === null ? 'sent to' : `paused: ${pauseReason}`)),
+  text('STATE', ({ pausedAt, pauseReason }) => (pausedAt === null ? 'active' : `paused: ${pauseReason}`)),
 ];
 
 const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
-  when('WHEN', ({ at }) => at),
+  when('TIME', ({ at }) => at),
   text('EVENT', ({ eventId }) => eventId, { style: () => 'cyan' }),
   text('TYPE', ({ eventType }) => eventType),
   text('ATTEMPT', ({ number }) => String(number)),
-  text('ANSWER', ({ status, error }) => visible(status === null ? (error ?? '') : String(status))),
+  text('RESULT', ({ status, error }) => visible(status === null ? (error ?? '') : String(status))),
   text('TOOK', ({ tookMs }) => `${tookMs} ms`, { spare: 1 }),
 ];
 
 export function addWebhookCommands(program: Command): void {
-  const webhook = program.command('webhook').description('where events of your account are sent to, signed');
+  const webhook = program.command('webhook').description('Manage webhooks, which receive signed events');
   webhook
     .command('create <url>')
-    .description('send events to an address; the secret that signs them is printed once, alone on stdout')
-    .option('--event <type>', 'only this type, such as instance.stopped; may be repeated (default: all)', collect, [])
+    .description('Create a webhook and print only its signing secret on stdout, once')
+    .option('--event <type>', 'Only events of this type, such as instance.stopped; repeatable (default: all)', collect)
     .action(create);
   webhook
     .command('list')
-    .description('your webhooks, and how many events wait for each')
-    .option('--json', 'print JSON')
+    .description('List your webhooks and the number of events that wait for each')
+    .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { webhooks } = await askGraphql<{ webhooks: Webhook[] }>(settings, LIST);
+      const { webhooks } = await queryGraphql<{ webhooks: Webhook[] }>(settings, LIST);
       if (json) return printText(JSON.stringify(webhooks));
-      if (webhooks.length === 0) remark('No webhooks. `gpu webhook create URL` makes one.');
+      if (webhooks.length === 0) remark('No webhooks. `gpu webhook create URL` creates one.');
       else printLines(table(webhooks, COLUMNS));
     });
   webhook
     .command('attempts <id>')
-    .description('the last attempts to send something to it, newest first')
-    .option('--json', 'print JSON')
+    .description('List the last delivery attempts of a webhook, newest first')
+    .option('--json', 'Print JSON')
     .action(attempts);
-  simple(webhook, 'test', 'send it an event of the type webhook.test', 'is sent a test');
-  simple(webhook, 'delete', 'delete it, with the log of its attempts', 'is deleted');
+  simple(webhook, 'test', 'Send a webhook an event of the type webhook.test', (id) => `a test event is sent to ${id}`);
+  simple(webhook, 'delete', 'Delete a webhook with the log of its attempts', (id) => `${id} is deleted`);
   webhook
     .command('redeliver <id> <event>')
-    .description('send an event of the last 30 days again')
+    .description('Send an event of the last 30 days again')
     .action(async (id: string, eventId: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, REDELIVER, { id, eventId });
+      await queryGraphql(settings, REDELIVER, { id, eventId });
       printLines([done(`${eventId} is sent again`)]);
     });
   for (const [name, paused] of [
@@ -92,76 +95,78 @@ export function addWebhookCommands(program: Command): void {
   ] as const) {
     webhook
       .command(`${name} <id>`)
-      .description(paused ? 'send nothing to it' : 'send it what happens from now on')
+      .description(paused ? 'Pause a webhook; it receives no events' : 'Resume a webhook; it receives new events')
       .action(async (id: string, _options: object, command: Command) => {
         const { settings } = openSession(command, { needsKey: true });
-        await askGraphql(settings, PAUSE, { id, paused });
-        printLines([done(`${id} is ${paused ? 'paused' : 'sent to'}`)]);
+        await queryGraphql(settings, PAUSE, { id, paused });
+        printLines([done(`${id} is ${paused ? 'paused' : 'active'}`)]);
       });
   }
   webhook
     .command('rotate-secret <id>')
     .description('Rotate the secret and print only it; the previous one also signs for a day')
     .action(rotateSecret);
-  webhook.command('turn-secret <id>', { hidden: true }).action((id: string, options: object, command: Command) => {
-    process.stderr.write('gpu: webhook turn-secret is deprecated; use webhook rotate-secret\n');
+  webhook.command(`${OLD_ROTATE} <id>`, { hidden: true }).action((id: string, options: object, command: Command) => {
+    process.stderr.write(`gpu: webhook ${OLD_ROTATE} is deprecated; use webhook rotate-secret\n`);
     return rotateSecret(id, options, command);
   });
   webhook
-    .command('low-balance <usd>')
-    .description('be told when the balance falls to this amount; off for never')
+    .command('low-balance')
+    .argument('<usd>', 'Balance in USD that triggers balance.low; off disables it')
+    .description('Set the low-balance notice threshold')
     .action(async (usd: string, _options: object, command: Command) => {
       const below = usd === 'off' ? null : Number(usd);
-      if (Number.isNaN(below)) throw new Failure(EXIT.usage, 'give an amount in USD, or off');
+      if (Number.isNaN(below))
+        throw new Failure(EXIT.usage, `threshold must be an amount in USD or off; got ${visible(usd)}`);
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, NOTICE, { below });
-      printLines([done(below === null ? 'balance.low is not told' : `balance.low is told at ${below} USD`)]);
+      await queryGraphql(settings, NOTICE, { below });
+      printLines([done(below === null ? 'balance.low is disabled' : `balance.low is sent at ${below} USD`)]);
     });
 }
 
 async function rotateSecret(id: string, _options: object, command: Command): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
-  const { rotateWebhookSecret } = await askGraphql<{ rotateWebhookSecret: { secret: string } }>(settings, ROTATE, {
+  const { rotateWebhookSecret } = await queryGraphql<{ rotateWebhookSecret: { secret: string } }>(settings, ROTATE, {
     id,
   });
   printLines([rotateWebhookSecret.secret]);
 }
 
-function simple(webhook: Command, name: 'test' | 'delete', description: string, isDone: string): void {
+function simple(webhook: Command, name: 'test' | 'delete', description: string, report: (id: string) => string): void {
   webhook
     .command(`${name} <id>`)
     .description(description)
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      await askGraphql(settings, `mutation ($id: ID!) { ${name}Webhook(id: $id) { id } }`, { id });
-      printLines([done(`${id} ${isDone}`)]);
+      await queryGraphql(settings, `mutation ($id: ID!) { ${name}Webhook(id: $id) { id } }`, { id });
+      printLines([done(report(id))]);
     });
 }
 
-async function create(url: string, { event }: { event: string[] }, command: Command): Promise<void> {
+async function create(url: string, { event }: { event?: string[] }, command: Command): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
-  const { createWebhook } = await askGraphql<{ createWebhook: { secret: string; webhook: Webhook } }>(
+  const { createWebhook } = await queryGraphql<{ createWebhook: { secret: string; webhook: Webhook } }>(
     settings,
     CREATE,
     {
       url,
-      events: event.length === 0 ? null : event,
+      events: event ?? null,
     },
   );
   printLines([createWebhook.secret]);
-  remark(`${createWebhook.webhook.id} is told. The secret is shown this once.`);
+  remark(`${createWebhook.webhook.id} receives events. The secret is shown only once.`);
 }
 
 async function attempts(id: string, { json }: Output, command: Command): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
-  const { webhooks } = await askGraphql<{ webhooks: { id: string; attempts: Attempt[] }[] }>(settings, ATTEMPTS);
+  const { webhooks } = await queryGraphql<{ webhooks: { id: string; attempts: Attempt[] }[] }>(settings, ATTEMPTS);
   const found = webhooks.find((each) => each.id === id);
-  if (found === undefined) throw new Failure(EXIT.refused, `no webhook ${id}`);
+  if (found === undefined) throw new Failure(EXIT.refused, `no such webhook: ${visible(id)}`);
   if (json) return printText(JSON.stringify(found.attempts));
-  if (found.attempts.length === 0) remark('Nothing was sent to it yet.');
+  if (found.attempts.length === 0) remark('There are no attempts yet.');
   else printLines(table(found.attempts, ATTEMPT_COLUMNS));
 }
 
-function collect(value: string, before: readonly string[]): string[] {
+function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, ...value.split(',')];
 }

@@ -1,4 +1,4 @@
-import { askGraphql } from '../graphql.js';
+import { queryGraphql } from '../graphql.js';
 import { formatUsd } from '../table.js';
 import { READS, type Tool, tool } from './tool.js';
 
@@ -14,26 +14,27 @@ export const accountTools: readonly Tool[] = [
   tool({
     name: 'balance',
     title: 'Balance',
-    description: 'Credit left, what is paid per hour now, when credit runs out, and spend this month; in USD.',
+    description:
+      'Returns the remaining credit, the current hourly cost, when the credit runs out, and the spend of this month, in USD.',
     input: {},
     annotations: READS,
     run: async ({ settings }) => {
-      const { balance } = await askGraphql<{ balance: Balance }>(settings, BALANCE);
-      const { balance: left, burnPerHour, exhaustsAt } = balance;
+      const { balance } = await queryGraphql<{ balance: Balance }>(settings, BALANCE);
+      const { balance: remaining, burnPerHour, exhaustsAt } = balance;
       const until = exhaustsAt === null ? '' : `, until ${exhaustsAt}`;
-      const summary = `${formatUsd(left)} USD left, ${formatUsd(burnPerHour)} USD per hour${until}.`;
+      const summary = `${formatUsd(remaining)} USD of credit, ${formatUsd(burnPerHour)} USD per hour${until}.`;
       return { summary, ...balance };
     },
   }),
   tool({
     name: 'list_secrets',
     title: 'List secrets',
-    description: 'The secrets of the account by name, for the launch of quote. Their values are shown to nobody.',
+    description: "Lists the names of the account's secrets, for the launch of a quote. Their values are never shown.",
     input: {},
     annotations: READS,
     run: async ({ settings }) => {
       const query = 'query { secrets { name kind registry username } }';
-      const { secrets } = await askGraphql<{ secrets: object[] }>(settings, query);
+      const { secrets } = await queryGraphql<{ secrets: object[] }>(settings, query);
       return { summary: `${secrets.length} secrets.`, secrets };
     },
   }),

@@ -2,11 +2,11 @@
  * Characters that people can't see but a language model reads: control characters except line ends and tabs, direction
  * marks, zero-width characters, tags and variation selectors that hide text in text, and private or broken ones.
  */
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Returns the same data, with such characters escaped in every text. */
 export function plain<Data>(data: Data): Data {
-  if (typeof data === 'string') return data.replace(UNSEEN, escapeOf) as Data;
+  if (typeof data === 'string') return data.replace(INVISIBLE, escapeOf) as Data;
   if (Array.isArray(data)) return data.map((one: unknown) => plain(one)) as Data;
   if (typeof data !== 'object' || data === null) return data;
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [plain(name), plain(value)])) as Data;

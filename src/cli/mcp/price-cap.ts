@@ -1,4 +1,4 @@
-import { askGraphql } from '../graphql.js';
+import { queryGraphql } from '../graphql.js';
 import { formatUsd } from '../table.js';
 import { Refused, type Service } from './tool.js';
 
@@ -17,15 +17,15 @@ export function isAbove(usd: number, limit: number): boolean {
   return Math.round(usd * MICRO) > Math.round(limit * MICRO);
 }
 
-export function shown(usd: number): string {
+export function formatRounded(usd: number): string {
   return formatUsd(Math.round(usd * MICRO) / MICRO);
 }
 
 /** Refuses a price above the cap of the call. */
 export function refuseAbove(cap: number, price: number, done: 'rented' | 'started'): void {
   if (!isAbove(price, cap)) return;
-  const costs = `it costs ${shown(price)} USD per hour with its disk`;
-  throw new Refused('price_cap', `${costs}, above maxPricePerHour of ${formatUsd(cap)}; nothing was ${done}`);
+  const cost = `it costs ${formatRounded(price)} USD per hour with its disk`;
+  throw new Refused('price_cap', `${cost}, above maxPricePerHour of ${formatUsd(cap)}; nothing was ${done}`);
 }
 
 /**
@@ -34,8 +34,8 @@ export function refuseAbove(cap: number, price: number, done: 'rented' | 'starte
 export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
   if (maxPerHour === null) return;
   const { balance, instanceByIdempotencyKey } = await (key === undefined
-    ? askGraphql<Burn>(settings, BURN)
-    : askGraphql<Burn>(settings, BURN_AND_REQUEST, { key }));
+    ? queryGraphql<Burn>(settings, BURN)
+    : queryGraphql<Burn>(settings, BURN_AND_REQUEST, { key }));
   if (instanceByIdempotencyKey == null) refuseBurn(balance.burnPerHour, more, maxPerHour);
 }
 
@@ -46,14 +46,14 @@ export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more:
 export async function roomFor({ settings, maxPerHour }: Service, cap: number, price: number, done: 'rented') {
   refuseAbove(cap, price, done);
   if (maxPerHour === null) return cap;
-  const { balance } = await askGraphql<Burn>(settings, BURN);
+  const { balance } = await queryGraphql<Burn>(settings, BURN);
   refuseBurn(balance.burnPerHour, price, maxPerHour);
   return Math.min(cap, maxPerHour - balance.burnPerHour);
 }
 
 function refuseBurn(burnPerHour: number, more: number, maxPerHour: number): void {
-  const then = burnPerHour + more;
-  if (!isAbove(then, maxPerHour)) return;
-  const would = `the account pays ${formatUsd(burnPerHour)} USD per hour, and would pay ${shown(then)}`;
-  throw new Refused('spending_limit', `${would}: above the ${formatUsd(maxPerHour)} of --max-per-hour`);
+  const total = burnPerHour + more;
+  if (!isAbove(total, maxPerHour)) return;
+  const would = `the account pays ${formatUsd(burnPerHour)} USD per hour, and would pay ${formatRounded(total)}`;
+  throw new Refused('spending_limit', `${would}, above the ${formatUsd(maxPerHour)} of --max-per-hour`);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** A quoted deploy, as the deploy tool takes it. */
+/** A quoted rental, as the deploy tool accepts it. */
 export interface Quoted {
   machineId: string;
   template: string;
@@ -23,15 +23,15 @@ export interface Quoted {
 }
 
 const MAX_QUOTES = 1_000;
-/** Well below the 24 hours that the service keeps a key: a repeated deploy of a quote never rents again. */
-const LASTS_MS = 3_600_000;
+/** Far below the 24 hours that the service keeps a key, so that a repeated deploy of a quote never rents again. */
+const LIFETIME_MS = 3_600_000;
 
 /**
- * Quotes by id. The id is the idempotency key of the deploy, so that one quote rents only once, however often it is
+ * Quotes by id. The id is the idempotency key of the deploy, so that a quote rents only once, however often it is
  * deployed.
  */
 export class Quotes {
-  readonly #kept = new LRUCache<string, Quoted>({ max: MAX_QUOTES, ttl: LASTS_MS });
+  readonly #kept = new LRUCache<string, Quoted>({ max: MAX_QUOTES, ttl: LIFETIME_MS });
 
   /** Keeps a quote and returns its id. */
   keep(quoted: Quoted): string {

@@ -4,22 +4,22 @@ import { KEY_REFUSED, SSH_FAILED, sshArguments } from '../ssh.js';
 import { Output, outputOf } from './output.js';
 import { type Answer, ID, Refused, type Service, type Tool, tool } from './tool.js';
 
-/** Clients of the protocol wait 60 s for an answer unless configured otherwise. */
+/** Clients of the protocol wait 60 s for a response by default. */
 const DEFAULT_SECONDS = 50;
 const MAX_SECONDS = 600;
 const MAX_COMMAND_CHARACTERS = 32_000;
 /** A container must not reach back to the user's machine, regardless of the user's own ssh settings. */
-const ALONE = ['-T', '-oBatchMode=yes', '-oForwardAgent=no', '-oForwardX11=no', '-oClearAllForwardings=yes'];
+const ISOLATED = ['-T', '-oBatchMode=yes', '-oForwardAgent=no', '-oForwardX11=no', '-oClearAllForwardings=yes'];
 
 export const runCommand: Tool = tool({
   name: 'run_command',
   title: 'Run a command',
   description:
-    'Runs a shell command in a running instance by SSH, and answers its exit code and the end of its output. A command that takes longer is ended with the connection: start long work in the background (nohup … &) and look at its output later.',
+    'Runs a shell command in a running instance by SSH, and returns its exit code and the end of its output. At the timeout, the connection is closed and the command ends. Start long work in the background (nohup … &) and read its output later.',
   input: {
     id: ID,
-    command: z.string().min(1).max(MAX_COMMAND_CHARACTERS).describe('For the shell in the container.'),
-    timeoutSeconds: z.number().int().min(1).max(MAX_SECONDS).default(DEFAULT_SECONDS).describe('When it is ended.'),
+    command: z.string().min(1).max(MAX_COMMAND_CHARACTERS).describe('Command line for the shell in the container.'),
+    timeoutSeconds: z.number().int().min(1).max(MAX_SECONDS).default(DEFAULT_SECONDS).describe('Timeout in seconds.'),
   },
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   isLong: true,
@@ -33,7 +33,7 @@ async function run(
 ): Promise<Answer> {
   const { args } = await sshArguments(settings, id, identity);
   const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
-  const ended = await ssh([...ALONE, ...args, command], AbortSignal.any([signal, timeout]));
+  const ended = await ssh([...ISOLATED, ...args, command], AbortSignal.any([signal, timeout]));
   const { code, stdout, stderr } = ended;
   if (code === SSH_FAILED && !timeout.aborted) {
     const hint = KEY_REFUSED.test(stderr.text)

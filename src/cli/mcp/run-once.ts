@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createClient } from '../../client/index.js';
 import { Run, type RunHooks } from '../../run/run.js';
-import { askGraphql } from '../graphql.js';
+import { queryGraphql } from '../graphql.js';
 import { describeRuntime } from '../runtime.js';
 import { formatUsd } from '../table.js';
 import { Output, outputOf } from './output.js';
@@ -10,7 +10,7 @@ import { type Answer, Refused, type Service, type Tool, tool, USD_PER_HOUR } fro
 
 const DEFAULT_SECONDS = 300;
 const MAX_SECONDS = 3_600;
-/** The service itself destroys the instance after this additional time if this program is gone by then. */
+/** Additional time after which the service destroys the instance if this program has exited. */
 const DESTROYED_AFTER_SECONDS = 120;
 const MAX_COMMAND_CHARACTERS = 30_000;
 
@@ -24,12 +24,20 @@ const INPUT = {
     .string()
     .min(1)
     .max(MAX_COMMAND_CHARACTERS)
-    .describe('For /bin/sh in the container. It begins in /workspace, which is empty.'),
-  image: z.string().max(1_000).optional().describe('OCI image or slug of a template; pytorch by default.'),
-  gpus: z.array(z.string().max(100)).max(100).optional().describe('Slugs of GPU models, the most wanted first.'),
-  regions: z.array(z.string().max(100)).max(100).optional().describe('Region codes, the most wanted first.'),
-  numMin: z.number().optional().describe('GPUs at least.'),
-  vramGbMin: z.number().optional().describe('Video memory of one GPU in GB, at least.'),
+    .describe('Command line for /bin/sh in the container. It starts in /workspace, which is empty.'),
+  image: z.string().max(1_000).optional().describe('OCI image, or slug of a template; pytorch by default.'),
+  gpus: z
+    .array(z.string().max(100))
+    .max(100)
+    .optional()
+    .describe('Slugs of GPU models, most preferred first; all by default.'),
+  regions: z
+    .array(z.string().max(100))
+    .max(100)
+    .optional()
+    .describe('Region codes, most preferred first; all by default.'),
+  numMin: z.number().optional().describe('Minimum number of GPUs.'),
+  vramGbMin: z.number().optional().describe('Minimum video memory of one GPU in GB.'),
   diskGb: z.number().optional().describe('Disk in GB; 50 by default.'),
   env: z.record(z.string(), z.string()).optional().describe('Variables by name. Never put secrets here.'),
   secrets: z
@@ -37,7 +45,7 @@ const INPUT = {
     .optional()
     .describe('Secrets of the account by name (list_secrets), each as a variable or as a file below /run/secrets.'),
   maxPricePerHour: USD_PER_HOUR.describe(
-    'The most that the user agreed to pay for machine and disk, in USD per hour. Above it nothing is rented.',
+    'Maximum that the user agreed to pay for machine and disk, in USD per hour. Nothing is rented above it.',
   ),
   timeoutSeconds: z
     .number()
@@ -45,15 +53,15 @@ const INPUT = {
     .min(1)
     .max(MAX_SECONDS)
     .default(DEFAULT_SECONDS)
-    .describe('From the rental on, the pull of the image included; then the instance is destroyed.'),
+    .describe('Seconds from the rental until the instance is destroyed, including the pull of the image.'),
 };
 
 type Input = z.output<z.ZodObject<typeof INPUT>>;
 
 export const runOnce: Tool = tool({
   name: 'run',
-  title: 'Run a command on a machine of its own',
-  description: `Rents the cheapest machine that fits, runs a shell command in the image there, answers its exit code and the end of its output, and destroys the instance with all that it wrote. Costs at most maxPricePerHour for timeoutSeconds, and ${DESTROYED_AFTER_SECONDS} seconds more should this program be ended: quote tells the present price; tell the user both first. Each call rents anew. A pull of a large image takes minutes: for longer work use quote and deploy.`,
+  title: 'Run a command on a new instance',
+  description: `Rents the cheapest machine that matches, runs a shell command in the image, returns its exit code and the end of its output, and destroys the instance with all its files. Costs at most maxPricePerHour for timeoutSeconds, plus ${DESTROYED_AFTER_SECONDS} seconds if this program exits early. Show the user that cap and the current price of quote first. Each call rents a new instance. Pulling a large image takes minutes: use quote and deploy for longer work.`,
   input: INPUT,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   isLong: true,
@@ -65,7 +73,7 @@ async function run(service: Service, input: Input, signal: AbortSignal): Promise
   const onAbort = () => ending.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const timer = setTimeout(() => ending.abort(new OutOfTime()), input.timeoutSeconds * 1_000);
+  const timer = setTimeout(() => ending.abort(new TimedOut()), input.timeoutSeconds * 1_000);
   const [stdout, stderr] = [new Output(), new Output()];
   const hooks: RunHooks = {
     signal: ending.signal,
@@ -74,9 +82,9 @@ async function run(service: Service, input: Input, signal: AbortSignal): Promise
     onOutput: async (stream, chunk) => (stream === 'stdout' ? stdout : stderr).add(chunk),
   };
   try {
-    const itself = await service.inTurn(() => rent(service, input, hooks));
-    const code = await codeOf(itself);
-    const { instance } = await askGraphql<{ instance: Rented }>(service.settings, COST, { id: itself.id });
+    const rented = await service.inTurn(() => rent(service, input, hooks));
+    const code = await codeOf(rented);
+    const { instance } = await queryGraphql<{ instance: Billed }>(service.settings, COST, { id: rented.id });
     const ended = code === null ? `ended after ${input.timeoutSeconds} s without an exit code` : `exit code ${code}`;
     const cost = `cost ${formatUsd(instance.usage.total)} USD`;
     return {
@@ -91,13 +99,13 @@ async function run(service: Service, input: Input, signal: AbortSignal): Promise
   }
 }
 
-interface Rented {
+interface Billed {
   id: string;
   status: string;
   usage: { total: number };
 }
 
-class OutOfTime extends Error {}
+class TimedOut extends Error {}
 
 /** Rents within the cap of the call and the limit of the server, disk included. */
 async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Run> {
@@ -108,8 +116,8 @@ async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Ru
     ...(vramGbMin !== undefined && { vramGbMin }),
   };
   const launch = { ...(env && { env }), ...(secrets && { secrets }) };
-  const asked = { gpus, regions, filter, template: image, diskGb, launch };
-  const { quote } = await askGraphql<{ quote: Quoted }>(service.settings, QUOTE, { input: asked });
+  const quoted = { gpus, regions, filter, template: image, diskGb, launch };
+  const { quote } = await queryGraphql<{ quote: Quoted }>(service.settings, QUOTE, { input: quoted });
   if (quote.refusal !== null) throw new Refused(quote.refusal.code, quote.refusal.message);
   const room = await roomFor(service, input.maxPricePerHour, quote.totalPriceHr, 'rented');
   const { apiKey, baseUrl } = service.settings;
@@ -131,16 +139,16 @@ interface Quoted {
   refusal: { code: string; message: string } | null;
 }
 
-/** Returns the exit code; null when time ran out. The instance is destroyed in any case. */
-async function codeOf(itself: Run): Promise<number | null> {
+/** Returns the exit code; null after the timeout. The instance is destroyed in any case. */
+async function codeOf(rented: Run): Promise<number | null> {
   try {
-    await itself.open();
-    return await itself.toTheEnd(process.cwd());
+    await rented.open();
+    return await rented.toTheEnd(process.cwd());
   } catch (error) {
-    await itself.destroy();
-    if (error instanceof OutOfTime) return null;
+    await rented.destroy();
+    if (error instanceof TimedOut) return null;
     throw error;
   } finally {
-    await itself.close();
+    await rented.close();
   }
 }

@@ -14,7 +14,7 @@ export interface Service {
   inTurn<Result>(paid: () => Promise<Result>): Promise<Result>;
 }
 
-/** A tool's answer: one sentence for people, and data. */
+/** A tool's response: one sentence for people, and data. */
 export interface Answer {
   summary: string;
   [data: string]: unknown;
@@ -26,7 +26,7 @@ export interface Tool {
   description: string;
   input: z.ZodObject;
   annotations: ToolAnnotations;
-  /** Whether it holds a dedicated process while it runs. */
+  /** Whether it occupies a process while it runs. */
   isLong: boolean;
   run(service: Service, args: unknown, signal: AbortSignal): Promise<Answer>;
 }
@@ -41,7 +41,7 @@ interface Definition<Shape extends z.ZodRawShape> {
   run(service: Service, args: z.output<z.ZodObject<Shape>>, signal: AbortSignal): Promise<Answer>;
 }
 
-/** Defines a tool that refuses unknown arguments, because a misspelt cap must not be ignored. */
+/** Defines a tool that refuses unknown arguments: a misspelt cap must not be ignored. */
 export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>): Tool {
   const { input, run, isLong = false, ...rest } = definition;
   const schema = z.strictObject(input);
@@ -53,7 +53,7 @@ export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>)
   };
 }
 
-/** Refused here, before a request to the service. */
+/** Refuses a call here, before a request to the service. */
 export class Refused extends Error {
   readonly code: string;
 
@@ -72,4 +72,4 @@ export const IDEMPOTENCY_KEY = z
   .string()
   .max(255)
   .optional()
-  .describe('Names this request. Sent again with the same key within 24 hours, it repeats the first answer.');
+  .describe('Identifies this request. Within 24 hours, a call with the same key returns the first response.');

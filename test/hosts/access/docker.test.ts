@@ -133,7 +133,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect([refused.code, refused.stdout]).toEqual([255, expect.not.stringContaining('in 42')]);
     const { body } = await renter.api.graphql('{ sshKeys { fingerprint } }');
     for (const { fingerprint } of body.data.sshKeys) expect(refused.stderr).toContain(fingerprint);
-    expect(refused.stderr).toContain('The rental goes on, and is charged.');
+    expect(refused.stderr).toContain('The rental continues and is billed.');
     expect((await renter.instances()).map(({ status }) => status)).toEqual(['running']);
   });
 });

@@ -26,7 +26,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     const id = await idOf(program);
     await program.says(/begun\r/);
     program.stdin.write('\u0003');
-    await program.says(/Destroy i-\w+ and what it has done\?/);
+    await program.says(/Destroy i-\w+ and its results\?/);
     program.stdin.write('n\n');
     expect((await program.ended).code).toBe(130);
     expect((await renter.seen(id)).runtime.phase).toBe('RUNNING');
@@ -68,7 +68,9 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
 
   it('destroys its rental when interrupted before the response or during the pull', async () => {
     const begin = (more: Env) => run([GPU, 'run', ...on.image(), ...script('true')], { ...env, ...more });
-    expect(await on.interruptedWhileRenting(begin, /ends when the answer of the service is there/)).toBe(130);
+    expect(
+      await on.interruptedWhileRenting(begin, /waiting for the response of the service, to destroy the instance/),
+    ).toBe(130);
     await fleet.registry.push('large', { extraBytes: 5_000_000 });
     fleet.registry.bytesPerSecond = 200_000;
     const slow = ['--gpu', 'rtx-4090', '--max-price', '9', '--image', `${fleet.registry.slowAt}/large`];

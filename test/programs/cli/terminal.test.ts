@@ -132,7 +132,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await program.says(/running/);
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     await program.says(/stopped/);
-    await program.says(/unavailable: shown is what was last known/);
+    await program.says(/unavailable; showing the last known state/);
     program.stdin.write('\u0003');
     expect((await program.ended).code).toBe(130);
     const frames = program.stdout().split(`${ESCAPE}[H`);
@@ -167,7 +167,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     wire.next('hang');
     const program = gpuInTerminal(['deploy', await service.machine()], { ...env, GPU_BASE_URL: wire.baseUrl });
     onTestFinished(() => program.signal('SIGKILL'));
-    await program.says(/Asking the service/);
+    await program.says(/Waiting for the service/);
     program.stdin.write('\u0003');
     const { code, stdout } = await program.ended;
     expect([code, readable(stdout)]).toEqual([

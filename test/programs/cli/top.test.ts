@@ -126,7 +126,7 @@ describe('gpu top', () => {
       expect((await program.ended).code).toBe(code);
       const [clear, first] = program.stdout().split(`${ESCAPE}[H`);
       expect(clear).toBe(`${ESCAPE}[2J`);
-      expect(readable(first!)).toMatch(/^<dim>Every 10 s, \d\d:\d\d:\d\d; q ends<\/>/);
+      expect(readable(first!)).toMatch(/^<dim>Every 10 s, \d\d:\d\d:\d\d; q quits<\/>/);
       const plain = readable(first!).replaceAll(/<[^>]*>|\[K|\[J/g, '');
       for (const line of plain.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
       expect(plain).toContain('BUSY');

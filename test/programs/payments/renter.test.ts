@@ -87,7 +87,7 @@ describe('gpu topup', () => {
     const { key } = await gateway.renter('0');
     const without = envOf(gateway.address, key);
     for (const args of [['topup'], ['topups']]) {
-      expect((await gpu(args, without)).stdout).toContain('This service takes no top-ups');
+      expect((await gpu(args, without)).stdout).toContain('This service accepts no top-ups');
     }
     const asked = await gpu(['topup', 'LTC', '50'], without);
     expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('this service accepts no top-ups') });
@@ -96,7 +96,7 @@ describe('gpu topup', () => {
 
   test('on a terminal shows a QR code and waits until the payment is credited', needs('script'), async () => {
     const program = gpuInTerminal(['topup', 'LTC', '51'], env, { rows: 50 });
-    await program.says(/Ctrl-C ends the wait/);
+    await program.says(/Ctrl-C stops waiting/);
     const id = /t-[0-9a-f]{20}/.exec(program.stdout())![0];
     await pay(id);
     await shop.shkeeper.poll();

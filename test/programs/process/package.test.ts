@@ -61,7 +61,7 @@ describe('the package', needs('tar'), () => {
     expect(await deploy('/nowhere', { GPU_API_KEY: 'gpu_live_x' })).toEqual({
       code: 2,
       stdout: '',
-      stderr: "gpu: --env-file /nowhere can't be read: there is no such file\n",
+      stderr: "gpu: --env-file /nowhere can't be read: no such file\n",
     });
     expect(await deploy(variables, { HOME: folder() })).toMatchObject({ code: 2, stdout: '' });
   });

@@ -1,20 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/admin/examples.js';
 import { createProgram } from '../../../src/admin/program.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
-
-/** Each command by its path, such as `account create`. */
-function commandsOf(parent: Command, path: string[] = []): [words: string, command: Command][] {
-  return parent.commands.flatMap((command) => {
-    const words = [...path, command.name()];
-    return command.commands.length > 0
-      ? commandsOf(command, words)
-      : [[words.join(' '), command] satisfies [string, Command]];
-  });
-}
+import { commandsOf } from '../../support/commands.js';
 
 describe('docs/operating.md', () => {
   const commands = new Map(commandsOf(createProgram(async () => {})));

@@ -29,7 +29,7 @@ describe('a deadline', () => {
     const id = stdout.trim();
     const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
     expect((await gpu(['deadline', id], own)).stdout).toBe(
-      `${id} stops at ${stopAt}\n${id} has no time at which it is destroyed\n`,
+      `${id} is stopped at ${stopAt}\n${id} is not destroyed automatically\n`,
     );
     const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
     expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
@@ -116,7 +116,7 @@ describe('stopping when idle', () => {
     expect((await gpu(['deploy', machine, '--stop-when-idle', 'soon'], own)).code).toBe(2);
     const { stdout } = await gpu(['deploy', machine, '--quiet'], own);
     const id = stdout.trim();
-    expect((await gpu(['idle', id], own)).stdout).toBe(`${id} does not stop when it is idle\n`);
+    expect((await gpu(['idle', id], own)).stdout).toBe(`${id} does not stop when idle\n`);
     expect((await gpu(['idle', id, '30m'], own)).code).toBe(1);
     expect((await gpu(['idle', id, 'often'], own)).code).toBe(2);
     const cleared = await gpu(['idle', id, 'none', '--json'], own);
@@ -195,12 +195,12 @@ describe('a spend limit', () => {
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();
     expect((await gpu(['limit', id], own)).stdout).toMatch(
-      new RegExp(`^${id} may spend 2\\.50 USD in all: reached at 20`),
+      new RegExp(`^${id} may spend 2\\.50 USD in total; reached at 20`),
     );
     expect((await gpu(['limit', id, 'none'], own)).stdout).toBe(`${id} has no spend limit\n`);
     expect(JSON.parse((await gpu(['limit', 'account', '50', '--json'], own)).stdout)).toMatchObject({ limit: 50 });
     const [key] = JSON.parse(await bodyOfKeys(own.GPU_API_KEY)).data.apiKeys;
-    expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD in a month/);
+    expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD per month/);
     // Now the key can't set limits itself.
     expect(await gpu(['limit', 'account', 'none'], own)).toMatchObject({ code: 1 });
     expect((await gpu(['limit', 'i-00000000'], own)).stderr).toContain('no such instance');
@@ -215,15 +215,15 @@ describe('a service credit', () => {
     service.clock.advance(3_600);
     const month = new Date(service.clock.nowMs()).toISOString().slice(0, 7);
     const as = { ...env, GPU_API_KEY: own.key };
-    expect((await gpu(['balance'], as)).stdout).not.toContain('Given back');
+    expect((await gpu(['balance'], as)).stdout).not.toContain('Service credit');
     await service.sql(
       `insert into ledger_entry (id, account_id, kind, units, at, instance_id, note)
        values ($1, $2, 'SERVICE_CREDIT', 900000000, $3, $4, 'an outage')`,
       [`${id}/service/1`, own.accountId, new Date(service.clock.nowMs()).toISOString(), id],
     );
     service.clock.advance(1);
-    expect((await gpu(['balance'], as)).stdout).toMatch(/^Given back this month +0\.25 USD$/m);
-    expect((await gpu(['show', id], as)).stdout).toMatch(/^Given back +0\.25 USD for what was not delivered$/m);
+    expect((await gpu(['balance'], as)).stdout).toMatch(/^Service credit this month +0\.25 USD$/m);
+    expect((await gpu(['show', id], as)).stdout).toMatch(/^Service credit +0\.25 USD for undelivered service$/m);
     const { stdout } = await gpu(['statement', '--month', month], as);
     expect(stdout).toMatch(/service credit +0\.25 +i-/);
     expect(stdout).toMatch(new RegExp(`^${id} +gpu +`, 'm'));

@@ -35,7 +35,7 @@ describe('gpu webhook', () => {
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
     const [{ id, events }] = JSON.parse(await run('webhook', 'list', '--json'));
     expect(events).toEqual(['instance.stopped', 'webhook.test']);
-    expect(await run('webhook', 'test', id)).toContain(`${id} is sent a test`);
+    expect(await run('webhook', 'test', id)).toContain(`a test event is sent to ${id}`);
     await expect.poll(() => target.types(), PATIENCE).toEqual(['webhook.test']);
     expect(target.verify(made.stdout.trim(), target.received[0]!)).toMatchObject({ type: 'webhook.test' });
     // An attempt is recorded once it is answered.
@@ -56,11 +56,14 @@ describe('gpu webhook', () => {
     await run('webhook', 'pause', id);
     expect(await run('webhook', 'list')).toMatch(/paused/);
     await run('webhook', 'resume', id);
-    expect(await run('webhook', 'list')).toContain('sent to');
+    expect(await run('webhook', 'list')).toContain('active');
     expect(await run('webhook', 'low-balance', '20')).toContain('20 USD');
     const wrong = await gpu(['webhook', 'low-balance', 'much'], env);
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('give an amount in USD, or off')]);
-    expect(await run('webhook', 'low-balance', 'off')).toContain('not told');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('threshold must be an amount in USD or off; got much'),
+    ]);
+    expect(await run('webhook', 'low-balance', 'off')).toContain('disabled');
     await run('webhook', 'delete', id);
     expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([]);
     const refused = await gpu(['webhook', 'create', 'ftp://example.com/'], env);
@@ -98,9 +101,9 @@ describe('gpu timeline', () => {
     expect(await rows()).toEqual(all.slice(-50));
     const lines = (await run('timeline', id, '--limit', '2')).trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^WHEN +WHAT +IN WORDS +BY +FROM$/),
+      expect.stringMatching(/^TIME +EVENT +DETAILS +KEY +ADDRESS$/),
       expect.stringMatching(/^20\S+Z +changed +setSpendLimit +key-/),
-      expect.stringMatching(/^20\S+Z +stopped +its owner asked for it; ran for \d+ s, 0\.\d+ USD for its GPUs +key-/),
+      expect.stringMatching(/^20\S+Z +stopped +requested by its owner; ran for \d+ s, 0\.\d+ USD for its GPUs +key-/),
     ]);
     const unknown = await gpu(['timeline', 'i-00000000'], env);
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no such instance (not_found)')]);
@@ -123,7 +126,7 @@ describe('gpu activity', () => {
     expect(await rows('--limit', '1')).toHaveLength(1);
     expect(await rows('--key', 'key-0000000000000000')).toEqual([]);
     const shown = await run('activity');
-    expect(shown).toMatch(/^WHEN +WHAT +ABOUT +ANSWER/);
+    expect(shown).toMatch(/^TIME +OPERATION +TARGETS +RESULT/);
     expect(shown).toContain(id);
     const wrong = await gpu(['activity', '--limit', '0'], env);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('a whole number from 1 to')]);

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+
+/** A line of the overview: its commands, and a text unless their description serves. */
+type Line = readonly [names: string, text?: string];
+
+const GROUPS: Readonly<Record<string, readonly Line[]>> = {
+  Browse: [['pricing'], ['offers']],
+  Rent: [
+    ['deploy', 'Rent a machine'],
+    ['run', 'Run a command on a new instance, then destroy it'],
+    ['attach, wait', 'Follow a run, or wait for its exit code'],
+    ['instances'],
+    ['show, launch', 'Show an instance, or what it was launched with'],
+    ['start, stop', 'Start or stop an instance'],
+    ['move'],
+    ['destroy'],
+    ['deadline, idle', 'Show or set when an instance stops automatically'],
+    ['top, metrics', 'Show the load of instances, now or over time'],
+    ['timeline'],
+  ],
+  Connect: [['ssh'], ['cp'], ['open'], ['logs'], ['ssh-key']],
+  Data: [['volume'], ['secret'], ['template']],
+  Money: [
+    ['balance'],
+    ['statement'],
+    ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
+    ['limit', 'Show or set a spend limit'],
+  ],
+  Account: [['login, logout', 'Save or remove an API key'], ['config'], ['key'], ['activity']],
+  Automation: [['webhook'], ['mail'], ['mcp'], ['completion']],
+};
+const NOTES: Readonly<Record<string, readonly Line[]>> = {
+  Examples: [
+    ['gpu deploy "$(gpu offers --gpu rtx-4090 --limit 1 --quiet)" --ssh'],
+    ['gpu run --gpu rtx-4090 -v . --out results -- python train.py'],
+  ],
+  Help: [['gpu COMMAND --help; gpu config --help for settings and exit codes']],
+};
+const HEADING_WIDTH = 12;
+const NAMES_WIDTH = 16;
+
+/** Formats `gpu --help`: all commands by group, on one screen. */
+export function overview({ commands }: Command): string {
+  const descriptions = new Map(commands.map((command) => [command.name(), command.description()]));
+  const linesOf = (groups: typeof GROUPS) =>
+    Object.entries(groups).flatMap(([heading, group]) =>
+      group.map(([names, text = descriptions.get(names)], index) => {
+        const line = text === undefined ? names : names.padEnd(NAMES_WIDTH) + text;
+        return (index === 0 ? heading : '').padEnd(HEADING_WIDTH) + line;
+      }),
+    );
+  const usage = 'Usage: gpu [--base-url <url>] [--version] [--help] <command>';
+  return [usage, '', ...linesOf(GROUPS), '', ...linesOf(NOTES), ''].join('\n');
+}
