@@ -120,7 +120,10 @@ function addRunCommand(program: Command): void {
 function addTryCommand(program: Command): void {
   command(program, 'try', 'Join a gateway on this computer with simulated GPUs, and run')
     .option('--url <url>', 'Address of the gateway', 'http://127.0.0.1:4000')
-    .option('--image <name>', 'Image on this host to offer (default: nginx, or the newest without a network)')
+    .option(
+      '--image <name>',
+      'Image to suggest, which must be on this host (default: nginx from Docker Hub; without a network, the newest image on this host)',
+    )
     .optionsGroup('Simulated GPUs:')
     .option('--gpus <count>', 'Number of GPUs, 1 to 64', whole(1, 64), 1)
     .option('--gpu-name <name>', 'Model, as nvidia-smi prints it', 'NVIDIA GeForce RTX 4090')

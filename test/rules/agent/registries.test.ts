@@ -115,7 +115,7 @@ describe('a registry', () => {
     expect(fault).toMatchObject({
       message: `images are not pulled from ${registry}: its address is not public`,
       detail: expect.stringMatching(
-        new RegExp(`^${registry.replaceAll('.', '\\.')} is at [0-9.:]+; GPU_AGENT_REGISTRIES`),
+        new RegExp(`^${registry.replaceAll('.', '\\.')} resolves to [0-9.:]+; list it in GPU_AGENT_REGISTRIES`),
       ),
       final: true,
     });

@@ -84,7 +84,7 @@ describe('a request beyond the limits', () => {
   const BRACKETS = 'brackets may be nested at most 64 deep';
   const ROOTS = 'an operation may have at most 250 root fields';
   const DIRECTIVES = 'a document may have at most 100 directives';
-  const VALUES = /^the answer may hold 50000 values at most/;
+  const VALUES = /^the answer may have at most 50000 values/;
   const TOKENS = /more tha[nt] 2000 tokens/;
   const chain = (length: number) =>
     `{ __schema { types { ${'ofType { '.repeat(length)} name ${'} '.repeat(length)} } } }`;

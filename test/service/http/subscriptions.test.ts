@@ -361,7 +361,7 @@ describe('over HTTP', () => {
     const aliases = Array.from({ length: 60 }, (_, index) => `a${index}: machineId`).join(' ');
     const stream = await subscribe(here.address, `subscription { offersChanged(limit: 100) { ${aliases} } }`);
     open.push(stream);
-    expect((await stream.next()).errors[0].message).toMatch(/^an event may hold 5000 values at most/);
+    expect((await stream.next()).errors[0].message).toMatch(/^an event may have at most 5000 values/);
   });
 
   it('counts as one request when opened', async () => {
