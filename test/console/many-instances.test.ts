@@ -60,21 +60,21 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
 
   it('chooses all, also those that are not drawn, and none less after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
-      await page.getByRole('checkbox', { name: 'Choose all' }).check();
+      await page.getByRole('checkbox', { name: 'Select all' }).check();
       const all = MAX_LIVE_INSTANCES;
       const written = all.toLocaleString('en');
-      await page.getByText(`${written} of ${written} chosen`).waitFor();
+      await page.getByText(`${written} of ${written} selected`).waitFor();
       await showPart(page, 1);
-      const last = page.getByRole('checkbox', { name: `Choose ${OLDEST}` });
+      const last = page.getByRole('checkbox', { name: `Select ${OLDEST}` });
       expect(await last.isChecked()).toBe(true);
       await last.uncheck();
-      await page.getByText(`${all - 1} of ${written} chosen`).waitFor();
+      await page.getByText(`${all - 1} of ${written} selected`).waitFor();
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
   it('keeps the focus, and a dialog, while what they came from is scrolled away', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
-      const choose = page.getByRole('checkbox', { name: `Choose ${NEWEST}` });
+      const choose = page.getByRole('checkbox', { name: `Select ${NEWEST}` });
       await choose.focus();
       await showPart(page, 1);
       await row(page, OLDEST).waitFor();

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 /** Words of many English sentences and of short labels that no other language of the console has. */
 const WORDS =
-  'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|reading';
+  'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|loading';
 /** What is no language, and what others wrote or the service says, which is marked. */
 const OTHERS = '[lang="en"], code, kbd, pre, samp, .mono, script, style';
 const SAID = ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-label'];
