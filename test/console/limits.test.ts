@@ -51,7 +51,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"], stopAt: "9h" }) { id } }');
     const { page, complaints } = await open(owner, `/instances/${id}`);
     const limit = page.getByRole('region', { name: 'Spend limit' });
-    await limit.getByLabel('Limit in total (USD)').fill('1');
+    await limit.getByLabel('Limit (USD)').fill('1');
     await limit.getByRole('button', { name: 'Set limit' }).click();
     await limit.getByText('of 1.00 USD spent').waitFor();
     await limit.getByText(/^Will be reached .*: running instances under it then stop\.$/).waitFor();
@@ -63,11 +63,11 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(spendLimit).toBe(1);
     expect(Date.parse((await limit.locator('time').getAttribute('datetime'))!)).toBe(Date.parse(limitReachedAt));
     await expectSoundInLongRun(page);
-    await limit.getByLabel('Limit in total (USD)').fill('-1');
+    await limit.getByLabel('Limit (USD)').fill('-1');
     await limit.getByRole('button', { name: 'Change limit' }).click();
-    expect(
-      await limit.getByLabel('Limit in total (USD)').evaluate((input: HTMLInputElement) => input.validity.valid),
-    ).toBe(false);
+    expect(await limit.getByLabel('Limit (USD)').evaluate((input: HTMLInputElement) => input.validity.valid)).toBe(
+      false,
+    );
     await limit.getByRole('button', { name: 'Remove limit' }).click();
     await limit.getByText('No limit.').waitFor();
     expect(complaints).toEqual([]);

@@ -81,6 +81,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await page.getByRole('button', { name: /^Search/ }).click();
       await field(page).waitFor();
       await page.keyboard.type('stop comfy');
+      await palette(page).getByRole('option', { name: 'Stop comfy' }).waitFor();
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Stop comfy?' });
       await dialog.getByText('is kept and costs').waitFor();

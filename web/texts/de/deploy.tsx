@@ -15,7 +15,7 @@ export const texts: typeof english = {
   sshStep: 'SSH-Schlüssel',
   codeStep: 'Dieselbe Miete als Code',
   takeBest: 'Stattdessen die beste Maschine für meine Anforderungen mieten',
-  best: 'Sie erhalten die Maschine, die beim Klick auf die Schaltfläche am günstigsten ist und passt. Maschinen, die Container ausführen, haben Vorrang.',
+  best: 'Sie erhalten die günstigste passende Maschine zum Zeitpunkt des Klicks. Maschinen, die Container ausführen, haben Vorrang.',
   model: 'GPU-Modell',
   anyModel: 'beliebig (günstigste Maschine)',
   modelOption: (name, free, price) => `${name}, ${free} frei, ab ${price} USD/h`,
@@ -62,7 +62,7 @@ export const texts: typeof english = {
   needs: (amount) => `Erfordert ein Guthaben von mindestens ${amount} USD.`,
   term: (end, discount) => (
     <>
-      Läuft die Instanz durchgehend, endet die Laufzeit {end}. Wenn Sie sie früher löschen, zahlen Sie den Rabatt von{' '}
+      Ende der Laufzeit bei durchgehendem Betrieb: {end}. Wenn Sie die Instanz früher löschen, zahlen Sie den Rabatt von{' '}
       {discount} USD für jede gelaufene Stunde zurück.
     </>
   ),

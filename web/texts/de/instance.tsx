@@ -60,6 +60,6 @@ export const texts: typeof english = {
   memory: 'Arbeitsspeicher',
   gb: (count) => `${count} GB`,
   limit: 'Ausgabenlimit',
-  limitLabel: 'Limit insgesamt',
+  limitLabel: 'Limit',
   limitUsed: 'ausgegeben',
 };

@@ -21,7 +21,7 @@ export const texts: typeof english = {
   atLeast: (count) => `${count} oder mehr`,
   exactly: (count) => `genau ${count}`,
   mostPrice: 'Max. USD/GPU-h',
-  vramEach: 'VRAM pro GPU (GB)',
+  vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Zuverlässigkeit (%)',
   more: 'Weitere Anforderungen',
   tier: 'Klasse',

@@ -59,8 +59,8 @@ export const texts = {
   needs: (amount: string) => `Requires a balance of at least ${amount} USD.`,
   term: (end: ComponentChildren, discount: string) => (
     <>
-      If it never stops, the term ends {end}. Destroying it earlier costs {discount} USD for each hour it ran: the
-      discount.
+      If it never stops, the term ends {end}. Destroying it earlier costs {discount} USD (the discount) for each hour
+      that it ran.
     </>
   ),
   preempts: (count: number, seconds: number, cost: string) =>

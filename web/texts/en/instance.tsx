@@ -60,6 +60,6 @@ export const texts = {
   memory: 'Memory',
   gb: (count: number) => `${count} GB`,
   limit: 'Spend limit',
-  limitLabel: 'Limit in total',
+  limitLabel: 'Limit',
   limitUsed: 'spent',
 };

@@ -22,7 +22,7 @@ export const texts = {
   atLeast: (count: number) => `${count} or more`,
   exactly: (count: number) => `exactly ${count}`,
   mostPrice: 'Max. USD/GPU-h',
-  vramEach: 'VRAM per GPU (GB)',
+  vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Reliability (%)',
   more: 'More requirements',
   tier: 'Class',

@@ -17,7 +17,7 @@ export const texts = {
     PREEMPTION_MINIMUM: 'minimum for preempting',
     VOLUME: 'volume',
   },
-  movements: { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'service credit' },
+  movements: { CREDIT: 'Credit', ADJUSTMENT: 'Adjustment', SERVICE_CREDIT: 'Service credit' },
   atRate: (time: string, hourly: string) => `${time} at ${hourly} USD/h`,
   /** `rows`: the number of rows shown of each kind. */
   shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
