@@ -49,7 +49,7 @@ function Screen() {
     return query.value.has('deploy') ? <Renting of={query.value} /> : <Machines />;
   if (first === 'deploy' && second === undefined) return <DeployPage key="deploy" />;
   if (first === 'launch' && second === undefined) return <DeployPage key="launch" isLink />;
-  if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
+  if (first === 'sign-in') return session.value === 'in' ? <Continue /> : <SignIn />;
   const Private = {
     instances: second ? InstanceScreen : Instances,
     volumes: Volumes,
@@ -66,8 +66,8 @@ function Screen() {
 }
 
 /** Renting used to be a dialog over the machines, and its addresses still work. */
-function Renting({ of: asked }: { of: URLSearchParams }) {
-  useEffect(() => go(deployPathOfOld(asked), { replace: true }), []);
+function Renting({ of: parameters }: { of: URLSearchParams }) {
+  useEffect(() => go(deployPathOfOld(parameters), { replace: true }), []);
   return null;
 }
 
@@ -84,10 +84,10 @@ function Start() {
 
 /** The service also answers unknown addresses with this page. */
 function Nothing() {
-  useTitle(texts.nothingTitle);
+  useTitle(texts.notFoundTitle);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{texts.nothingHere}</h1>
+      <h1 tabIndex={-1}>{texts.notFound}</h1>
       <p>
         <a href="/machines">{texts.seeMachines}</a>
       </p>
@@ -96,13 +96,13 @@ function Nothing() {
 }
 
 /** After the sign-in: continues to the requested address, which is never of another origin. */
-function GoOn() {
+function Continue() {
   useEffect(() => {
     const then = query.value.get('then') ?? '/';
-    const asked = URL.canParse(then, location.origin) ? new URL(then, location.origin) : null;
+    const parameters = URL.canParse(then, location.origin) ? new URL(then, location.origin) : null;
     // A path that begins with two slashes names another host.
-    const isOurs = asked?.origin === location.origin && !asked.pathname.startsWith('//');
-    go(isOurs ? asked.pathname + asked.search : '/', { replace: true });
+    const isOurs = parameters?.origin === location.origin && !parameters.pathname.startsWith('//');
+    go(isOurs ? parameters.pathname + parameters.search : '/', { replace: true });
   }, []);
   return null;
 }

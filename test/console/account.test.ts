@@ -16,13 +16,13 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
 
   it('creates an account without a name, shows its key once and signs in with it', () =>
     here.pages.with('/sign-in', null, async ({ page }) => {
-      await page.getByRole('button', { name: 'Create an account' }).click();
+      await page.getByRole('button', { name: 'Create account' }).click();
       const secret = await page.locator('.secret').innerText();
       expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
-      expect(await page.getByRole('button', { name: 'Sign in with it' }).isDisabled()).toBe(true);
-      await page.getByLabel('I have copied it to a safe place').check();
-      await page.getByRole('button', { name: 'Sign in with it' }).click();
-      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Sign in with this key' }).isDisabled()).toBe(true);
+      await page.getByLabel('I’ve saved it in a safe place').check();
+      await page.getByRole('button', { name: 'Sign in with this key' }).click();
+      await page.getByRole('heading', { name: 'No instances' }).waitFor();
       expect(await page.content()).not.toContain(secret);
     }));
 
@@ -31,10 +31,10 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     await here.pages.with('/money', null, async ({ page, requests }) => {
       await page.getByLabel('API key').fill('gpu_live_wrong');
       await page.keyboard.press('Enter');
-      await page.getByText('This key is not accepted').waitFor();
+      await page.getByText('This key isn’t valid').waitFor();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
-      await heading(page, 'Money').waitFor();
+      await heading(page, 'Billing').waitFor();
       await page.locator('[data-figure="balance"]').waitFor();
 
       const secret = owner.key.slice('gpu_live_'.length);
@@ -62,7 +62,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
-      await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+      await page.getByRole('link', { name: 'Sign in to rent' }).click();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
@@ -79,16 +79,16 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
         expect(page.url()).toBe(`${here.gateway.address}/`);
       }
       expect((await page.goto(`${here.gateway.address}/nowhere`))?.status()).toBe(404);
-      await heading(page, 'There is nothing here').waitFor();
+      await heading(page, 'Page not found').waitFor();
       await page.goto(`${here.gateway.address}/money/elsewhere`);
-      await heading(page, 'There is nothing here').waitFor();
+      await heading(page, 'Page not found').waitFor();
     });
   });
 
   it('ends the session when its key is revoked, and reports it', async () => {
     const owner = await renter();
     await here.pages.with('/instances', owner, async ({ page }) => {
-      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      await page.getByRole('heading', { name: 'No instances' }).waitFor();
       const { body } = await owner.graphql('{ apiKeys { id isCurrent } }');
       const { id } = body.data.apiKeys.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
       await owner.graphql('mutation ($id: ID!) { revokeApiKey(id: $id) { id } }', { id });
@@ -101,17 +101,17 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByLabel('Name').fill('laptop');
-      await page.getByRole('button', { name: 'Create a key' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
       const secret = await page.locator('.secret').innerText();
       expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
       await page.getByRole('row', { name: /laptop/ }).waitFor();
-      await page.getByRole('button', { name: 'I have it' }).click();
+      await page.getByRole('button', { name: 'I’ve saved it' }).click();
       expect(await page.content()).not.toContain(secret);
       await page
         .getByRole('row', { name: /this session/ })
         .getByRole('button', { name: /^Revoke/ })
         .click();
-      await page.getByText('you are signed out with it').waitFor();
+      await page.getByText('so you will be signed out').waitFor();
       await page.getByRole('button', { name: 'Revoke', exact: true }).click();
       await heading(page, 'Sign in').waitFor();
     });
@@ -120,16 +120,16 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
   it('adds and removes SSH keys, and reports what is wrong with one', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
-      await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
-      const field = page.getByLabel('Public key, the line of a .pub file');
+      await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();
+      const field = page.getByLabel('Public key (the line of a .pub file)');
       await field.fill('ssh-ed25519 AAAA');
-      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('alert').waitFor();
       await field.fill(newSshKey('laptop'));
-      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('row', { name: /laptop ssh-ed25519 SHA256:/ }).waitFor();
-      await page.getByRole('button', { name: 'Remove the SSH key laptop' }).click();
-      await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
+      await page.getByRole('button', { name: 'Remove SSH key laptop' }).click();
+      await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();
     });
   });
 });

@@ -28,8 +28,8 @@ async function statuses(owner: Renter): Promise<Record<string, string>> {
   );
 }
 
-const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Choose ${name}` });
-const said = (page: Page) => page.getByRole('region', { name: 'What was done' });
+const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}` });
+const said = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
 describe('bulk actions and undo', needs('chromium'), () => {
   beforeAll(async () => {
@@ -51,11 +51,11 @@ describe('bulk actions and undo', needs('chromium'), () => {
         await choose(page, name).focus();
         await page.keyboard.press('Space');
       }
-      await page.getByText('2 of 3 chosen').waitFor();
+      await page.getByText('2 of 3 selected').waitFor();
       await page.getByRole('button', { name: 'Stop 2 instances' }).focus();
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Stop 2 instances?' });
-      await dialog.getByText(`GPU billing ends this second: ${sum('priceHr')} USD/h less`).waitFor();
+      await dialog.getByText(`GPU billing stops immediately: ${sum('priceHr')} USD/h less`).waitFor();
       await dialog.getByText(`${sum('diskPriceHr')} USD/h`, { exact: true }).waitFor();
       expect(await dialog.getByRole('listitem').allInnerTexts()).not.toContain('two');
       await expectSound(page, 'dialog');
@@ -63,7 +63,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
       expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Stop 2 instances');
       await page.keyboard.press('Enter');
       await dialog.waitFor({ state: 'detached' });
-      await said(page).getByText('2 instances stopped. Disks are kept.').waitFor();
+      await said(page).getByText('2 instances stopped. Their disks are kept.').waitFor();
       expect(await statuses(owner)).toEqual({ one: 'STOPPED', two: 'RUNNING', three: 'STOPPED' });
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
@@ -73,7 +73,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
   it('reports partial failures, and completes the rest once, however often retried', async () => {
     const { owner, ids } = await withThree();
     await here.pages.with('/instances', owner, async ({ page }) => {
-      await page.getByRole('checkbox', { name: 'Choose all' }).check();
+      await page.getByRole('checkbox', { name: 'Select all' }).check();
       const keys: string[] = [];
       await page.route('**/graphql', async (route) => {
         const { variables = {} } = route.request().postDataJSON();
@@ -85,16 +85,16 @@ describe('bulk actions and undo', needs('chromium'), () => {
       });
       await page.getByRole('button', { name: 'Destroy 3 instances' }).click();
       const dialog = page.getByRole('dialog', { name: 'Destroy 3 instances?' });
-      await dialog.getByText('erased. This cannot be undone').waitFor();
+      await dialog.getByText('erased. This can’t be undone').waitFor();
       await dialog.getByRole('button', { name: 'Destroy 3 instances' }).click();
-      await dialog.getByText('1 of 3 could not be done.').waitFor();
+      await dialog.getByText('1 of 3 failed.').waitFor();
       const two = dialog.getByRole('listitem').filter({ hasText: 'two' });
-      await two.getByText('The service does not answer').waitFor();
+      await two.getByText('The service isn’t responding').waitFor();
       expect(await dialog.getByText('done', { exact: true }).count()).toBe(2);
       await dialog.getByRole('button', { name: 'Destroy 1 instance' }).click();
       // The account itself shows what was done.
       await dialog.waitFor({ state: 'detached' });
-      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      await page.getByRole('heading', { name: 'No instances' }).waitFor();
       // The button that opened the dialog is gone: the focus is on the heading.
       expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
       expect(keys).toEqual([keys[0], keys[0]]);
@@ -105,16 +105,16 @@ describe('bulk actions and undo', needs('chromium'), () => {
   it('shows the month’s cost by model and by name, which add up to the account’s', async () => {
     const { owner } = await withThree();
     await here.pages.with('/money', owner, async ({ page, complaints }) => {
-      const month = page.getByRole('region', { name: 'This month, and at its end' });
+      const month = page.getByRole('region', { name: 'Cost this month' });
       const cells = async (name: string | RegExp) =>
         (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
       const { burnPerHour } = (await owner.graphql('{ account { burnPerHour } }')).body.data.account;
       await month.getByRole('row', { name: /^NVIDIA GeForce RTX 4090/ }).waitFor();
       expect(await month.getByRole('row').count()).toBe(3);
-      for (const name of [/^NVIDIA GeForce RTX 4090/, /^Together/])
+      for (const name of [/^NVIDIA GeForce RTX 4090/, /^Total/])
         expect((await cells(name))[0]).toBeCloseTo(burnPerHour, 6);
       const forecast = Number((await page.locator('[data-figure="forecast"]').innerText()).replace(/[^\d.]/g, ''));
-      expect(Math.abs((await cells(/^Together/))[2]! - forecast)).toBeLessThanOrEqual(0.02);
+      expect(Math.abs((await cells(/^Total/))[2]! - forecast)).toBeLessThanOrEqual(0.02);
 
       await month.getByRole('button', { name: 'By name' }).press('Enter');
       for (const name of NAMES) await month.getByRole('row', { name: new RegExp(`^${name} `) }).waitFor();
@@ -142,11 +142,11 @@ describe('bulk actions and undo', needs('chromium'), () => {
     );
     await here.pages.with('/keys', owner, async ({ page }) => {
       const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
-      await row('laptop').getByText('ends soon').waitFor();
+      await row('laptop').getByText('expires soon').waitFor();
       await row('laptop').getByText('rent', { exact: true }).waitFor();
       await row('forgotten').getByText('unused for 90 days').waitFor();
       await row('this session').getByText('everything').waitFor();
-      expect(await page.getByText('ends soon').count()).toBe(1);
+      expect(await page.getByText('expires soon').count()).toBe(1);
       expect(await page.getByText('unused for 90 days').count()).toBe(1);
       await expectSoundInLongRun(page);
     });
@@ -164,9 +164,9 @@ describe('bulk actions and undo', needs('chromium'), () => {
     const before = await fingerprints();
     await here.pages.with('/keys', owner, async ({ page, requests }) => {
       const row = page.getByRole('row', { name: /laptop ssh-ed25519/ });
-      const remove = page.getByRole('button', { name: 'Remove the SSH key laptop' });
+      const remove = page.getByRole('button', { name: 'Remove SSH key laptop' });
       await remove.click();
-      await said(page).getByText('The SSH key laptop is removed.').waitFor();
+      await said(page).getByText('SSH key laptop removed.').waitFor();
       await row.waitFor({ state: 'detached' });
       expect(await fingerprints()).toEqual([]);
       const undo = said(page).getByRole('button', { name: 'Undo' });
@@ -174,7 +174,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
         button.click();
         button.click();
       });
-      await said(page).getByText('The SSH key is back.').waitFor();
+      await said(page).getByText('SSH key restored.').waitFor();
       await row.waitFor();
       expect(await fingerprints()).toEqual(before);
       expect(requests.filter((request) => /mutation AddSshKey/.test(request.postData() ?? ''))).toHaveLength(1);
@@ -193,17 +193,17 @@ describe('bulk actions and undo', needs('chromium'), () => {
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');
     await here.pages.with('/money', owner, async ({ page }) => {
-      await page.getByRole('button', { name: 'Take the limit away' }).click();
-      await said(page).getByText('The limit is taken away.').waitFor();
+      await page.getByRole('button', { name: 'Remove limit' }).click();
+      await said(page).getByText('Limit removed.').waitFor();
       expect(await limit()).toBe(null);
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox', { name: 'What are you looking for?' }).fill('undo');
       await page.keyboard.press('Enter');
-      await said(page).getByText('The limit is as it was before.').waitFor();
+      await said(page).getByText('Previous limit restored.').waitFor();
       expect(await limit()).toBe(20);
       await page.getByText('of 20.00 USD spent this month').waitFor();
 
-      await page.getByRole('button', { name: 'Take the limit away' }).click();
+      await page.getByRole('button', { name: 'Remove limit' }).click();
       const undo = said(page).getByRole('button', { name: 'Undo' });
       await undo.waitFor();
       await page.route('**/graphql', (route) =>

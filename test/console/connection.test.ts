@@ -47,8 +47,8 @@ describe('a page and its gateway', needs('chromium'), () => {
       const panel = page.getByRole('region', { name: 'NVIDIA Tesla T4' });
       const first = await newestSheet();
       const words = (price: string, date: string, listings: number) =>
-        `${price} USD per GPU-hour on demand at ${date}, from ${listings} listings`;
-      await panel.getByText(`${words(first.price, first.date, first.listings)}; the first snapshot.`).waitFor();
+        `${price} USD per GPU-hour on demand as of ${date}, from ${listings} listings`;
+      await panel.getByText(`${words(first.price, first.date, first.listings)} (first snapshot).`).waitFor();
       expect(await panel.getByRole('img').count()).toBe(0);
 
       await here.sql(
@@ -59,7 +59,7 @@ describe('a page and its gateway', needs('chromium'), () => {
          from gpu_price where snapshot_date = $1`,
         [first.date],
       );
-      const told = `${words('0.99', '2026-11-21', 77)}; ${first.price} at ${first.date}, 2 snapshots.`;
+      const told = `${words('0.99', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
       const chart = panel.getByRole('img', { name: told });
       await chart.waitFor();
       await page.getByText('Market of 2026-11-21').waitFor();
@@ -134,7 +134,7 @@ describe('a page and its gateway', needs('chromium'), () => {
       Date.now = () => now() + ahead;
     });
     const { page } = await here.pages.visit('/money', context);
-    await page.getByText(/The clock of this computer is 3 min( \d+ s)? fast/).waitFor();
+    await page.getByText(/This computer’s clock is 3 min( \d+ s)? fast/).waitFor();
     expect(await figure(page, 'balance')).toBe(100);
     await context.close();
   });
@@ -146,21 +146,21 @@ describe('a page and its gateway', needs('chromium'), () => {
       const id = await deployed(owner, 'rtx-5090');
       await here.pages.with('/instances', owner, async ({ page }) => {
         const navigation = page.getByRole('navigation');
-        const unanswered = page.getByText('The service does not answer');
+        const unanswered = page.getByText('The service isn’t responding');
         await page.getByText('running', { exact: true }).waitFor();
         await page.getByText('Live', { exact: true }).waitFor();
         // Data that could not be read offline is read once the browser is online, although its stream was never lost.
         await page.context().setOffline(true);
         await page.getByText('No connection to the service').waitFor();
-        await navigation.getByRole('link', { name: 'Money' }).click();
+        await navigation.getByRole('link', { name: 'Billing' }).click();
         await unanswered.first().waitFor();
         // The code of a screen that was never shown can't be loaded either.
         await navigation.getByRole('link', { name: 'Volumes' }).click();
-        await page.getByText('This part of the page could not be loaded').waitFor();
+        await page.getByText('This part of the page couldn’t be loaded').waitFor();
         await page.context().setOffline(false);
         await page.getByText('Live', { exact: true }).waitFor();
         await page.getByRole('heading', { level: 1, name: 'Volumes' }).waitFor();
-        await navigation.getByRole('link', { name: 'Money' }).click();
+        await navigation.getByRole('link', { name: 'Billing' }).click();
         await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
         // Each part of the screen retries automatically.
         await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);
@@ -170,7 +170,7 @@ describe('a page and its gateway', needs('chromium'), () => {
         await page.getByText('No connection to the service').waitFor();
         await page.getByRole('link', { name: id }).waitFor();
         // A screen that could not be read is read once the gateway is up again.
-        await page.getByRole('link', { name: 'Money' }).click();
+        await page.getByRole('link', { name: 'Billing' }).click();
         await unanswered.first().waitFor();
         await startAgain();
         await page.getByText('Live', { exact: true }).waitFor();
@@ -202,7 +202,7 @@ describe('a page and its gateway', needs('chromium'), () => {
       const page = await context.newPage();
       await page.goto(`${here.gateway.address}/money`);
       const line = page.locator('.status-line');
-      await line.getByText(/asked more than it may/).waitFor({ timeout: SOON_MS });
+      await line.getByText(/exceeded its rate limit/).waitFor({ timeout: SOON_MS });
       const secondsLeft = async () => {
         const { status, headers } = await owner.rest('GET', '/balance');
         expect(status).toBe(429);
@@ -216,7 +216,7 @@ describe('a page and its gateway', needs('chromium'), () => {
       await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: MINUTE_MS });
       await page.getByText('Live', { exact: true }).waitFor({ timeout: MINUTE_MS });
       // Each part of the page retries automatically, at slightly different times.
-      await expect.poll(() => page.getByText('Too many requests').count(), { timeout: MINUTE_MS }).toBe(0);
+      await expect.poll(() => page.getByText('too many requests').count(), { timeout: MINUTE_MS }).toBe(0);
       await context.close();
     },
     5 * MINUTE_MS,

@@ -24,12 +24,12 @@ describe('Home', needs('chromium'), () => {
       const doneSteps = () => steps.getByText('done', { exact: true }).count();
       await steps.getByRole('link', { name: 'Add credit' }).waitFor();
       expect(await doneSteps()).toBe(0);
-      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      await page.getByRole('heading', { name: 'No instances' }).waitFor();
       await expectSoundInLongRun(page);
 
-      await steps.getByRole('link', { name: 'Add an SSH key' }).click();
-      await page.getByLabel('Public key, the line of a .pub file').fill(newSshKey('laptop'));
-      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await steps.getByRole('link', { name: 'Add SSH key' }).click();
+      await page.getByLabel('Public key (the line of a .pub file)').fill(newSshKey('laptop'));
+      await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('row', { name: /laptop ssh-ed25519/ }).waitFor();
       await page.goBack();
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
@@ -38,7 +38,7 @@ describe('Home', needs('chromium'), () => {
       await creditAccount(here.deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(2);
       const id = await deployed(owner, 'rtx-4090');
-      await page.getByRole('region', { name: 'What you rent' }).getByRole('link', { name: id }).waitFor();
+      await page.getByRole('region', { name: 'Your instances' }).getByRole('link', { name: id }).waitFor();
       await steps.waitFor({ state: 'detached' });
       expect(complaints).toEqual([]);
     });
@@ -68,10 +68,10 @@ describe('Home', needs('chromium'), () => {
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const panel = page.getByRole('region', { name: 'Needs attention' });
-      await panel.getByText('Nothing: all is as it should be.').waitFor();
+      await panel.getByText('Nothing: everything is fine.').waitFor();
       await owner.graphql('mutation ($id: ID!) { setDeadlines(id: $id, stopAt: "2h") { id } }', { id });
       await page.reload();
-      await panel.getByText(`${id} stops by itself`).waitFor();
+      await panel.getByText(`${id} stops automatically`).waitFor();
       await expectSoundInLongRun(page);
       // Using only the keyboard.
       for (let presses = 0; presses < 40; presses += 1) {

@@ -26,7 +26,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await agent.report([seen(id, 'PULLING', { pulledBytes: 120_000_000, totalBytes: 240_000_000 })]);
       await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
       await agent.report([seen(id, 'RUNNING')]);
-      await state.getByText('container runs').waitFor();
+      await state.getByText('container running').waitFor();
       // The machine is unreachable, not the service. The last report is written within a second.
       const silence = `update machine_heartbeat set reachable = false, seen_at = seen_at - interval '1 hour'
         where reachable and machine_id = $1 returning machine_id`;
@@ -59,15 +59,15 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
       await page.getByRole('button', { name: `Stop ${id}` }).click();
-      await page.getByText('keeps costing 0.007 USD/h').waitFor();
-      await page.getByText('The machine may be taken by others meanwhile').waitFor();
+      await page.getByText('is kept and costs 0.007 USD/h').waitFor();
+      await page.getByText('Others can rent the machine in the meantime').waitFor();
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByText('stopped', { exact: true }).waitFor();
       await page.getByRole('button', { name: `Start ${id}` }).click();
       await page.getByRole('button', { name: 'Start', exact: true }).click();
       await page.getByText('running', { exact: true }).waitFor();
       await page.getByRole('button', { name: `Destroy ${id}` }).click();
-      await page.getByText('erased. This cannot be undone').waitFor();
+      await page.getByText('erased. This can’t be undone').waitFor();
       await page.getByRole('button', { name: 'Destroy', exact: true }).click();
       await page.getByText('destroyed', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'Instances', exact: true }).first().click();
@@ -85,26 +85,26 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     const kept = (await owner.rest('POST', '/instances', { machine_id: machine, type: 'interruptible' })).body.id;
     await here.pages.with('/instances?show=history', owner, async ({ page, requests, complaints }) => {
       const rows = () => page.getByRole('row').getByRole('link').allInnerTexts();
-      await page.getByText('2 instances in all').waitFor();
+      await page.getByText('2 instances in total').waitFor();
       expect(await rows()).toEqual([kept, destroyed]);
       await page.getByRole('combobox', { name: 'State' }).selectOption('destroyed');
-      await page.getByText('1 instance in all').waitFor();
+      await page.getByText('1 instance in total').waitFor();
       expect(await rows()).toEqual([destroyed]);
-      await page.getByRole('combobox', { name: 'Stopped' }).selectOption('by you');
-      await page.getByRole('combobox', { name: 'Priced' }).selectOption('On demand');
+      await page.getByRole('combobox', { name: 'Stop reason' }).selectOption('by you');
+      await page.getByRole('combobox', { name: 'Pricing' }).selectOption('On demand');
       const today = new Date().toISOString().slice(0, 10);
       await page.getByLabel('Rented from (UTC)').fill('2020-01-31');
-      await page.getByLabel('to (UTC)', { exact: true }).fill(today);
+      await page.getByLabel('To (UTC)', { exact: true }).fill(today);
       await page.reload();
-      await page.getByText('1 instance in all').waitFor();
+      await page.getByText('1 instance in total').waitFor();
       expect(new URL(page.url()).search).toBe(
         `?show=history&status=DESTROYED&reason=USER&mode=ON_DEMAND&from=2020-01-31&to=${today}`,
       );
-      expect(await page.getByRole('combobox', { name: 'Priced' }).inputValue()).toBe('ON_DEMAND');
+      expect(await page.getByRole('combobox', { name: 'Pricing' }).inputValue()).toBe('ON_DEMAND');
       await page.getByRole('combobox', { name: 'GPU model' }).selectOption('l40s');
-      await page.getByRole('heading', { name: 'None of these' }).waitFor();
+      await page.getByRole('heading', { name: 'No matching instances' }).waitFor();
       await page.getByRole('button', { name: 'Clear all filters' }).click();
-      await page.getByText('2 instances in all').waitFor();
+      await page.getByText('2 instances in total').waitFor();
       expect(new URL(page.url()).search).toBe('?show=history');
       // The service filters: the page queries it each time.
       const asked = requests.flatMap((request) =>
@@ -126,7 +126,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await first.getByRole('link', { name: `Rent ${agent.machineId}` }).waitFor();
       await first.getByText('trial', { exact: true }).waitFor();
       await page.locator('.offer').nth(1).getByText('demo', { exact: true }).waitFor();
-      await page.getByRole('link', { name: 'Rent the best that fits' }).click();
+      await page.getByRole('link', { name: 'Rent the best match' }).click();
       await page.locator('.which').getByText(agent.machineId).waitFor();
       await page.getByText('its GPUs are simulated').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
@@ -143,7 +143,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await page.getByRole('row', { name: /^Balance/ }).waitFor();
       // Other figures of the page would have changed by now.
       await page.waitForTimeout(2_500);
-      const [spent, balance] = [await total('Together'), await total('Balance')];
+      const [spent, balance] = [await total('Total'), await total('Balance')];
       expect(Number(spent)).toBeGreaterThan(0);
       expect(Number(spent) + Number(balance)).toBeCloseTo(50, 6);
       expect(await figure(page, 'balance')).toBe(Math.floor(Number(balance) * 1e4) / 1e4);
@@ -176,7 +176,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await page.getByRole('navigation').getByRole('link', { name: 'Instances' }).click();
       await page.getByRole('cell', { name: String(account.burnPerHour), exact: true }).waitFor();
       await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
-      const cost = async () => Number(await page.locator('[data-label="Cost so far, USD"]').innerText());
+      const cost = async () => Number(await page.locator('[data-label="Cost so far (USD)"]').innerText());
       const inList = await cost();
       await page.getByRole('link', { name: id }).click();
       await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
@@ -205,7 +205,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
         .getByText(statement.closingBalance.toFixed(6))
         .waitFor();
       await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();
-      await page.getByRole('row', { name: new RegExp(`${id} GPUs today \\d\\d:\\d\\d .* at `) }).waitFor();
+      await page.getByRole('row', { name: new RegExp(`${id} GPUs today at \\d\\d:\\d\\d .* at `) }).waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Download CSV' }).click();
       const text = await readFile(await (await download).path(), 'utf8');

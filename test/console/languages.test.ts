@@ -34,9 +34,9 @@ describe('the console’s language', needs('chromium'), () => {
       '/keys',
       owner,
       async ({ page }) => {
-        await heading(page, 'Schlüssel und Geheimnisse').waitFor();
+        await heading(page, 'Schlüssel und Secrets').waitFor();
         expect(await language(page)).toBe('de');
-        expect(await page.title()).toMatch(/^Schlüssel und Geheimnisse · /);
+        expect(await page.title()).toMatch(/^Schlüssel und Secrets · /);
         await page.getByRole('button', { name: 'English' }).click();
         await heading(page, 'Keys and secrets').waitFor();
         await page.reload();
@@ -46,7 +46,7 @@ describe('the console’s language', needs('chromium'), () => {
         await page.getByRole('combobox').fill('sprache');
         await page.getByRole('option', { name: 'Language: Deutsch' }).waitFor();
         await page.keyboard.press('Enter');
-        await heading(page, 'Schlüssel und Geheimnisse').waitFor();
+        await heading(page, 'Schlüssel und Secrets').waitFor();
       },
       GERMAN,
     );
@@ -65,8 +65,8 @@ describe('the console’s language', needs('chromium'), () => {
         const chosen = page.getByRole('option', { selected: true });
         for (const [typed, found] of [
           ['aufladen', 'Guthaben aufladen'],
-          ['geheim', 'Schlüssel und Geheimnisse'],
-          ['secrets', 'Schlüssel und Geheimnisse'],
+          ['geheim', 'Schlüssel und Secrets'],
+          ['secrets', 'Schlüssel und Secrets'],
           ['abmelden', 'Abmelden'],
         ] as const) {
           await field.fill(typed);
@@ -85,18 +85,18 @@ describe('the console’s language', needs('chromium'), () => {
       '/keys',
       owner,
       async ({ page }) => {
-        await page.getByRole('button', { name: 'Neues Geheimnis' }).click();
-        const dialog = page.getByRole('dialog', { name: 'Neues Geheimnis' });
+        await page.getByRole('button', { name: 'Neues Secret' }).click();
+        const dialog = page.getByRole('dialog', { name: 'Neues Secret' });
         await dialog.getByLabel('Name').fill('hf');
         await dialog.getByLabel('Wert').fill('y');
         await dialog.getByRole('button', { name: 'Speichern' }).click();
         const alert = dialog.getByRole('alert');
-        await alert.getByText('Ein Geheimnis hf gibt es schon; löschen Sie es zuerst.').waitFor();
+        await alert.getByText('Ein Secret namens hf gibt es schon; löschen Sie es zuerst.').waitFor();
         expect(await alert.locator('[lang="en"]').count()).toBe(0);
 
         await dialog.getByLabel('Name').fill('Not a name');
         await dialog.getByRole('button', { name: 'Speichern' }).click();
-        await alert.getByText('Eine Angabe stimmt nicht.').waitFor();
+        await alert.getByText('Eine Angabe ist ungültig.').waitFor();
         expect(await alert.locator('[lang="en"]').innerText()).toMatch(/name must be/i);
         await expectSoundInLongRun(page);
       },

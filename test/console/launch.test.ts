@@ -43,18 +43,18 @@ describe('launching from the console', needs('chromium'), () => {
   it('fills the form from a link, warns of it, and rents only after a confirmation', async () => {
     const owner = await here.renter();
     await here.pages.with(LINK, null, async ({ page, requests, complaints }) => {
-      await page.getByText('A link filled in this form, and anybody can write one.').waitFor();
-      await page.getByText('Left out, since it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
+      await page.getByText('A link filled in this form, and anyone can create such a link.').waitFor();
+      await page.getByText('Left out because it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
       const fields = { 'Value of variable 1': HOSTILE, 'Number of port 1': '8000', 'Secret of secret 1': '' };
       for (const [label, value] of Object.entries({
         ...fields,
-        "Command, instead of the template's": `--title 'my model'`,
+        'Command (replaces the template’s)': `--title 'my model'`,
       }))
         expect([label, await page.getByLabel(label, { exact: true }).inputValue()]).toEqual([label, value]);
       expect(await page.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
       expect(await page.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
 
-      await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+      await page.getByRole('link', { name: 'Sign in to rent' }).click();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
       await deployButton(page).waitFor();
@@ -63,15 +63,15 @@ describe('launching from the console', needs('chromium'), () => {
       expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toEqual([]);
       await expectSound(page);
 
-      await page.getByRole('button', { name: 'Make a new secret …' }).click();
+      await page.getByRole('button', { name: 'Create secret …' }).click();
       await page.getByLabel('Name', { exact: true }).last().fill('hf');
       await page.getByLabel('Value', { exact: true }).fill(VALUE);
-      await page.getByRole('button', { name: 'Store it' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect.poll(() => page.getByLabel('Secret of secret 1').inputValue()).toBe('hf');
       await deployButton(page).click();
-      await page.getByRole('heading', { name: 'What it runs' }).waitFor();
+      await page.getByRole('heading', { name: 'Workload' }).waitFor();
       await page.getByText(HOSTILE).waitFor();
-      await page.getByText('the secret hf').waitFor();
+      await page.getByText('secret hf').waitFor();
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
       expect(complaints).toEqual([]);
       expect(requests.filter((request) => (request.postData() ?? '').includes(VALUE))).toHaveLength(1);
@@ -119,7 +119,7 @@ describe('launching from the console', needs('chromium'), () => {
         await page.keyboard.press('Enter');
         await to(/^launch-name$/);
         await page.keyboard.type('by-keys');
-        await to(/^Add a variable/);
+        await to(/^Add variable/);
         await page.keyboard.press('Enter');
         await page.keyboard.press('Shift+Tab');
         await page.keyboard.press('Shift+Tab');
@@ -129,7 +129,7 @@ describe('launching from the console', needs('chromium'), () => {
         await page.keyboard.type('a=b c');
         await to(/^command$/);
         await page.keyboard.type(`sh -c "exit 3`);
-        await page.getByText('A quote in the command is not closed.').waitFor();
+        await page.getByText('Command has an unclosed quote.').waitFor();
         await page.keyboard.type('"');
         await to(/^restart$/);
         await page.keyboard.type('never');
@@ -158,15 +158,15 @@ describe('launching from the console', needs('chromium'), () => {
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
       await page.getByText('Name, variables, secrets, command, ports').click();
-      await page.getByRole('button', { name: 'Add a TCP port' }).click();
+      await page.getByRole('button', { name: 'Add TCP port' }).click();
       await page.getByLabel('Number of TCP port 1').fill('22x');
-      await page.getByText('A port is a whole number from 1 to 65535.').waitFor();
+      await page.getByText('Ports must be whole numbers from 1 to 65535.').waitFor();
       await page.getByLabel('Number of TCP port 1').fill('5432');
       await deployButton(page).waitFor();
       await expectSoundInLongRun(page);
-      await page.getByText('Save as a template of your own').click();
-      await page.getByLabel('Name of the template').fill('database');
-      await page.getByRole('button', { name: 'Save it' }).click();
+      await page.getByText('Save as your own template').click();
+      await page.getByLabel('Template name').fill('database');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('Saved as database').waitFor();
       await page.goto(`${here.gateway.address}/deploy?gpu=rtx-3080`);
       await page.getByRole('radio', { name: /^database/ }).click();
@@ -188,14 +188,14 @@ describe('launching from the console', needs('chromium'), () => {
       await page.getByRole('button', { name: 'New secret' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Name', { exact: true }).fill('not a name');
-      await dialog.getByLabel('It is a login').check();
-      await dialog.getByLabel('Registry').fill('ghcr.io');
-      await dialog.getByLabel('User name there').fill(`a\u202eb`);
+      await dialog.getByLabel('Registry login').check();
+      await dialog.getByLabel('Registry', { exact: true }).fill('ghcr.io');
+      await dialog.getByLabel('Registry username').fill(`a\u202eb`);
       await dialog.getByLabel('Password or token').fill(VALUE);
-      await dialog.getByRole('button', { name: 'Store it' }).click();
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click();
       await dialog.getByRole('alert').getByText(/name/i).waitFor();
       await dialog.getByLabel('Name', { exact: true }).fill('hub');
-      await dialog.getByRole('button', { name: 'Store it' }).click();
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('cell', { name: 'images of ghcr.io, as a\\u202eb' }).waitFor();
       await expectSoundInLongRun(page);
       await page.getByRole('button', { name: 'Delete hub' }).click();

@@ -32,15 +32,15 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
   it('set, show and remove an account’s monthly limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/money');
-    const limit = page.getByRole('region', { name: 'Limit of a month' });
+    const limit = page.getByRole('region', { name: 'Monthly limit' });
     await limit.getByText('No limit.').waitFor();
-    await limit.getByLabel('May spend in a UTC month, USD').fill('12.5');
-    await limit.getByRole('button', { name: 'Set a limit' }).click();
+    await limit.getByLabel('Limit per UTC month (USD)').fill('12.5');
+    await limit.getByRole('button', { name: 'Set limit' }).click();
     await limit.getByText('of 12.50 USD spent this month').waitFor();
-    await limit.getByText('Not reached at the present rates.').waitFor();
+    await limit.getByText('Not reached at current rates.').waitFor();
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBe(12.5);
     await expectSoundInLongRun(page);
-    await limit.getByRole('button', { name: 'Take the limit away' }).click();
+    await limit.getByRole('button', { name: 'Remove limit' }).click();
     await limit.getByText('No limit.').waitFor();
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBeNull();
     expect(complaints).toEqual([]);
@@ -50,22 +50,25 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"], stopAt: "9h" }) { id } }');
     const { page, complaints } = await open(owner, `/instances/${id}`);
-    const limit = page.getByRole('region', { name: 'What it may cost' });
-    await limit.getByLabel('May cost in all, USD').fill('1');
-    await limit.getByRole('button', { name: 'Set a limit' }).click();
-    await limit.getByText('of 1.00 USD spent by it').waitFor();
-    await limit.getByText(/^It is reached .*: what runs under it stops at that second\.$/).waitFor();
-    await page.getByRole('region', { name: 'When it ends by itself' }).getByText('It stops').waitFor();
+    const limit = page.getByRole('region', { name: 'Spend limit' });
+    await limit.getByLabel('Limit (USD)').fill('1');
+    await limit.getByRole('button', { name: 'Set limit' }).click();
+    await limit.getByText('of 1.00 USD spent').waitFor();
+    await limit.getByText(/^Will be reached .*: running instances under it then stop\.$/).waitFor();
+    await page
+      .getByRole('region', { name: 'Deadlines' })
+      .getByText(/^Stops /)
+      .waitFor();
     const { spendLimit, limitReachedAt } = await ask(owner, `{ instance(id: "${id}") { spendLimit limitReachedAt } }`);
     expect(spendLimit).toBe(1);
     expect(Date.parse((await limit.locator('time').getAttribute('datetime'))!)).toBe(Date.parse(limitReachedAt));
     await expectSoundInLongRun(page);
-    await limit.getByLabel('May cost in all, USD').fill('-1');
-    await limit.getByRole('button', { name: 'Change it' }).click();
-    expect(
-      await limit.getByLabel('May cost in all, USD').evaluate((input: HTMLInputElement) => input.validity.valid),
-    ).toBe(false);
-    await limit.getByRole('button', { name: 'Take the limit away' }).click();
+    await limit.getByLabel('Limit (USD)').fill('-1');
+    await limit.getByRole('button', { name: 'Change limit' }).click();
+    expect(await limit.getByLabel('Limit (USD)').evaluate((input: HTMLInputElement) => input.validity.valid)).toBe(
+      false,
+    );
+    await limit.getByRole('button', { name: 'Remove limit' }).click();
     await limit.getByText('No limit.').waitFor();
     expect(complaints).toEqual([]);
   });
@@ -83,28 +86,28 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await route.continue();
     });
     const { page } = await here.pages.visit(`/instances/${id}`, context);
-    const limit = page.getByRole('region', { name: 'What it may cost' });
+    const limit = page.getByRole('region', { name: 'Spend limit' });
     await limit.getByText('No limit.').waitFor();
     await ask(owner, `mutation { setSpendLimit(id: "${id}", spendLimit: 2) { id } }`);
     follow();
-    await limit.getByText('of 2.00 USD spent by it').waitFor();
+    await limit.getByText('of 2.00 USD spent').waitFor();
   });
 
   it('create a key with a limit, and change a key’s limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');
     await page.getByLabel('Name', { exact: true }).first().fill('ci');
-    await page.getByText('With less power').click();
-    await page.getByLabel('May spend in a month (UTC), in USD').fill('3');
-    await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.getByText('Your new key, shown this once').waitFor();
+    await page.getByText('Restrict this key').click();
+    await page.getByLabel('Limit per UTC month (USD)').fill('3');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your new key. It is shown only once.').waitFor();
     const row = page.getByRole('row', { name: /^ci/ });
     await row.getByText('0.00 of 3.00 USD').waitFor();
     await row.getByRole('button', { name: 'Change the limit of ci' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('May spend in a UTC month, USD').fill('4');
-    await dialog.getByRole('button', { name: 'Change it' }).click();
-    await dialog.getByText('of 4.00 USD spent by it this month').waitFor();
+    await dialog.getByLabel('Limit per UTC month (USD)').fill('4');
+    await dialog.getByRole('button', { name: 'Change limit' }).click();
+    await dialog.getByText('of 4.00 USD spent this month').waitFor();
     await expectSound(page, 'dialog');
     await page.keyboard.press('Escape');
     await row.getByText('0.00 of 4.00 USD').waitFor();
@@ -127,10 +130,10 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       const owner = await createRenter(here.deps, sender.address, '1');
       const there = new Pages(here.pages.browser, sender.address);
       const { page, complaints } = await there.visit('/webhooks', await there.context(owner));
-      const mail = page.getByRole('region', { name: 'Mail' });
-      await mail.getByLabel('Your mail address').fill('owner@example.com');
-      await mail.getByRole('button', { name: 'Send me a link to confirm it' }).click();
-      await mail.getByText(/was sent a link\. Open it until/).waitFor();
+      const mail = page.getByRole('region', { name: 'Email' });
+      await mail.getByLabel('Your email address').fill('owner@example.com');
+      await mail.getByRole('button', { name: 'Send confirmation link' }).click();
+      await mail.getByText(/sent a confirmation link to owner@example\.com\. Open it by/).waitFor();
       await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
       await expectSoundInLongRun(page);
       // The linked page needs no sign-in.
@@ -140,12 +143,12 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await asked.getByRole('button', { name: 'Send notices' }).click();
       await asked.getByText('Your address is confirmed').waitFor();
       await page.reload();
-      await mail.getByText(/gets all events; 0 waiting/).waitFor();
-      await mail.getByRole('button', { name: 'Send a test mail' }).click();
+      await mail.getByText(/receives all events; 0 waiting/).waitFor();
+      await mail.getByRole('button', { name: 'Send test email' }).click();
       await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test mail');
       await expectSoundInLongRun(page);
-      await mail.getByRole('button', { name: 'Delete the address' }).click();
-      await mail.getByLabel('Your mail address').waitFor();
+      await mail.getByRole('button', { name: 'Delete address' }).click();
+      await mail.getByLabel('Your email address').waitFor();
       expect(complaints).toEqual([]);
       await there.close();
     } finally {
@@ -161,12 +164,12 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       const { page, complaints } = await open(owner, '/webhooks');
       await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
       // This gateway sends no mail.
-      expect(await page.getByRole('region', { name: 'Mail' }).count()).toBe(0);
-      await page.getByLabel(/^Address that events are sent to/).fill(receiver.url);
-      await page.getByRole('button', { name: 'Create a webhook' }).click();
+      expect(await page.getByRole('region', { name: 'Email' }).count()).toBe(0);
+      await page.getByLabel(/^URL that receives events/).fill(receiver.url);
+      await page.getByRole('button', { name: 'Create webhook' }).click();
       const secret = await page.locator('code.secret').innerText();
       const webhook = page.getByRole('region', { name: receiver.url });
-      await webhook.getByRole('button', { name: 'Send a test' }).click();
+      await webhook.getByRole('button', { name: 'Send test' }).click();
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test']);
       expect(() => receiver.verify(secret, receiver.received[0]!)).not.toThrow();
       await expect
@@ -174,7 +177,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
         .toEqual([{ status: 200 }]);
       // The result appears without a reload.
       await webhook.getByText('delivered', { exact: true }).waitFor();
-      await webhook.getByText('answered 200', { exact: true }).waitFor();
+      await webhook.getByText('responded 200', { exact: true }).waitFor();
       await webhook.getByText('1 attempt', { exact: true }).click();
       await expectSoundInLongRun(page);
       await webhook.getByRole('button', { name: 'Send again: webhook.test' }).click();
@@ -185,9 +188,9 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await page.getByText('No webhooks yet').waitFor();
       await page.goto(`${here.gateway.address}/activity`);
       const rows = page.getByRole('row');
-      for (const asked of ['Create a webhook', 'Test a webhook', 'Send an event again', 'Change a webhook'])
+      for (const asked of ['Create webhook', 'Test webhook', 'Send event again', 'Change webhook'])
         await rows.filter({ hasText: asked }).first().waitFor();
-      await rows.filter({ hasText: 'Delete a webhook' }).getByText('in the console').waitFor();
+      await rows.filter({ hasText: 'Delete webhook' }).getByText('in the console').waitFor();
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     } finally {

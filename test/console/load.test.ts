@@ -56,7 +56,7 @@ describe('load in Chromium', needs('chromium'), () => {
     await page.keyboard.press('Enter');
     expect(await section.getByRole('button', { name: 'GPU 0 97 %' }).getAttribute('aria-pressed')).toBe('false');
     await expect.poll(() => drawn(page, 'GPU load'), { timeout: SOON_MS }).toBeLessThan(whole);
-    await section.getByText('As a table').click();
+    await section.getByText('Show as table').click();
     await section.getByRole('columnheader', { name: 'GPU load: GPU 0' }).waitFor();
     await section.getByRole('cell', { name: '10.00 GiB' }).first().waitFor();
 

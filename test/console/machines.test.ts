@@ -85,7 +85,7 @@ describe('the market in Chromium', needs('chromium'), () => {
         .nth(2)
         .getByRole('link', { name: /^Rent NVIDIA/ })
         .click();
-      await page.getByRole('heading', { name: /^Rent the best that fits:/ }).waitFor();
+      await page.getByRole('heading', { name: /^Rent the best match:/ }).waitFor();
       const { pathname, search } = new URL(page.url());
       expect(pathname + search).toBe(`/deploy?gpu=${slugs[2]}`);
       expect(complaints).toEqual([]);
@@ -93,7 +93,7 @@ describe('the market in Chromium', needs('chromium'), () => {
 
   it('redirects an old address to the machines that it means', () =>
     here.pages.with('/?gpu=rtx-4090&gpus=2', null, async ({ page }) => {
-      await page.getByRole('heading', { name: /^[\d,]+ machines to rent now/ }).waitFor();
+      await page.getByRole('heading', { name: /^[\d,]+ machines available/ }).waitFor();
       const { pathname, search } = new URL(page.url());
       expect(pathname + search).toBe('/machines?gpu=rtx-4090&gpus=2');
     }));
@@ -111,7 +111,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       // Other tests rent in the meantime.
       const isCounted = async () => {
         const { totalCount } = (await owner.graphql('{ offerSearch(first: 1) { totalCount } }')).body.data.offerSearch;
-        return page.getByRole('heading', { name: `${totalCount.toLocaleString('en')} machines to rent now` }).count();
+        return page.getByRole('heading', { name: `${totalCount.toLocaleString('en')} machines available` }).count();
       };
       await expect.poll(isCounted, { timeout: SOON_MS }).toBe(1);
       const popular = page.getByRole('list', { name: 'Models with the most free GPUs' });
@@ -170,7 +170,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       await page.locator('.offer').first().waitFor();
       for (const [name, address, rises] of [
         ['USD/GPU-h', 'PRICE_PER_GPU', true],
-        ['Reliable', 'RELIABILITY', false],
+        ['Reliability', 'RELIABILITY', false],
         ['VRAM', 'VRAM', false],
         ['GB/s', 'BANDWIDTH', false],
         ['Mbit/s in', 'NETWORK', false],
@@ -226,7 +226,7 @@ describe('the market in Chromium', needs('chromium'), () => {
         // Other tests rent in the meantime: both must agree at some moment.
         const areEqual = async () => {
           const { body } = await asker.graphql(query, { filter });
-          const name = `${body.data.offerSearch.totalCount.toLocaleString('en')} machines to rent now`;
+          const name = `${body.data.offerSearch.totalCount.toLocaleString('en')} machines available`;
           return page.getByRole('heading', { name, exact: true }).isVisible();
         };
         await expect.poll(areEqual, { timeout: SOON_MS }).toBe(true);
@@ -243,16 +243,16 @@ describe('the market in Chromium', needs('chromium'), () => {
       await sheet.getByRole('button', { name: 'NVIDIA H100 PCIe' }).click();
       await isFound({ gpus: ['h100-nvl', 'h100-pcie'] });
       expect(new URL(page.url()).search).toBe('?q=h100&gpu=h100-nvl,h100-pcie');
-      await page.getByRole('button', { name: 'No longer only NVIDIA H100 NVL' }).click();
+      await page.getByRole('button', { name: 'Remove NVIDIA H100 NVL' }).click();
       await isFound({ gpus: ['h100-pcie'] });
       await page.getByLabel('GPU model').fill('no such model');
       await sheet.getByRole('button', { name: 'NVIDIA H100 PCIe' }).click();
-      await page.getByRole('heading', { name: 'No machine meets these requirements now' }).waitFor();
+      await page.getByRole('heading', { name: 'No machine meets these requirements right now' }).waitFor();
 
       await page.getByLabel('GPU model').fill('4090 rtx');
       await page.getByRole('combobox', { name: 'GPUs', exact: true }).selectOption('2');
-      await page.getByLabel('Reliability, %').fill('99.2');
-      await page.getByLabel('Reliability, %').blur();
+      await page.getByLabel('Reliability (%)').fill('99.2');
+      await page.getByLabel('Reliability (%)').blur();
       const filter = { gpus: ['rtx-4090'], numMin: 2, reliabilityMin: 0.992 };
       await isFound(filter);
       expect(new URL(page.url()).search).toBe('?q=4090+rtx&gpus=2&reliability=99.2');
@@ -260,7 +260,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       await isFound(filter);
       expect(await page.getByRole('combobox', { name: 'GPUs', exact: true }).inputValue()).toBe('2');
       await page.goBack();
-      await page.getByRole('heading', { name: /^[\d,]+ machines to rent now/ }).waitFor();
+      await page.getByRole('heading', { name: /^[\d,]+ machines available/ }).waitFor();
       expect(new URL(page.url()).search).toBe('?q=4090+rtx');
       expect(complaints).toEqual([]);
     }));

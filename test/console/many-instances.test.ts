@@ -60,21 +60,21 @@ describe('the maximum number of instances of an account', needs('chromium'), () 
 
   it('selects all, including those not drawn, also after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
-      await page.getByRole('checkbox', { name: 'Choose all' }).check();
+      await page.getByRole('checkbox', { name: 'Select all' }).check();
       const all = MAX_LIVE_INSTANCES;
       const written = all.toLocaleString('en');
-      await page.getByText(`${written} of ${written} chosen`).waitFor();
+      await page.getByText(`${written} of ${written} selected`).waitFor();
       await showPart(page, 1);
-      const last = page.getByRole('checkbox', { name: `Choose ${OLDEST}` });
+      const last = page.getByRole('checkbox', { name: `Select ${OLDEST}` });
       expect(await last.isChecked()).toBe(true);
       await last.uncheck();
-      await page.getByText(`${all - 1} of ${written} chosen`).waitFor();
+      await page.getByText(`${all - 1} of ${written} selected`).waitFor();
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
   it('keeps the focus, and a dialog, while their row is scrolled out of view', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
-      const choose = page.getByRole('checkbox', { name: `Choose ${NEWEST}` });
+      const choose = page.getByRole('checkbox', { name: `Select ${NEWEST}` });
       await choose.focus();
       await showPart(page, 1);
       await row(page, OLDEST).waitFor();

@@ -8,7 +8,7 @@ let here: OpenConsole;
 
 const renter = () => here.renter();
 
-const palette = (page: Page) => page.getByRole('dialog', { name: 'Find and do' });
+const palette = (page: Page) => page.getByRole('dialog', { name: 'Command palette' });
 const field = (page: Page) => page.getByRole('combobox', { name: 'What are you looking for?' });
 const chosen = (page: Page) => palette(page).getByRole('option', { selected: true });
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
@@ -33,11 +33,11 @@ describe('palette and shortcuts', needs('chromium'), () => {
       expect(await chosen(page).innerText()).toContain('train-llm');
       await expectSound(page, 'dialog');
 
-      await page.keyboard.type('mon');
-      await expect.poll(() => chosen(page).innerText()).toBe('Money');
+      await page.keyboard.type('bil');
+      await expect.poll(() => chosen(page).innerText()).toBe('Billing');
       await page.keyboard.press('Enter');
-      await heading(page, 'Money').waitFor();
-      await expect.poll(() => focused(page)).toBe('Money');
+      await heading(page, 'Billing').waitFor();
+      await expect.poll(() => focused(page)).toBe('Billing');
       expect(await palette(page).count()).toBe(0);
 
       // A model by its common name; up from the first is the last.
@@ -78,21 +78,22 @@ describe('palette and shortcuts', needs('chromium'), () => {
     const id = await deployed(owner, 'rtx-4090', 'comfy');
     await here.pages.with('/money', owner, async ({ page }) => {
       await page.locator('[data-figure="balance"]').waitFor();
-      await page.getByRole('button', { name: /^Find/ }).click();
+      await page.getByRole('button', { name: /^Search/ }).click();
       await field(page).waitFor();
       await page.keyboard.type('stop comfy');
+      await palette(page).getByRole('option', { name: 'Stop comfy' }).waitFor();
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Stop comfy?' });
-      await dialog.getByText('keeps costing').waitFor();
+      await dialog.getByText('is kept and costs').waitFor();
       await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
-      const done = page.getByRole('region', { name: 'What was done' });
-      await done.getByText('comfy is stopped. Its disk is kept.').waitFor();
+      const done = page.getByRole('region', { name: 'Messages' });
+      await done.getByText('comfy stopped. Its disk is kept.').waitFor();
       expect((await owner.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
       await expectSoundInLongRun(page);
       await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
-      await done.getByText('comfy is stopped').waitFor({ state: 'detached' });
+      await done.getByText('comfy stopped').waitFor({ state: 'detached' });
       // The dismissed element had the focus: it moves to the screen, not nowhere.
-      expect(await focused(page)).toBe('Money');
+      expect(await focused(page)).toBe('Billing');
     });
   });
 
@@ -111,7 +112,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await chosen(page).waitFor();
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
       await page.keyboard.type('nothing of that kind');
-      await page.getByText('Nothing is found. Try fewer letters').waitFor();
+      await page.getByText('No results. Try fewer letters').waitFor();
       // Enter has no effect then.
       await page.keyboard.press('Enter');
       expect(await palette(page).count()).toBe(1);
@@ -153,7 +154,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
 
       await heading(page, 'Machines').focus();
       await page.keyboard.press('?');
-      await sheet.getByLabel('Single keys do something in this browser').uncheck();
+      await sheet.getByLabel('Use single-key shortcuts in this browser').uncheck();
       await page.keyboard.press('Escape');
       await page.reload();
       await heading(page, 'Machines').focus();
@@ -177,7 +178,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       expect(new URL(page.url()).pathname).toBe('/machines');
       const names = await palette(page).getByRole('option').allInnerTexts();
       expect(names).toContain('Sign in');
-      expect(names.join()).not.toMatch(/Money|Sign out|SSH/);
+      expect(names.join()).not.toMatch(/Billing|Sign out|SSH/);
       await page.keyboard.type('sign in');
       await page.keyboard.press('Enter');
       await expect.poll(() => new URL(page.url()).pathname, { timeout: SOON_MS }).toBe('/sign-in');

@@ -40,11 +40,11 @@ describe('an instance in a real container, in the console', needsEngine('podman'
   it('opens a shell by the shown command, with a key that was added there', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
-      await page.getByLabel('Public key, the line of a .pub file').fill(key.publicKey);
-      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByLabel('Public key (the line of a .pub file)').fill(key.publicKey);
+      await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
       await page.goto(pages.address + screen());
-      await page.getByText('container runs', { exact: true }).waitFor();
+      await page.getByText('container running', { exact: true }).waitFor();
       const [program, ...rest] = (await page.locator('code.secret').first().innerText()).split(' ');
       expect(program).toBe('ssh');
       const hostKey = (await web.query(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh
@@ -63,7 +63,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
 
   it('opens its web port in a new tab, signed in only there', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
-      const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in a new tab' });
+      const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in new tab' });
       await port.waitFor();
       await expectSoundInLongRun(page);
       const opened = page.context().waitForEvent('page');
@@ -115,7 +115,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await page.locator('.uploads li', { hasText: 'small.txt' }).getByText('Done').waitFor();
       expect(await inside('cat /workspace/small.txt')).toContain('from outside');
       await inside(`echo hidden > '/workspace/${name}'`);
-      await page.getByRole('button', { name: 'Read the folder again' }).click();
+      await page.getByRole('button', { name: 'Refresh' }).click();
       const shown = 'a b&<img src=x onerror=alert(1)>\\u202etxt';
       const begun = page.waitForEvent('download');
       await page.getByRole('link', { name: shown, exact: true }).click();
@@ -139,7 +139,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await say('err=second');
       // Not only by its colour.
       await log.locator('.log-line', { hasText: 'second' }).getByText('err', { exact: true }).waitFor();
-      await page.getByLabel('Search in the log').fill('SECOND');
+      await page.getByLabel('Search the log').fill('SECOND');
       await page.getByText('1 found').waitFor();
       const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
       await page.getByRole('link', { name: 'Overview', exact: true }).click();

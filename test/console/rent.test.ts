@@ -31,7 +31,7 @@ describe('renting in Chromium', needs('chromium'), () => {
         );
         const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
         await button.waitFor();
-        await page.getByText('Your balance of 100.00 USD lasts').waitFor();
+        await page.getByText('With this, your balance of 100.00 USD lasts').waitFor();
         // On a phone, with a bar of tabs at the bottom.
         await page.setViewportSize({ width: 360, height: 640 });
         await button.click();
@@ -72,7 +72,7 @@ describe('renting in Chromium', needs('chromium'), () => {
         return route.abort();
       });
       await page.getByRole('button', { name: /^Deploy for/ }).click();
-      await page.getByText('The request did not arrive: nothing was rented').waitFor();
+      await page.getByText('The request didn’t reach the service: nothing was rented').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await page.getByText('running', { exact: true }).waitFor();
       expect(presses).toBe(2);
@@ -84,13 +84,13 @@ describe('renting in Chromium', needs('chromium'), () => {
     const [owner, other] = [await renter(), await renter()];
     const machine = await here.cheapest('a100-sxm-80gb');
     await here.pages.with(`/machines?gpu=a100-sxm-80gb&deploy=${machine}`, owner, async ({ page }) => {
-      await page.getByRole('radio', { name: /^An image of your own/ }).click();
+      await page.getByRole('radio', { name: /^Custom image/ }).click();
       await page.getByLabel('Image', { exact: true }).fill('ghcr.io/acme/train:1.2');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
       expect((await other.rest('POST', '/instances', { machine_id: machine })).status).toBe(201);
       await page.getByText(/is taken|is rented|not free/).waitFor();
       await page.getByText('Next best:').waitFor();
-      await page.getByRole('button', { name: 'Take this one' }).click();
+      await page.getByRole('button', { name: 'Choose this one' }).click();
       await expect.poll(() => new URL(page.url()).searchParams.get('machine')).not.toBe(machine);
       expect(await page.getByLabel('Image', { exact: true }).inputValue()).toBe('ghcr.io/acme/train:1.2');
       await page.getByRole('button', { name: /^Deploy for/ }).click();
@@ -112,12 +112,12 @@ describe('renting in Chromium', needs('chromium'), () => {
         await page.goBack();
       }
       await heading(page, 'Machines').waitFor();
-      await page.getByRole('link', { name: 'Rent the best that fits' }).click();
+      await page.getByRole('link', { name: 'Rent the best match' }).click();
       await page.getByRole('radio', { name: /^Reserved/ }).check();
-      await page.getByLabel('Stop it once it has cost, USD in all').fill('2.50');
+      await page.getByLabel('Spend limit (USD in total)').fill('2.50');
       await page.getByText('Name, variables, secrets, command, ports').click();
       await page.getByLabel('Name', { exact: true }).fill('mine');
-      await page.getByRole('button', { name: 'Add a variable' }).click();
+      await page.getByRole('button', { name: 'Add variable' }).click();
       await page.getByLabel('Name of variable 1').fill('TOKEN');
       await page.getByLabel('Value of variable 1').fill('hidden');
       // Selections are in the address; values of variables never are.
@@ -127,7 +127,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       await page.reload();
       await page.getByText('A link filled in this form').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('mine');
-      expect(await page.getByLabel('Stop it once it has cost, USD in all').inputValue()).toBe('2.50');
+      expect(await page.getByLabel('Spend limit (USD in total)').inputValue()).toBe('2.50');
       expect(address()).not.toContain('hidden');
       await page.goBack();
       await heading(page, 'Machines').waitFor();
@@ -142,7 +142,7 @@ describe('renting in Chromium', needs('chromium'), () => {
         .waitFor();
       expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
       await page.getByRole('link', { name: 'Add credit' }).click();
-      await heading(page, 'Money').waitFor();
+      await heading(page, 'Billing').waitFor();
       // Another machine would cost as much; and for one that does not exist there is no alternative.
       await page.goto(`${here.gateway.address}/machines?deploy=m-00000000`);
       await page.getByText('No machine m-00000000 is offered').waitFor();
@@ -175,11 +175,11 @@ describe('renting in Chromium', needs('chromium'), () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
-      const opener = page.getByRole('link', { name: 'Rent the best that fits' });
+      const opener = page.getByRole('link', { name: 'Rent the best match' });
       await opener.focus();
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
-      await expect.poll(focused).toMatch(/^Rent the best that fits:/);
+      await expect.poll(focused).toMatch(/^Rent the best match:/);
       await page.goBack();
       await heading(page, 'Machines').waitFor();
       await opener.focus();

@@ -34,16 +34,16 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
   it('is titled by the instance’s name, and shows events as they happen', async () => {
     await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
       await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
-      const timeline = page.getByRole('region', { name: 'What happened' });
+      const timeline = page.getByRole('region', { name: 'Timeline' });
       await timeline.getByText(/^Rented for/).waitFor();
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
-      await page.getByRole('heading', { name: 'It is stopped' }).waitFor();
+      await page.getByRole('heading', { name: 'The instance is stopped' }).waitFor();
       // The newest comes first, and repeatedly stored events are one line, which shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
       expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
       expect(titles.at(-1)).toMatch(/^Rented/);
-      expect(titles.join(' ')).toContain('stored 3 times');
+      expect(titles.join(' ')).toContain('saved 3 times');
       expect(titles.join(' ')).not.toMatch(/[\u202e\u009b]/);
       expect(await page.locator('img[src="x"]').count()).toBe(0);
       await timeline.getByRole('button', { name: 'Volumes' }).click();
@@ -60,7 +60,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
         owner,
         async ({ page }) => {
           const nav = page.getByRole('navigation', { name: 'Screens' });
-          await nav.getByRole('link', { name: 'Money' }).waitFor();
+          await nav.getByRole('link', { name: 'Billing' }).waitFor();
           expect(await nav.evaluate((bar) => bar.scrollWidth - bar.clientWidth), 'scrolls sideways').toBe(0);
           await expect.poll(() => nav.getByRole('link', { name: 'Keys' }).isVisible()).toBe(false);
           const more = nav.getByRole('button', { name: 'More' });

@@ -27,7 +27,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
 
   async function ask(page: Page, usd: string): Promise<Locator> {
     await page.getByLabel('USD', { exact: true }).fill(usd);
-    await page.getByRole('button', { name: 'Get an address' }).click();
+    await page.getByRole('button', { name: 'Get address' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('img', { name: 'QR code of the payment' }).waitFor();
     return dialog;
@@ -36,7 +36,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   it('is paid by its QR code, and followed on the screen up to the credit', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page, complaints }) => {
-      await page.getByText('Nothing costs anything now').waitFor();
+      await page.getByText('Nothing is being billed right now').waitFor();
       const dialog = await ask(page, '50');
       await dialog.getByText('waiting for a payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();
@@ -48,9 +48,9 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       expect(await readQr(dialog.locator('.qr'), page)).toBe(uri.href);
       await expectSound(page, 'dialog');
       expect(await dialog.locator('code.secret').innerText()).toBe(uri.pathname);
-      expect(await dialog.getByRole('link', { name: 'Open in a wallet' }).getAttribute('href')).toBe(uri.href);
+      expect(await dialog.getByRole('link', { name: 'Open in wallet' }).getAttribute('href')).toBe(uri.href);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      await dialog.getByRole('button', { name: 'Copy the amount' }).click();
+      await dialog.getByRole('button', { name: 'Copy amount' }).click();
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('0.625');
       const timer = dialog.getByRole('timer');
       const left = await timer.innerText();
@@ -59,7 +59,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await chain.pay(uri.pathname, uri.searchParams.get('amount')!);
 
       await shop.shkeeper.poll();
-      await dialog.getByText('payment seen, not in a block yet').waitFor();
+      await dialog.getByText('payment detected, not in a block yet').waitFor();
       await dialog.getByText('0 of 6 confirmations').waitFor();
       await chain.mine(5);
       await shop.shkeeper.poll();
@@ -84,7 +84,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       await page.getByLabel('USD', { exact: true }).fill('20');
-      await page.getByRole('button', { name: 'Get an address' }).evaluate((button: HTMLButtonElement) => {
+      await page.getByRole('button', { name: 'Get address' }).evaluate((button: HTMLButtonElement) => {
         for (let press = 0; press < 5; press += 1) button.click();
       });
       await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
@@ -112,11 +112,11 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
         return body.data.topUps.map(({ usd }: { usd: number }) => usd);
       };
       await page.getByLabel('USD', { exact: true }).fill('20');
-      await page.getByRole('button', { name: 'Get an address' }).click();
-      await page.getByText('The service does not answer').waitFor();
+      await page.getByRole('button', { name: 'Get address' }).click();
+      await page.getByText('The service isn’t responding').waitFor();
       // The result is listed without another press.
       await page.getByRole('row', { name: /20\.00 USD/ }).waitFor();
-      await page.getByRole('button', { name: 'Get an address' }).click();
+      await page.getByRole('button', { name: 'Get address' }).click();
       await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
       expect(await sums()).toEqual([20]);
       await page.keyboard.press('Escape');

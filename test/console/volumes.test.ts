@@ -22,21 +22,21 @@ describe('volumes in the console', needs('chromium'), () => {
       await page.getByRole('button', { name: 'New volume' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Name').fill('data <b>');
-      await dialog.getByLabel('Size, GB').fill('50');
+      await dialog.getByLabel('Size (GB)').fill('50');
       await dialog.getByText('0.005 USD per hour').waitFor();
-      await dialog.getByRole('button', { name: 'Make it' }).click();
+      await dialog.getByRole('button', { name: 'Create volume' }).click();
       await page.getByRole('rowheader', { name: /data <b>/ }).waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 50, priceHr: 0.005 }]);
 
       await page.getByRole('button', { name: 'Grow data <b>' }).click();
-      await dialog.getByLabel('Size, GB').fill('60');
-      await dialog.getByText('Then it costs 0.006 USD per hour.').waitFor();
-      await dialog.getByRole('button', { name: 'Grow it' }).click();
+      await dialog.getByLabel('Size (GB)').fill('60');
+      await dialog.getByText('It will cost 0.006 USD per hour.').waitFor();
+      await dialog.getByRole('button', { name: 'Grow', exact: true }).click();
       await page.getByText('60 GB').waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 60, priceHr: 0.006 }]);
 
       await page.getByRole('button', { name: 'Delete data <b>' }).click();
-      await dialog.getByRole('button', { name: 'Delete it for good' }).click();
+      await dialog.getByRole('button', { name: 'Delete permanently' }).click();
       await page.getByText('No volumes yet').waitFor();
       expect(await sizes()).toEqual([]);
       expect(complaints).toEqual([]);
@@ -56,15 +56,15 @@ describe('volumes in the console', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Snapshots work', exact: true }).click();
       await dialog.getByText('1.50 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
-      await dialog.getByRole('button', { name: 'New volume from it' }).click();
-      await dialog.getByText('It begins with the snapshot abababab of work').waitFor();
+      await dialog.getByRole('button', { name: 'Create volume from it' }).click();
+      await dialog.getByText('It starts with the contents of snapshot abababab of work').waitFor();
       await dialog.getByLabel('Name').fill('work of yesterday');
-      await dialog.getByRole('button', { name: 'Make it' }).click();
+      await dialog.getByRole('button', { name: 'Create volume' }).click();
       await page.getByRole('rowheader', { name: /work of yesterday/ }).waitFor();
 
-      await page.getByRole('button', { name: 'Copy in and out work', exact: true }).click();
+      await page.getByRole('button', { name: 'Copy data work', exact: true }).click();
       await dialog.getByText(`/volumes/${id}/`).waitFor();
-      await dialog.getByRole('button', { name: 'Show the password' }).click();
+      await dialog.getByRole('button', { name: 'Show password' }).click();
       const password = (await renter.graphql(`{ volumePassword(id: "${id}") }`)).body.data.volumePassword;
       await dialog.getByText(`export RESTIC_PASSWORD=${password}`).waitFor();
       await page.keyboard.press('Escape');
@@ -76,8 +76,8 @@ describe('volumes in the console', needs('chromium'), () => {
       await page.reload();
       await page.getByRole('link', { name: 'i-00000001' }).waitFor();
       await page.getByRole('button', { name: 'Delete work', exact: true }).click();
-      await dialog.getByText('stop or destroy that first').waitFor();
-      await dialog.getByRole('button', { name: 'Delete it for good' }).click();
+      await dialog.getByText('stop or destroy the instance first').waitFor();
+      await dialog.getByRole('button', { name: 'Delete permanently' }).click();
       await dialog
         .getByRole('alert')
         .getByText(/in use/)
@@ -94,10 +94,10 @@ describe('volumes in the console', needs('chromium'), () => {
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
     await here.pages.with('/deploy', renter, async ({ page, complaints }) => {
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
-      await page.getByRole('button', { name: 'Add a volume' }).click();
+      await page.getByRole('button', { name: 'Add volume' }).click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];
       expect(await page.getByLabel('Path of volume 1').inputValue()).toBe('/workspace');
-      await page.getByRole('button', { name: 'Add a volume' }).click();
+      await page.getByRole('button', { name: 'Add volume' }).click();
       chosen.push(await page.getByLabel('Volume of volume 2').inputValue());
       expect(chosen.sort()).toEqual(both.sort());
       await page.getByLabel('Path of volume 2').fill('/workspace');
@@ -114,7 +114,7 @@ describe('volumes in the console', needs('chromium'), () => {
     const [{ id }] = body.data.instances;
     expect(body.data.volumes).toEqual([{ inUseBy: id }, { inUseBy: id }]);
     await here.pages.with('/deploy', renter, async ({ page }) => {
-      await page.getByRole('button', { name: 'Add a volume' }).click();
+      await page.getByRole('button', { name: 'Add volume' }).click();
       await page.getByLabel('Volume of volume 1').selectOption({ index: 1 });
       await page.getByText(`in use by instance ${id}`).waitFor();
       expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
@@ -132,15 +132,15 @@ describe('volumes in the console', needs('chromium'), () => {
       const dialog = page.getByRole('dialog');
       const panel = page.getByRole('region', { name: 'Volumes' });
       await panel.getByText('no snapshot yet').waitFor();
-      expect(await panel.getByRole('button', { name: 'Continue elsewhere' }).count()).toBe(0);
+      expect(await panel.getByRole('button', { name: 'Move to another host' }).count()).toBe(0);
       await renter.rest('POST', `/instances/${old}/actions`, { action: 'stop' });
-      await panel.getByText('all that it wrote is stored').waitFor();
-      await panel.getByRole('button', { name: 'Continue elsewhere' }).click();
-      await dialog.getByLabel('At most, USD per hour').fill('0.000001');
-      await dialog.getByRole('button', { name: 'Continue there' }).click();
+      await panel.getByText('all changes are saved').waitFor();
+      await panel.getByRole('button', { name: 'Move to another host' }).click();
+      await dialog.getByLabel('Maximum price (USD/h)').fill('0.000001');
+      await dialog.getByRole('button', { name: 'Move', exact: true }).click();
       await dialog.getByText(/^No other host that supports volumes has/).waitFor();
-      await dialog.getByLabel('At most, USD per hour').fill('9');
-      await dialog.getByRole('button', { name: 'Continue there' }).dblclick();
+      await dialog.getByLabel('Maximum price (USD/h)').fill('9');
+      await dialog.getByRole('button', { name: 'Move', exact: true }).dblclick();
       await page.waitForURL((url) => /i-[0-9a-f]{8}$/.test(url.pathname) && !url.pathname.endsWith(old));
       await panel.getByText('/data').waitFor();
       await expectSoundInLongRun(page);

@@ -59,8 +59,8 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
       }),
     );
   };
-  const isMeans = stepSeconds > 10 && places.length === 1;
-  const most = isMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
+  const areMeans = stepSeconds > 10 && places.length === 1;
+  const most = areMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
   const scaled = (value: number | null, by: number) => (value === null ? null : value / by);
   const all: LoadChart[] = [
     { title: texts.gpuLoad, unit: '%', top: PERCENT, lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most] },

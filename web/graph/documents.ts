@@ -157,7 +157,6 @@ export const MatchingGpus = graphql(`
   }
 `);
 
-/** Whether a machine is still to be had. */
 export const Secrets = graphql(`
   query Secrets {
     secrets {
@@ -773,7 +772,7 @@ export const Act = graphql(
   [InstanceFields],
 );
 
-/** Everything that Money shows, in one query: the service computes it for one second. */
+/** Everything that Billing shows, in one query: the service computes it for one second. */
 export const Money = graphql(
   `
   query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {

@@ -17,7 +17,7 @@ export async function follow<Data, Variables>(
 ): Promise<void> {
   const silence = new AbortController();
   let watchdog = setTimeout(() => silence.abort(), SILENT_FOR_MS);
-  const heard = () => {
+  const onBytes = () => {
     clearTimeout(watchdog);
     watchdog = setTimeout(() => silence.abort(), SILENT_FOR_MS);
   };
@@ -31,14 +31,14 @@ export async function follow<Data, Variables>(
     if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
       if (response.status >= 502) throw new Unreachable(`the answer is ${response.status}`);
       dataOf(await response.json());
-      throw new Unreachable('the answer is no stream');
+      throw new Unreachable('the answer is not a stream');
     }
     onOpen();
-    for await (const { name, data } of eventsOf(response.body!, heard)) {
+    for await (const { name, data } of eventsOf(response.body!, onBytes)) {
       if (name === 'complete') return;
       if (name === 'next') onEvent(dataOf(JSON.parse(data)));
     }
-    throw new Unreachable('the stream broke off');
+    throw new Unreachable('the stream ended early');
   } catch (error) {
     throw error instanceof Refusal || error instanceof Unreachable ? error : new Unreachable(String(error));
   } finally {
@@ -49,7 +49,7 @@ export async function follow<Data, Variables>(
 
 async function* eventsOf(
   body: ReadableStream<Uint8Array>,
-  heard: () => void,
+  onBytes: () => void,
 ): AsyncGenerator<{ name: string; data: string }> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -57,7 +57,7 @@ async function* eventsOf(
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    heard();
+    onBytes();
     text += decoder.decode(value, { stream: true });
     if (text.length > MAX_EVENT) throw new Unreachable('an event is too long');
     const blocks = text.split('\n\n');

@@ -33,22 +33,22 @@ export const logAddress = (instance: string, hasTimes: boolean): string =>
   `/console/logs/${instance}${hasTimes ? '?times=true' : ''}`;
 
 export async function listFolder(instance: string, path: string): Promise<Folder> {
-  return (await ask('GET', fileAddress(instance, 'folder', path))).json();
+  return (await fetchChecked('GET', fileAddress(instance, 'folder', path))).json();
 }
 
-export async function makeFolder(instance: string, path: string): Promise<void> {
-  await ask('POST', fileAddress(instance, 'folder', path));
+export async function createFolder(instance: string, path: string): Promise<void> {
+  await fetchChecked('POST', fileAddress(instance, 'folder', path));
 }
 
 /** Removes a file, or an empty folder. */
 export async function remove(instance: string, kind: 'file' | 'folder', path: string): Promise<void> {
-  await ask('DELETE', fileAddress(instance, kind, path));
+  await fetchChecked('DELETE', fileAddress(instance, kind, path));
 }
 
 export interface Sending {
   /** Rejects with a Refusal, Unreachable, or, if aborted, with an AbortError. */
   done: Promise<void>;
-  giveUp(): void;
+  abort(): void;
 }
 
 /** Sends a file with XMLHttpRequest, because fetch does not report progress. */
@@ -56,15 +56,15 @@ export function sendFile(address: string, file: File, onSent: (bytes: number) =>
   const request = new XMLHttpRequest();
   const done = new Promise<void>((resolve, reject) => {
     let silence = 0;
-    const heard = () => {
+    const onProgress = () => {
       clearTimeout(silence);
       silence = window.setTimeout(() => {
         request.abort();
-        reject(new Unreachable('the upload stands still'));
+        reject(new Unreachable('the upload stalled'));
       }, SILENT_FOR_MS);
     };
     request.upload.onprogress = ({ loaded }) => {
-      heard();
+      onProgress();
       onSent(loaded);
     };
     // Afterwards, the machine may take as long as it needs to write the file.
@@ -73,17 +73,17 @@ export function sendFile(address: string, file: File, onSent: (bytes: number) =>
       if (request.status === 201) resolve();
       else reject(refusalOf(request.status, request.responseText, request.getResponseHeader('retry-after')));
     };
-    request.onerror = () => reject(new Unreachable('the upload broke off'));
-    request.onabort = () => reject(new DOMException('given up', 'AbortError'));
+    request.onerror = () => reject(new Unreachable('the upload failed'));
+    request.onabort = () => reject(new DOMException('aborted', 'AbortError'));
     request.onloadend = () => clearTimeout(silence);
     request.open('PUT', address);
-    heard();
+    onProgress();
     request.send(file);
   });
-  return { done, giveUp: () => request.abort() };
+  return { done, abort: () => request.abort() };
 }
 
-async function ask(method: string, address: string): Promise<Response> {
+async function fetchChecked(method: string, address: string): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(address, { method, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });

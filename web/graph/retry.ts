@@ -12,13 +12,13 @@ export class Retry {
   #cancel = () => {};
 
   /** Waits after a fault, replacing an earlier wait. A permanent refusal is not retried. */
-  after(fault: unknown, ask: () => void): void {
+  after(fault: unknown, read: () => void): void {
     this.#cancel();
     const isLost = fault instanceof Unreachable;
     if (!isLost && (!(fault instanceof Refusal) || fault.retryAt === null)) return;
     const again = () => {
       this.#cancel();
-      ask();
+      read();
     };
     const waitMs = isLost ? this.#pauseMs * (0.75 + Math.random() / 2) : fault.retryAt! - performance.now();
     const timer = setTimeout(again, Math.max(0, waitMs));

@@ -40,7 +40,7 @@ export async function send<Data, Variables>(
   variables: Variables,
 ): Promise<Data> {
   try {
-    const response = await ask(GRAPHQL_PATH, {
+    const response = await fetchAnswer(GRAPHQL_PATH, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ query: document, variables }),
@@ -67,7 +67,7 @@ export function dataOf<Data>({ data, errors }: Body<Data>): Data {
  * Fetches with a time limit. Throws Unreachable without an answer, and for answers of a proxy whose gateway is
  * unreachable.
  */
-export async function ask(path: string, init: RequestInit): Promise<Response> {
+export async function fetchAnswer(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, { ...init, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });

@@ -5,9 +5,9 @@ import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
-import { type Action, askedAction } from '../state/asked-action.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
+import { type Action, pendingAction } from '../state/pending-action.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/actions.js';
@@ -27,7 +27,7 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           class={action === 'DESTROY' ? 'danger' : ''}
           aria-label={texts[action].label(visible(instance.name))}
           onClick={() => {
-            askedAction.value = { instance, action, cannotStart };
+            pendingAction.value = { instance, action, cannotStart };
           }}
         >
           {texts[action].name}
@@ -48,23 +48,23 @@ interface ConfirmProps {
 export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
-  const words = texts[action];
+  const labels = texts[action];
   const isNotDone = useLostAnswer(idempotencyKey, error.value, onClose);
   const act = () =>
     run(async () => {
       const done = (await send(Act, { id: instance.id, action, idempotencyKey })).action;
       if (done !== null) {
         takeInstance(done);
-        say(words.done(visible(done.name)));
+        say(labels.done(visible(done.name)));
       }
       onClose();
     });
   return (
-    <Dialog title={words.title(visible(instance.name))} isNarrow onClose={onClose}>
+    <Dialog title={labels.title(visible(instance.name))} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p class="quiet">
           {instance.name !== instance.id && <span class="mono small">{instance.id} · </span>}
-          {texts.what(
+          {texts.summary(
             instance.numGpus,
             modelName(instance.gpu),
             visible(instance.template),
@@ -77,7 +77,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          {words.keep}
+          {labels.keep}
         </button>
         <button
           type="button"
@@ -85,7 +85,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
           aria-disabled={isBusy.value}
           onClick={act}
         >
-          {isBusy.value ? words.busy : words.name}
+          {isBusy.value ? labels.busy : labels.name}
         </button>
       </div>
     </Dialog>

@@ -12,7 +12,7 @@ interface Day {
 
 const [HEIGHT, LEFT, BOTTOM, TOP] = [210, 56, 24, 12];
 /** An axis that ends below this needs more decimals than fit. */
-const LEAST_TOP_USD = 0.0001;
+const MIN_TOP_USD = 0.0001;
 const LETTERS = 'abcde';
 /** Width of a day's label under the axis, including its margin. */
 const LABEL_PX = 48;
@@ -23,7 +23,7 @@ const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);
-  const values = ticks(Math.max(LEAST_TOP_USD, inUsd(most)));
+  const values = ticks(Math.max(MIN_TOP_USD, inUsd(most)));
   const y = (value: number) => HEIGHT - BOTTOM - (value / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
   const step = (width - LEFT) / days.length;
   const every = Math.ceil(LABEL_PX / step);

@@ -3,14 +3,14 @@ import { texts } from '../texts/en/house.js';
 
 /** Copies a text; without a clipboard, which browsers keep from pages without TLS, it shows how. */
 export function Copy({ text, label = texts.copy, onCopied }: { text: string; label?: string; onCopied?: () => void }) {
-  const said = useSignal('');
+  const status = useSignal('');
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      said.value = texts.copied;
+      status.value = texts.copied;
       onCopied?.();
     } catch {
-      said.value = texts.copyYourself;
+      status.value = texts.copyYourself;
     }
   };
   return (
@@ -19,7 +19,7 @@ export function Copy({ text, label = texts.copy, onCopied }: { text: string; lab
         {label}
       </button>
       <span role="status" class="small quiet">
-        {said}
+        {status}
       </span>
     </span>
   );

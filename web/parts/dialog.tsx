@@ -20,8 +20,8 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
     return () => {
       // The opener may have been removed by the action.
       setTimeout(() => {
-        const isThere = opener instanceof HTMLElement && opener.isConnected;
-        (isThere ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();
+        const isPresent = opener instanceof HTMLElement && opener.isConnected;
+        (isPresent ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();
       });
     };
   }, []);

@@ -13,14 +13,14 @@ import { RunsOut } from './runs-out.js';
 type Link = readonly [to: string, name: string, icon: string];
 
 /** Frequent screens: on a phone, the bar at the bottom has these. */
-const OFTEN: readonly Link[] = [
+const PRIMARY: readonly Link[] = [
   ['/', texts.home, 'house'],
   ['/machines', texts.machines, 'server'],
   ['/instances', texts.instances, 'square-terminal'],
   ['/money', texts.money, 'wallet'],
 ];
 /** Other screens: on a phone, they are behind a button. */
-const SELDOM: readonly Link[] = [
+const SECONDARY: readonly Link[] = [
   ['/volumes', texts.volumes, 'hard-drive'],
   ['/keys', texts.keys, 'key-round'],
   ['/activity', texts.activity, 'history'],
@@ -45,7 +45,7 @@ export function Head() {
         </a>
         <Find />
         <nav class="nav" aria-label={texts.screens}>
-          <Links of={isIn ? OFTEN : OPEN} />
+          <Links of={isIn ? PRIMARY : OPEN} />
           {isIn && <hr />}
           {isIn && <More />}
         </nav>
@@ -115,7 +115,7 @@ function More() {
       for (const kind of kinds) document.removeEventListener(kind, close);
     };
   }, [isOpen.value]);
-  const isHere = SELDOM.some(([to]) => isAt(to));
+  const isHere = SECONDARY.some(([to]) => isAt(to));
   return (
     <>
       <button
@@ -132,7 +132,7 @@ function More() {
         {texts.more}
       </button>
       <div id="nav-rest" ref={list} class={`nav-rest${isOpen.value ? ' open' : ''}`}>
-        <Links of={SELDOM} />
+        <Links of={SECONDARY} />
       </div>
     </>
   );

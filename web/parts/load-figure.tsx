@@ -8,8 +8,8 @@ export function LoadFigure({ id }: { id: string }) {
     ['GPU', busyOf(load)],
     ['CPU', load.cpuPercent],
   ] as const;
-  const words = shown.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`));
-  return words.length === 0 ? null : <span class="small quiet figure load-figure">{words.join(' · ')}</span>;
+  const parts = shown.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`));
+  return parts.length === 0 ? null : <span class="small quiet figure load-figure">{parts.join(' · ')}</span>;
 }
 
 /** Returns the mean load of its GPUs, in percent; null if unknown. */

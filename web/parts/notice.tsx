@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Refusal } from '../graph/send.js';
-import { wordsFor } from '../state/words.js';
+import { messageOf } from '../state/messages.js';
 import { texts } from '../texts/en/errors.js';
 import { useSecondsUntil } from './countdown.js';
 
@@ -10,7 +10,7 @@ export function Failure({ error }: { error: unknown }) {
   const seconds = useSecondsUntil(isLimited ? error.retryAt : null);
   return error === null || error === undefined ? null : (
     <p class="notice bad">
-      <span role="alert">{wordsFor(error)}</span>
+      <span role="alert">{messageOf(error)}</span>
       {isLimited && texts.tryAgain(seconds)}
     </p>
   );

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { settled } from '../state/account.js';
-import { askedAction } from '../state/asked-action.js';
 import { path } from '../state/location.js';
+import { pendingAction } from '../state/pending-action.js';
 import { session } from '../state/session.js';
 import { overlay } from '../state/shortcuts.js';
 import { Confirm } from './actions.js';
@@ -15,31 +15,31 @@ const ShortcutSheet = loaded(async () => (await import('./shortcut-sheet.js')).S
 export function Overlays() {
   // A new screen closes the dialog.
   useEffect(() => {
-    askedAction.value = null;
+    pendingAction.value = null;
   }, [path.value, session.value]);
   return (
     <>
       {overlay.value === 'palette' && <Palette />}
       {overlay.value === 'shortcuts' && <ShortcutSheet />}
-      <AskedAction />
+      <PendingAction />
       <Toasts />
     </>
   );
 }
 
 /** Uses the instance's current state; a destroyed one has nothing to confirm. */
-function AskedAction() {
-  const asked = askedAction.value;
-  const instance = settled.value?.instances.find(({ id }) => id === asked?.instance.id);
-  if (asked === null || instance === undefined) return null;
+function PendingAction() {
+  const pending = pendingAction.value;
+  const instance = settled.value?.instances.find(({ id }) => id === pending?.instance.id);
+  if (pending === null || instance === undefined) return null;
   return (
     <Confirm
-      key={`${asked.action} ${instance.id}`}
+      key={`${pending.action} ${instance.id}`}
       instance={instance}
-      action={asked.action}
-      cannotStart={asked.cannotStart ?? null}
+      action={pending.action}
+      cannotStart={pending.cannotStart ?? null}
       onClose={() => {
-        askedAction.value = null;
+        pendingAction.value = null;
       }}
     />
   );

@@ -59,7 +59,7 @@ export function Palette() {
       <div class="palette-box">
         <label class="palette-field">
           <Icon name="search" />
-          <span class="hidden">{texts.lookingFor}</span>
+          <span class="hidden">{texts.field}</span>
           <input
             type="text"
             role="combobox"
@@ -70,7 +70,7 @@ export function Palette() {
             autocomplete="off"
             spellcheck={false}
             maxLength={100}
-            placeholder={texts.find}
+            placeholder={texts.placeholder}
             value={typed}
             onInput={({ currentTarget }) => {
               type(currentTarget.value);
@@ -108,7 +108,7 @@ function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
   const groups = [...new Set(found.map(({ group }) => group))];
   return (
     <>
-      <div id={id} class="palette-list" role="listbox" aria-label={texts.found} tabIndex={-1}>
+      <div id={id} class="palette-list" role="listbox" aria-label={texts.results} tabIndex={-1}>
         {groups.map((group) => (
           <fieldset key={group} aria-label={group}>
             <p class="palette-group" aria-hidden="true">

@@ -10,7 +10,7 @@ const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
 const AXIS_WIDTH = 44;
 const AXIS_HEIGHT = 28;
 /** An axis that ends below this needs more decimals than fit. */
-const LEAST_TOP = 0.01;
+const MIN_TOP = 0.01;
 /** Synchronizes the cursor of all charts on a page. */
 const MOMENT = 'load';
 
@@ -86,7 +86,7 @@ function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index
       cursor: { drag: { x: false, y: false }, sync: { key: MOMENT }, points: { size: 6 } },
       scales: {
         x: { time: true },
-        y: { range: (_, _least, most) => [0, top ?? (most > 0 ? Math.max(most * 1.1, LEAST_TOP) : 1)] },
+        y: { range: (_, _least, most) => [0, top ?? (most > 0 ? Math.max(most * 1.1, MIN_TOP) : 1)] },
       },
       axes: [
         {

@@ -68,13 +68,13 @@ export function DayField({ name, label }: { name: string; label: string }) {
 
 /** Removes all these parameters from the address; nothing is shown if it has none. */
 export function Clear({ names, children }: { names: readonly string[]; children: string }) {
-  const asked = names.filter((name) => query.value.has(name));
-  return asked.length === 0 ? null : (
+  const present = names.filter((name) => query.value.has(name));
+  return present.length === 0 ? null : (
     <div>
       <button
         type="button"
         class="plain"
-        onClick={() => setQuery(Object.fromEntries(asked.map((name) => [name, null])))}
+        onClick={() => setQuery(Object.fromEntries(present.map((name) => [name, null])))}
       >
         {children}
       </button>

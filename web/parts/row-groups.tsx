@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Longer lists are drawn in part. Up to this length, the browser's own search finds every row. */
-const WHOLE = 100;
+const MAX_WHOLE = 100;
 /** Number of rows drawn or omitted together, and how far from the window they are drawn. */
 const GROUP = 20;
 const NEAR = '1200px';
 
 /** Returns whether a list of this length is drawn in part. */
-export const isLong = (rows: number): boolean => rows > WHOLE;
+export const isLong = (rows: number): boolean => rows > MAX_WHOLE;
 
 interface Props<Row> {
   rows: readonly Row[];
@@ -63,17 +63,17 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
     return () => watch.disconnect();
   }, []);
   // A focused row may be removed with its whole table.
-  const noteFocus = () => setHasFocus(place.current?.contains(document.activeElement) === true);
+  const updateFocus = () => setHasFocus(place.current?.contains(document.activeElement) === true);
   const isDrawn = isNear || hasFocus;
   return (
     <tbody
       ref={place}
       class={isDrawn ? '' : 'away'}
       style={isDrawn ? {} : { height: `${height.current ?? rows.length * seenPx.value}px` }}
-      onFocusIn={noteFocus}
+      onFocusIn={updateFocus}
       // A dialog opened from here returns the focus here.
       onFocusOut={({ relatedTarget }) =>
-        (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || noteFocus()
+        (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || updateFocus()
       }
     >
       {isDrawn && rows.map((row, at) => children(row, from + at + 2))}

@@ -7,7 +7,7 @@ import { Dialog } from './dialog.js';
 export function ShortcutSheet() {
   return (
     <Dialog
-      title={texts.sheet}
+      title={texts.shortcuts}
       isNarrow
       onClose={() => {
         overlay.value = null;
@@ -16,7 +16,7 @@ export function ShortcutSheet() {
       <div class="dialog-body stack">
         <dl class="shortcuts">
           <div>
-            <dt>{texts.find}</dt>
+            <dt>{texts.placeholder}</dt>
             <dd>
               <kbd>{isMac() ? '⌘' : house.control}</kbd> <kbd>K</kbd>
             </dd>

@@ -20,7 +20,7 @@ export function StatusLine() {
         {isIdle ? texts.signedOut : texts.connection[state]}
         {state === 'limited' && (
           // Not announced to screen readers each second.
-          <span aria-hidden="true">{texts.goesOn(seconds)}</span>
+          <span aria-hidden="true">{texts.resumesIn(seconds)}</span>
         )}
       </span>
       {ahead !== 0 && <span>{(ahead > 0 ? texts.clockFast : texts.clockSlow)(duration(Math.abs(ahead)))}</span>}

@@ -14,9 +14,9 @@ export function Status({ instance }: { instance: Instance }) {
   );
 }
 
-export const reasonWords = (reason: NonNullable<Instance['stopReason']>): string => reasons[reason];
+export const reasonText = (reason: NonNullable<Instance['stopReason']>): string => reasons[reason];
 
-export const stopReason = ({ stopReason }: Instance): string | null => stopReason && reasonWords(stopReason);
+export const stopReason = ({ stopReason }: Instance): string | null => stopReason && reasonText(stopReason);
 
 /** The container's state, as its machine reports it. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
@@ -25,7 +25,7 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   const progress = progressOf(runtime);
   return (
     <span class="stack-tight">
-      <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>{runtimeWords(runtime)}</span>
+      <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>{runtimeText(runtime)}</span>
       {progress !== null && (
         <progress
           max={progress.total}
@@ -46,10 +46,10 @@ function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: n
   return { done: pulledBytes, total: totalBytes };
 }
 
-function runtimeWords(runtime: KnownRuntime): string {
+function runtimeText(runtime: KnownRuntime): string {
   const { phase, exitCode } = runtime;
-  const words = phases[phase];
+  const text = phases[phase];
   const progress = progressOf(runtime);
-  if (progress !== null) return texts.progress(words, bytes(progress.done), bytes(progress.total));
-  return exitCode !== null && phase !== 'RUNNING' ? texts.exited(words, exitCode) : words;
+  if (progress !== null) return texts.progress(text, bytes(progress.done), bytes(progress.total));
+  return exitCode !== null && phase !== 'RUNNING' ? texts.exited(text, exitCode) : text;
 }

@@ -9,8 +9,8 @@ interface Props {
 
 /** Returns the tab that the address names, if it is one of `of`, else the first. */
 export function chosenTab(of: Props['of']): string {
-  const asked = query.value.get('tab');
-  return of.find(([tab]) => tab === asked)?.[0] ?? of[0]![0];
+  const requested = query.value.get('tab');
+  return of.find(([tab]) => tab === requested)?.[0] ?? of[0]![0];
 }
 
 /** Tabs are links, so that they can be shared, reloaded and navigated back to. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dismiss, type Toast, takeBack, toasts } from '../state/toasts.js';
+import { dismiss, type Toast, toasts, undoToast } from '../state/toasts.js';
 import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
@@ -13,7 +13,7 @@ const UNDO_STAYS_MS = 20_000;
 /** Confirmations of completed actions, announced to screen readers. */
 export function Toasts() {
   return (
-    <section class="toasts" aria-label={texts.done}>
+    <section class="toasts" aria-label={texts.messages}>
       <div role="status" class="toast-list">
         {toasts.value.map((toast) => (
           <One key={toast.id} toast={toast} />
@@ -29,8 +29,8 @@ function One({ toast }: { toast: Toast }) {
   useEffect(() => {
     if (isHeld) return;
     // Under a dialog it can't be pressed, so it waits until that is closed.
-    const isOutOfReach = () => document.hidden || document.querySelector('dialog[open]') !== null;
-    const end = () => (isOutOfReach() ? undefined : dismiss(id));
+    const isObstructed = () => document.hidden || document.querySelector('dialog[open]') !== null;
+    const end = () => (isObstructed() ? undefined : dismiss(id));
     const timer = setInterval(end, undo === null ? STAYS_MS : UNDO_STAYS_MS);
     return () => clearInterval(timer);
   }, [isHeld]);
@@ -56,7 +56,7 @@ function One({ toast }: { toast: Toast }) {
           class="plain"
           onClick={() => {
             leave();
-            void takeBack(toast);
+            void undoToast(toast);
           }}
         >
           {texts.undo}

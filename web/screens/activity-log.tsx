@@ -26,10 +26,10 @@ export function ActivityLog() {
   /** Cursors of the previous pages. */
   const before = useSignal<readonly (string | null)[]>([]);
   const filter = activityFilter.value;
-  const asked = JSON.stringify(filter);
+  const filterText = JSON.stringify(filter);
   useEffect(() => {
     before.value = [];
-  }, [asked]);
+  }, [filterText]);
   useEffect(() => void readKeyNames(), []);
   const after = before.value.at(-1) ?? null;
   const { data, error } = useRead(ActivityDocument, { filter, first: PAGE, after }, accountChanges);

@@ -7,8 +7,8 @@ import { Refusal, send, Unreachable } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
 import { type Instance, rateOf, settled, takeInstances } from '../state/account.js';
+import { messageOf } from '../state/messages.js';
 import { say } from '../state/toasts.js';
-import { wordsFor } from '../state/words.js';
 import { texts } from '../texts/en/bulk.js';
 
 type Action = 'STOP' | 'DESTROY';
@@ -21,11 +21,11 @@ interface BarProps {
 
 /** Above the list: selects all, and shows the actions for the selection. */
 export function BulkBar({ instances, chosen, onChoose }: BarProps) {
-  const asked = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
+  const pending = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
   const running = chosen.filter(({ status }) => status === 'RUNNING');
   const isAll = chosen.length === instances.length;
-  const ask = (action: Action, targets: readonly Instance[]) => {
-    asked.value = { action, targets };
+  const confirm = (action: Action, targets: readonly Instance[]) => {
+    pending.value = { action, targets };
   };
   return (
     <>
@@ -40,31 +40,31 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
               }}
               onChange={() => onChoose(isAll ? [] : instances.map(({ id }) => id))}
             />
-            {texts.chooseAll}
+            {texts.selectAll}
           </label>
           <span class="quiet small" role="status">
-            {chosen.length > 0 && texts.chosen(chosen.length, instances.length)}
+            {chosen.length > 0 && texts.selected(chosen.length, instances.length)}
           </span>
           {running.length > 0 && (
-            <button type="button" onClick={() => ask('STOP', running)}>
+            <button type="button" onClick={() => confirm('STOP', running)}>
               <Icon name="pause" />
               {texts.STOP.button(running.length)}
             </button>
           )}
           {chosen.length > 0 && (
-            <button type="button" class="danger" onClick={() => ask('DESTROY', chosen)}>
+            <button type="button" class="danger" onClick={() => confirm('DESTROY', chosen)}>
               <Icon name="trash-2" />
               {texts.DESTROY.button(chosen.length)}
             </button>
           )}
         </div>
       )}
-      {asked.value !== null && (
+      {pending.value !== null && (
         <BulkConfirm
-          action={asked.value.action}
-          targets={asked.value.targets}
+          action={pending.value.action}
+          targets={pending.value.targets}
           onClose={() => {
-            asked.value = null;
+            pending.value = null;
           }}
         />
       )}
@@ -85,7 +85,7 @@ function leftOf(action: Action, targets: readonly Instance[], done: readonly Ins
 }
 
 /** Maximum concurrent requests. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
 interface ConfirmProps {
   action: Action;
@@ -99,7 +99,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const isBusy = useSignal(false);
   const done = useSignal<readonly Instance[]>([]);
   const faults = useSignal<ReadonlyMap<string, unknown>>(new Map());
-  const words = texts[action];
+  const labels = texts[action];
   const left = leftOf(action, targets, done.value);
   const isLeft = new Set(left);
   const act = async () => {
@@ -124,7 +124,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
         }
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, actOnNext));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, actOnNext));
     takeInstances(done.value);
     isBusy.value = false;
   };
@@ -132,14 +132,14 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const isOver = left.length === 0 && !isBusy.value;
   useEffect(() => {
     if (!isOver) return;
-    say(words.done(targets.length));
+    say(labels.done(targets.length));
     onClose();
   }, [isOver]);
   return (
-    <Dialog title={words.title(targets.length)} isNarrow onClose={onClose}>
+    <Dialog title={labels.title(targets.length)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         {action === 'STOP' ? <CostOfStop of={left} /> : <CostOfDestroy of={left} />}
-        <ul class="bulk-list" aria-label={texts.which}>
+        <ul class="bulk-list" aria-label={texts.list}>
           {targets.map((instance) => (
             <li key={instance.id} class="row between">
               <span>
@@ -156,10 +156,10 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          {done.value.length > 0 ? texts.close : words.keep}
+          {done.value.length > 0 ? texts.close : labels.keep}
         </button>
         <button type="button" class="danger" aria-disabled={isBusy.value} onClick={act}>
-          {isBusy.value ? words.busy : words.button(left.length)}
+          {isBusy.value ? labels.busy : labels.button(left.length)}
         </button>
       </div>
     </Dialog>
@@ -168,7 +168,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
 
 function Outcome({ isDone, fault }: { isDone: boolean; fault: unknown }) {
   if (isDone) return <span class="small good">{texts.done}</span>;
-  return fault === undefined ? null : <span class="small bad">{wordsFor(fault)}</span>;
+  return fault === undefined ? null : <span class="small bad">{messageOf(fault)}</span>;
 }
 
 const sumOf = (instances: readonly Instance[], amount: (instance: Instance) => number): bigint =>

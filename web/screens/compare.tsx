@@ -7,7 +7,7 @@ import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { setQuery } from '../state/location.js';
 import { marketChanges, modelName, models, regionName } from '../state/market.js';
 import { MODES } from '../state/modes.js';
-import { bandwidthOf, compared, MOST_COMPARED, type Offer } from '../state/offers.js';
+import { bandwidthOf, compared, MAX_COMPARED, type Offer } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/machines.js';
 
@@ -49,7 +49,7 @@ export function Compare() {
       <div class="panel-head">
         <h2 id="compare">{ids.length === 1 ? texts.compareOne : texts.compareTitle}</h2>
         <div class="row">
-          {ids.length < MOST_COMPARED && <p class="small quiet">{texts.compareMore(MOST_COMPARED)}</p>}
+          {ids.length < MAX_COMPARED && <p class="small quiet">{texts.compareMore(MAX_COMPARED)}</p>}
           <button type="button" class="plain" onClick={() => setQuery({ compare: null }, { replace: true })}>
             {texts.closeCompare}
           </button>
@@ -57,7 +57,7 @@ export function Compare() {
       </div>
       {ids.length > 1 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-        <section class="scroll" tabIndex={0} aria-label={texts.whatTheyHave}>
+        <section class="scroll" tabIndex={0} aria-label={texts.comparison}>
           <table>
             <thead>
               <tr>

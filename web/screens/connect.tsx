@@ -88,7 +88,7 @@ function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
         .filter(({ inLink }) => !inLink)
         .map(({ variable, value }) => (
           <div class="row" key={variable}>
-            <span>{texts.made(variable, <span class="mono veiled">{value}</span>)}</span>
+            <span>{texts.generated(variable, <span class="mono veiled">{value}</span>)}</span>
             <Copy text={value} label={texts.copyVariable(variable)} />
           </div>
         ))}

@@ -68,15 +68,15 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
   const typed = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
   const idle = useSignal('');
   const error = useSignal<unknown>(null);
-  const sayGone = (text: string, back: () => Promise<unknown>) =>
-    say(text, { undo: { run: () => back().finally(onChanged), done: texts.asBefore } });
+  const sayRemoved = (text: string, back: () => Promise<unknown>) =>
+    say(text, { undo: { run: () => back().finally(onChanged), done: texts.restored } });
   const setIdle = async (minutes: number | null) => {
     try {
       await send(SetStopWhenIdle, { id, minutes });
       idle.value = '';
       error.value = null;
       onChanged();
-      if (minutes === null) sayGone(texts.noLongerIdle, () => send(SetStopWhenIdle, { id, minutes: stopWhenIdle }));
+      if (minutes === null) sayRemoved(texts.noLongerIdle, () => send(SetStopWhenIdle, { id, minutes: stopWhenIdle }));
     } catch (fault) {
       error.value = fault;
     }
@@ -87,16 +87,16 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
       typed.value = { stopAt: '', destroyAt: '' };
       error.value = null;
       onChanged();
-      if (changes.stopAt === null) sayGone(texts.noLongerStops, () => send(SetDeadlines, { id, stopAt }));
-      if (changes.destroyAt === null) sayGone(texts.noLongerDestroyed, () => send(SetDeadlines, { id, destroyAt }));
+      if (changes.stopAt === null) sayRemoved(texts.noLongerStops, () => send(SetDeadlines, { id, stopAt }));
+      if (changes.destroyAt === null) sayRemoved(texts.noLongerDestroyed, () => send(SetDeadlines, { id, destroyAt }));
     } catch (fault) {
       error.value = fault;
     }
   };
   const submit = (event: Event) => {
     event.preventDefault();
-    const given = Object.entries(typed.value).filter(([, text]) => text !== '');
-    if (given.length > 0) void set(Object.fromEntries(given));
+    const entered = Object.entries(typed.value).filter(([, text]) => text !== '');
+    if (entered.length > 0) void set(Object.fromEntries(entered));
     const minutes = idleMinutes(idle.value);
     if (minutes !== null) void setIdle(minutes);
   };
@@ -118,7 +118,7 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
         <p class="row between">
           <span>{texts.stopsIdle(stopWhenIdle)}</span>
           <button type="button" class="plain" onClick={() => void setIdle(null)}>
-            {texts.doNotStopThen}
+            {texts.doNotStopIdle}
           </button>
         </p>
       )}

@@ -17,10 +17,10 @@ import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { followMarket, modelName, readSheet, sheet } from '../state/market.js';
+import { messageOf } from '../state/messages.js';
 import { MODES } from '../state/modes.js';
 import { session } from '../state/session.js';
 import { useTitle } from '../state/title.js';
-import { wordsFor } from '../state/words.js';
 import '../style/deploy.css';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/deploy.js';
@@ -40,7 +40,7 @@ type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
 /** Parameters that run or end something, and that the author of a foreign link may have set. */
-const OF_OTHERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
+const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
 /** Rents a machine, or the best match for the requirements. The price is the service's own quote for exactly this. */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
@@ -65,12 +65,12 @@ function Page() {
   const form = useDeployForm();
   const quote = useQuote(form.input);
   const rental = useRental(form, quote);
-  const isMakingSecret = useSignal(false);
-  const makeSecret = () => {
-    isMakingSecret.value = true;
+  const isCreatingSecret = useSignal(false);
+  const createSecret = () => {
+    isCreatingSecret.value = true;
   };
   const isByLink = useMemo(
-    () => link.value !== null || OF_OTHERS.some((name) => query.peek().has(name) && wasLoadedWith(name)),
+    () => link.value !== null || FOREIGN_PARAMETERS.some((name) => query.peek().has(name) && wasLoadedWith(name)),
     [],
   );
   useAddressOfLaunch();
@@ -94,7 +94,7 @@ function Page() {
             <Step title={texts.priceStep} isNamed={false}>
               <Modes form={form} quote={quote} />
             </Step>
-            <Steps form={form} quoted={quoted} onNewSecret={makeSecret} />
+            <Steps form={form} quoted={quoted} onNewSecret={createSecret} />
           </form>
           <SshKeyStep />
           <Step title={texts.codeStep}>
@@ -121,11 +121,11 @@ function Page() {
           </div>
         </aside>
       </div>
-      {isMakingSecret.value && (
+      {isCreatingSecret.value && (
         <NewSecret
-          onClose={(made) => {
-            isMakingSecret.value = false;
-            if (made !== null) takeSecret(made);
+          onClose={(created) => {
+            isCreatingSecret.value = false;
+            if (created !== null) takeSecret(created);
           }}
         />
       )}
@@ -307,7 +307,7 @@ function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRe
       {quoted === null && diskGb === 0 && <p class="notice warn">{texts.badDisk}</p>}
       <div role="alert">
         {quoted?.refusal != null && error === null && (
-          <p class="notice warn">{wordsFor(new Refusal(quoted.refusal.code, quoted.refusal.message))}</p>
+          <p class="notice warn">{messageOf(new Refusal(quoted.refusal.code, quoted.refusal.message))}</p>
         )}
       </div>
       {isNotRented ? <NotArrived>{texts.nothingRented}</NotArrived> : <Failure error={error ?? fault} />}
@@ -330,7 +330,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
         {texts.signIn}
       </a>
     );
-  const words = quoted === null ? texts.deploy : texts.deployFor(rate(micro(quoted.totalPriceHr)));
+  const label = quoted === null ? texts.deploy : texts.deployFor(rate(micro(quoted.totalPriceHr)));
   return (
     <button
       type="submit"
@@ -338,7 +338,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
       class="primary large"
       aria-disabled={isBusy || quoted === null || quoted.refusal !== null}
     >
-      {isBusy ? texts.renting : words}
+      {isBusy ? texts.renting : label}
     </button>
   );
 }

@@ -4,7 +4,7 @@ import { encodePath, joinPath, stepsOf } from '../figures/path-bytes.js';
 import { fileSize } from '../figures/size.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { type FileEntry, fileAddress, makeFolder, remove } from '../graph/files.js';
+import { createFolder, type FileEntry, fileAddress, remove } from '../graph/files.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -32,10 +32,10 @@ type Order = 'name' | 'size' | 'modifiedAt';
 /** The files of a running instance, starting in the working folder or a volume. */
 export function Files({ id, volumes }: Props) {
   const view = useMemo(() => openFolder(id), [id]);
-  const asked = query.value.get('path');
+  const requested = query.value.get('path');
   const places = [...new Set([WORKSPACE, ...volumes].map((path) => encodePath(path))), '/'];
   const kept = places.join(' ');
-  useEffect(() => view.go(asked === null ? places : [asked]), [view, asked, kept]);
+  useEffect(() => view.go(requested === null ? places : [requested]), [view, requested, kept]);
   useEffect(() => uploadsDone.subscribe(() => view.again()), [view]);
   useEffect(() => view.end, [view]);
   return (
@@ -55,7 +55,7 @@ interface FolderProps {
 function FolderPanel({ id, view, places }: FolderProps) {
   const problem = useSignal<string | null>(null);
   const isOver = useSignal(false);
-  const isMaking = useSignal(false);
+  const isCreating = useSignal(false);
   const chooser = useRef<HTMLInputElement>(null);
   const path = view.path.value;
   const folder = view.folder.value;
@@ -99,7 +99,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
             type="button"
             disabled={folder === null}
             onClick={() => {
-              isMaking.value = true;
+              isCreating.value = true;
             }}
           >
             <Icon name="folder-plus" />
@@ -133,12 +133,12 @@ function FolderPanel({ id, view, places }: FolderProps) {
       {folder === null
         ? view.error.value === null && <p class="padded quiet">{texts.reading}</p>
         : view.error.value === null && <Entries key={path} id={id} view={view} path={path} folder={folder} />}
-      {isMaking.value && (
+      {isCreating.value && (
         <NewFolder
           id={id}
           path={path}
           onClose={(isMade) => {
-            isMaking.value = false;
+            isCreating.value = false;
             if (isMade) view.again();
           }}
         />
@@ -374,7 +374,7 @@ function NewFolder({ id, path, onClose }: ChangeProps) {
         class="dialog-body stack"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!taken.value) run(() => makeFolder(id, joinPath(path, encodePath(name.value, false))));
+          if (!taken.value) run(() => createFolder(id, joinPath(path, encodePath(name.value, false))));
         }}
       >
         <label class="field">
@@ -396,7 +396,7 @@ function NewFolder({ id, path, onClose }: ChangeProps) {
             {texts.cancel}
           </button>
           <button type="submit" class="primary" disabled={isBusy.value}>
-            {texts.make}
+            {texts.create}
           </button>
         </div>
       </form>
@@ -413,7 +413,7 @@ function Remove({ id, path, entry, onClose }: ChangeProps & { entry: FileEntry }
         <p class="mono">
           <bdi>{visible(entry.name)}</bdi>
         </p>
-        <p>{isFolder ? texts.onlyEmpty : texts.forGood}</p>
+        <p>{isFolder ? texts.onlyEmpty : texts.noRestore}</p>
         <Failure error={error.value} />
         <div class="dialog-end">
           <button type="button" onClick={() => onClose(false)}>

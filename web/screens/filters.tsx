@@ -58,7 +58,7 @@ export function Filters() {
                 key={slug}
                 type="button"
                 class="badge"
-                aria-label={texts.noLongerOnly(modelName(slug))}
+                aria-label={texts.removeModel(modelName(slug))}
                 onClick={() => setQuery({ gpu: toggledGpu(slug) })}
               >
                 {modelName(slug)} <span aria-hidden="true">×</span>

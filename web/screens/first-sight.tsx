@@ -29,7 +29,7 @@ type Trends = ReadonlyMap<string, readonly number[]>;
 /** For each of these classes, the model with the most free GPUs is shown large, because most visitors look for it. */
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
 /** Maximum regions named below the map. */
-const MOST_REGIONS = 4;
+const MAX_REGIONS = 4;
 /** Models shown before the reader requests all. */
 const MODELS_FIRST = 12;
 
@@ -75,16 +75,16 @@ export function FirstSight() {
 
 function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, number>; machines: number | null }) {
   const gpus = [...models.value.values()].reduce((sum, { availableGpus }) => sum + availableGpus, 0);
-  const figures: readonly (readonly [figure: number, words: string])[] = [
+  const figures: readonly (readonly [figure: number, text: string])[] = [
     [gpus, texts.gpusFree],
     [machines ?? 0, texts.machines],
     [regionsFree.size, texts.regions],
   ];
   return (
     <dl class="hero-figures" aria-label={texts.freeNow}>
-      {figures.map(([figure, words]) => (
-        <div key={words}>
-          <dt>{words}</dt>
+      {figures.map(([figure, text]) => (
+        <div key={text}>
+          <dt>{text}</dt>
           <dd>{figure === 0 ? '–' : number(figure)}</dd>
         </div>
       ))}
@@ -144,8 +144,8 @@ function Trend({ of: values }: { of: readonly number[] }) {
     <span class="trend small">
       <Sparkline values={values} />
       <span class="quiet">
-        {texts.trend(change, values.length, (words) => (
-          <span class="hidden">{words}</span>
+        {texts.trend(change, values.length, (text) => (
+          <span class="hidden">{text}</span>
         ))}
       </span>
     </span>
@@ -153,7 +153,7 @@ function Trend({ of: values }: { of: readonly number[] }) {
 }
 
 function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
-  const most = [...free].sort(([, one], [, other]) => other - one).slice(0, MOST_REGIONS);
+  const most = [...free].sort(([, one], [, other]) => other - one).slice(0, MAX_REGIONS);
   return (
     <ul class="where-list">
       {most.map(([code, gpus]) => (
@@ -163,7 +163,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
           </a>
         </li>
       ))}
-      {free.size > MOST_REGIONS && <li class="quiet">{texts.moreRegions(free.size - MOST_REGIONS)}</li>}
+      {free.size > MAX_REGIONS && <li class="quiet">{texts.moreRegions(free.size - MAX_REGIONS)}</li>}
     </ul>
   );
 }

@@ -30,9 +30,10 @@ export function useTemplates(): readonly Template[] | null {
 /** Cards for the account's saved templates, the catalogue's templates, and a custom image; one is chosen. */
 export function Gallery({ value, onType, onSaved }: Props) {
   const templates = useTemplates();
-  const mine = useRead(MyTemplates, session.value === 'in' ? {} : null, savedChanges).data.value?.myTemplates ?? [];
+  const ownTemplates =
+    useRead(MyTemplates, session.value === 'in' ? {} : null, savedChanges).data.value?.myTemplates ?? [];
   const chosen = useSignal<string | null>(null);
-  const saved = mine.find(({ name }) => name === chosen.value);
+  const saved = ownTemplates.find(({ name }) => name === chosen.value);
   const known = templates?.find(({ slug }) => slug === value);
   const isOwn = templates !== null && known === undefined && saved === undefined;
   const card = (
@@ -53,7 +54,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
     <fieldset class="stack-tight">
       <legend>{texts.template}</legend>
       <div class="gallery">
-        {mine.map((each) =>
+        {ownTemplates.map((each) =>
           card(
             `saved ${each.name}`,
             saved === each,
@@ -123,7 +124,7 @@ function OwnTemplate({ saved: { name, template, link, description, diskGb, launc
         await send(SaveTemplate, { input });
         savedChanges.value += 1;
       };
-      say(texts.isDeleted(name), { undo: { run, done: texts.isBack(name) } });
+      say(texts.isDeleted(name), { undo: { run, done: texts.restored(name) } });
     } catch (fault) {
       error.value = fault;
     }

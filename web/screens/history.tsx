@@ -57,7 +57,7 @@ export function History() {
       )}
       <div class="padded row">
         <p class="small quiet" role="status">
-          {rows === null ? texts.reading : wordsFor(rows.length, hasMore)}
+          {rows === null ? texts.reading : countText(rows.length, hasMore)}
         </p>
         {hasMore && (
           <button type="button" onClick={more}>
@@ -69,7 +69,7 @@ export function History() {
   );
 }
 
-const wordsFor = (count: number, hasMore: boolean) =>
+const countText = (count: number, hasMore: boolean) =>
   count === 0 ? '' : (hasMore ? texts.countSoFar : texts.count)(count);
 
 function Rows({ rows }: { rows: readonly Instance[] }) {

@@ -20,7 +20,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 
 /** Maximum rows; the others are on Instances. */
-const MOST_INSTANCES = 8;
+const MAX_INSTANCES = 8;
 
 /** Running instances, their cost, what needs attention, and the first steps until they are done. */
 export function Home() {
@@ -156,7 +156,7 @@ function Sentence({ of: one }: { of: Attention }) {
     case 'silent':
       return texts.silent(name);
     case 'failed':
-      return texts.failed(name, inOwnWords(one.instance.runtime?.message));
+      return texts.failed(name, machineMessage(one.instance.runtime?.message));
     case 'not-started':
       return texts.notStarted(name, at);
     case 'preempted':
@@ -175,7 +175,7 @@ function Sentence({ of: one }: { of: Attention }) {
 }
 
 /** Shows the machine's message, which is in English. */
-function inOwnWords(message: string | null | undefined): ComponentChildren {
+function machineMessage(message: string | null | undefined): ComponentChildren {
   return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
 }
 
@@ -189,8 +189,8 @@ function Way({ of: one }: { of: Attention }) {
     );
   return (
     <a class="button" href={`/instances/${one.instance.id}`}>
-      {texts.open(one.instance.name, (words) => (
-        <span class="hidden">{words}</span>
+      {texts.open(one.instance.name, (text) => (
+        <span class="hidden">{text}</span>
       ))}
     </a>
   );
@@ -200,7 +200,7 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
   // Running instances first, because they cost the most.
   const shown = instances
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
-    .slice(0, MOST_INSTANCES);
+    .slice(0, MAX_INSTANCES);
   const costs = rates(shown.map(rateOf));
   return (
     <section class="panel" aria-labelledby="rented">

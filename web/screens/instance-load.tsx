@@ -23,8 +23,8 @@ const MAX_ROWS = 60;
 
 /** Current and past load of an instance: charts that update automatically. */
 export function InstanceLoad({ id }: { id: string }) {
-  const asked = query.value.get('range');
-  const [range, name, seconds, every] = RANGES.find(([each]) => each === asked) ?? RANGES[0];
+  const requested = query.value.get('range');
+  const [range, name, seconds, every] = RANGES.find(([each]) => each === requested) ?? RANGES[0];
   // Refreshes when there is something new: an hour with each sample, longer times with each of their steps.
   const age = useComputed(() => (every === 10 ? (loads.value.get(id)?.at ?? '') : Math.floor(serverNow.value / every)));
   const step = age.value;
@@ -39,14 +39,14 @@ export function InstanceLoad({ id }: { id: string }) {
     <section class="panel padded stack load-panel" aria-labelledby="load">
       <div class="row between">
         <h2 id="load">{texts.title}</h2>
-        <nav class="tabs" aria-label={texts.overWhat}>
-          {RANGES.map(([each, words], index) => (
+        <nav class="tabs" aria-label={texts.period}>
+          {RANGES.map(([each, label], index) => (
             <a
               key={each}
               href={withQuery({ range: index === 0 ? null : each })}
               aria-current={each === range ? 'page' : undefined}
             >
-              {words}
+              {label}
             </a>
           ))}
         </nav>

@@ -77,15 +77,15 @@ const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as cons
 /** Obstacles to using the instance: the progress of a start, why it failed, or what being stopped means. */
 function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { instance: Instance }) {
   const phase = runtime?.phase;
-  if (status === 'DESTROYED') return <Said title={texts.destroyed}>{texts.destroyedHint}</Said>;
+  if (status === 'DESTROYED') return <StageNote title={texts.destroyed}>{texts.destroyedHint}</StageNote>;
   if (phase === 'FAILED')
     return (
-      <Said title={texts.failed} tone="bad">
+      <StageNote title={texts.failed} tone="bad">
         {texts.failedHint(<a href={`/instances/${id}?tab=log`}>{texts.itsLog}</a>)}
-      </Said>
+      </StageNote>
     );
   if (status === 'STOPPED')
-    return <Said title={texts.stopped}>{texts.stoppedHint(diskGb, rate(micro(diskPriceHr)))}</Said>;
+    return <StageNote title={texts.stopped}>{texts.stoppedHint(diskGb, rate(micro(diskPriceHr)))}</StageNote>;
   const at = (STEPS as readonly unknown[]).indexOf(phase);
   if (at === -1 || phase === 'RUNNING') return null;
   return (
@@ -108,7 +108,7 @@ function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { ins
   );
 }
 
-function Said({ title, tone = '', children }: { title: string; tone?: string; children: ComponentChildren }) {
+function StageNote({ title, tone = '', children }: { title: string; tone?: string; children: ComponentChildren }) {
   return (
     <section class={`panel padded stack-tight ${tone}`} aria-labelledby="stage">
       <h2 id="stage">{title}</h2>
@@ -227,7 +227,7 @@ function Ends({ instance, read, onChanged }: { instance: Instance; read: Read; o
         <h2 id="spend-limit">{texts.limit}</h2>
         <Limit
           label={texts.limitLabel}
-          words={texts.limitWords}
+          usedText={texts.limitUsed}
           limit={read.spendLimit}
           used={Number(costNow(instance)) / 1e6}
           reachedAt={read.limitReachedAt}

@@ -42,7 +42,7 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
               isMoving.value = true;
             }}
           >
-            {texts.elsewhere}
+            {texts.move}
           </button>
         )}
       </div>
@@ -99,9 +99,9 @@ function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) 
   const last = lastSnapshotAt === null ? null : <Time at={secondsOf(lastSnapshotAt)} />;
   if (volume.volume.deletedAt !== null) return <>{texts.deleted}</>;
   if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
-  if (!holdsLease) return <>{texts.allStored}</>;
-  if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.storedTo(last);
-  return last === null ? <>{texts.storing}</> : texts.storingTo(last);
+  if (!holdsLease) return <>{texts.allSaved}</>;
+  if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.savedTo(last);
+  return last === null ? <>{texts.saving}</> : texts.savingTo(last);
 }
 
 /** Rents the best similar machine, with the same launch and volumes. */
@@ -122,7 +122,7 @@ function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
     });
   };
   return (
-    <Dialog title={texts.elsewhere} isNarrow onClose={onClose}>
+    <Dialog title={texts.move} isNarrow onClose={onClose}>
       <form onSubmit={move}>
         <div class="dialog-body stack">
           <p>{texts.moveHint(instance.numGpus, modelName(instance.gpu))}</p>
@@ -147,7 +147,7 @@ function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
             {texts.cancel}
           </button>
           <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            {isBusy.value ? texts.renting : texts.continue}
+            {isBusy.value ? texts.renting : texts.doMove}
           </button>
         </div>
       </form>
@@ -161,7 +161,7 @@ function Release({ volume, onClose }: { volume: Attached; onClose(): void }) {
     if (await run(() => send(ReleaseVolume, { id: volume.id }))) onClose();
   };
   return (
-    <Dialog title={texts.releaseAsk(visible(volume.volume.name))} isNarrow onClose={onClose}>
+    <Dialog title={texts.releaseQuestion(visible(volume.volume.name))} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p>
           {volume.lastSnapshotAt === null

@@ -33,7 +33,7 @@ export function Instances() {
           {texts.rent}
         </a>
       </div>
-      <nav class="tabs" aria-label={texts.which}>
+      <nav class="tabs" aria-label={texts.tabs}>
         <a href="/instances" aria-current={isHistory ? undefined : 'page'}>
           {texts.active(settled.value?.instances.length ?? null)}
         </a>
@@ -100,7 +100,7 @@ function List({ instances, chosenIds, onToggle }: ListProps) {
       isCards
       rowCount={instances.length}
       columns={[
-        [texts.columns.chosen, 'unseen'],
+        [texts.columns.selected, 'unseen'],
         [texts.columns.instance],
         [texts.columns.state],
         [texts.columns.where],
@@ -115,7 +115,7 @@ function List({ instances, chosenIds, onToggle }: ListProps) {
             <td class="choose">
               <input
                 type="checkbox"
-                aria-label={texts.choose(instance.name)}
+                aria-label={texts.select(instance.name)}
                 checked={chosenIds.has(instance.id)}
                 onChange={() => onToggle(instance.id)}
               />

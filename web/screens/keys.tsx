@@ -131,7 +131,7 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
       </th>
       <td class="mono wide" data-label={texts.key}>
         {key.prefix}…{key.lastFour}
-        <div class="small quiet">{texts.made(<Time at={secondsOf(key.createdAt)} />)}</div>
+        <div class="small quiet">{texts.created(<Time at={secondsOf(key.createdAt)} />)}</div>
       </td>
       <td class="wide" data-label={texts.may}>
         <span class="row">
@@ -224,7 +224,7 @@ function LimitOf({ apiKey, onChanged, onClose }: LimitProps) {
         <p>{texts.limitHint}</p>
         <Limit
           label={texts.maySpend}
-          words={texts.spentByIt}
+          usedText={texts.limitUsed}
           limit={apiKey.monthlyLimit}
           used={apiKey.monthSpend}
           reachedAt={apiKey.limitReachedAt}

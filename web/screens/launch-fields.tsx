@@ -59,7 +59,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
         <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
         <div class="two">
           <label class="field">
-            <span>{texts.startAgain}</span>
+            <span>{texts.restart}</span>
             <select
               name="restart"
               value={form.restart}
@@ -69,24 +69,24 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
                 change({ restart, ...(restart === 'ALWAYS' && { onExit: 'KEEP' }) });
               }}
             >
-              {Object.entries(RESTARTS).map(([value, words]) => (
+              {Object.entries(RESTARTS).map(([value, label]) => (
                 <option key={value} value={value}>
-                  {words}
+                  {label}
                 </option>
               ))}
             </select>
           </label>
           <label class="field">
-            <span>{texts.andThen}</span>
+            <span>{texts.onExit}</span>
             <select
               name="on-exit"
               disabled={form.restart === 'ALWAYS'}
               value={form.onExit}
               onChange={({ currentTarget }) => change({ onExit: currentTarget.value as LaunchForm['onExit'] })}
             >
-              {Object.entries(EXITS).map(([value, words]) => (
+              {Object.entries(EXITS).map(([value, label]) => (
                 <option key={value} value={value}>
-                  {words}
+                  {label}
                 </option>
               ))}
             </select>
@@ -240,7 +240,7 @@ function SecretFields({ form, onChange, onNew }: SecretProps) {
       {isSignedIn ? (
         <div>
           <button type="button" class="plain" onClick={onNew}>
-            {texts.makeSecret}
+            {texts.createSecret}
           </button>
         </div>
       ) : (

@@ -16,10 +16,10 @@ interface Props {
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;
-    const asked = { template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
+    const parameters = { template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
     const rows = volumes.map(({ id, path }) => ({ id, path }));
     draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-    go(`/deploy?${new URLSearchParams(asked)}`);
+    go(`/deploy?${new URLSearchParams(parameters)}`);
   };
   return (
     <section class="panel padded stack" aria-labelledby="launched">
@@ -32,8 +32,8 @@ export function Launched({ instance, launch, volumes }: Props) {
       <Facts
         of={[
           [texts.template, <span class="mono">{visible(instance.template)}</span>],
-          launch?.entrypoint == null ? null : [texts.shownEntrypoint, <Words of={launch.entrypoint} />],
-          launch?.command == null ? null : [texts.shownCommand, <Words of={launch.command} />],
+          launch?.entrypoint == null ? null : [texts.shownEntrypoint, <CommandLine of={launch.entrypoint} />],
+          launch?.command == null ? null : [texts.shownCommand, <CommandLine of={launch.command} />],
           launch === null || launch.ports.length === 0
             ? null
             : [
@@ -72,6 +72,6 @@ export function Launched({ instance, launch, volumes }: Props) {
   );
 }
 
-function Words({ of: words }: { of: readonly string[] }) {
+function CommandLine({ of: words }: { of: readonly string[] }) {
   return <span class="mono">{visible(joinWords(words))}</span>;
 }

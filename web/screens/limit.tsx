@@ -15,7 +15,7 @@ interface Props {
   /** When it will be or was reached. */
   reachedAt: string | null;
   /** Describes the amount used, such as `spent this month`. */
-  words: string;
+  usedText: string;
   /** Accessible name of the limit. */
   label: string;
   set(usd: number | null): Promise<unknown>;
@@ -23,14 +23,14 @@ interface Props {
 }
 
 /** A spend limit: its value, the amount used, and when it is reached; set, changed and removed here. */
-export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: Props) {
+export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged }: Props) {
   const { isBusy, error, run } = useWork(onChanged);
   const change = (to: number | null): Promise<boolean> =>
     run(async () => {
       const before = limit;
       await set(to);
       const undo = { run: () => set(before).finally(onChanged), done: texts.restored };
-      say(to === null ? texts.takenAway : texts.isSet, { undo });
+      say(to === null ? texts.isRemoved : texts.isSet, { undo });
     });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -47,10 +47,10 @@ export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: 
         <>
           <p class="row between">
             <span>
-              {texts.used(<strong class="figure">{usd(micro(used ?? 0), 2)}</strong>, usd(micro(limit), 2), words)}
+              {texts.used(<strong class="figure">{usd(micro(used ?? 0), 2)}</strong>, usd(micro(limit), 2), usedText)}
             </span>
             <button type="button" class="plain" onClick={() => void change(null)}>
-              {texts.takeAway}
+              {texts.remove}
             </button>
           </p>
           <p class="small quiet">

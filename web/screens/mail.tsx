@@ -23,10 +23,10 @@ export function Mail() {
   const { data, error } = useRead(MailAddress, {}, changes);
   const { isBusy, error: fault, run } = useWork(readAgain);
   const isTested = useSignal(false);
-  const work = (asked: () => Promise<unknown>) =>
+  const work = (change: () => Promise<unknown>) =>
     run(() => {
       isTested.value = false;
-      return asked();
+      return change();
     });
   const set = (event: SubmitEvent) => {
     event.preventDefault();

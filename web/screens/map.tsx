@@ -25,10 +25,10 @@ export function WorldMap({ free }: Props) {
           const gpus = free.get(code)!;
           const [x, y] = onMap(latitude, longitude);
           const radius = SMALLEST + Math.sqrt(gpus / most) * (LARGEST - SMALLEST);
-          const words = texts.free(name, gpus);
+          const label = texts.free(name, gpus);
           return (
-            <a key={code} href={`/machines?region=${encodeURIComponent(code)}`} aria-label={words}>
-              <title>{words}</title>
+            <a key={code} href={`/machines?region=${encodeURIComponent(code)}`} aria-label={label}>
+              <title>{label}</title>
               <circle class="around" cx={x} cy={y} r={radius} />
               <circle class="place" cx={x} cy={y} r="3.5" />
             </a>

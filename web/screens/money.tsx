@@ -9,7 +9,7 @@ import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/money.js';
-import { MOST_NAMES, Month } from './month.js';
+import { MAX_NAMES, Month } from './month.js';
 import { MonthLimit } from './month-limit.js';
 import { firstDay, NAMED, Spend } from './spend.js';
 import { chosenMonth, periodOf, Statement } from './statement.js';
@@ -24,14 +24,14 @@ export function Money() {
     if (sheet.value === null) void readSheet();
   }, []);
   useTitle(texts.title);
-  const asked = {
+  const variables = {
     days: firstDay(),
     named: NAMED,
     month: `${serverDay.value.slice(0, 7)}-01`,
-    names: MOST_NAMES,
+    names: MAX_NAMES,
     ...periodOf(chosenMonth()),
   };
-  const { data, error, again } = useRead(MoneyDocument, asked, sumsAge);
+  const { data, error, again } = useRead(MoneyDocument, variables, sumsAge);
   const read = data.value;
   const account = read?.account ?? null;
   useLayoutEffect(() => {

@@ -13,7 +13,7 @@ export function MonthLimit({ account, onChanged }: { account: MoneyRead['account
       {account !== null && (
         <Limit
           label={texts.label}
-          words={texts.used}
+          usedText={texts.used}
           limit={account.monthlyLimit}
           used={account.monthSpend}
           reachedAt={account.limitReachedAt}

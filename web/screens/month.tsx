@@ -11,7 +11,7 @@ import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month.js';
 
 /** Maximum names; the rest is one sum. */
-export const MOST_NAMES = 100;
+export const MAX_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
 /** The month's cost so far and its forecast, by model or by name. */
@@ -24,7 +24,7 @@ export function Month({ read }: { read: MoneyRead | null }) {
           <h2 id="month">{texts.title}</h2>
           <p class="small quiet">{texts.what}</p>
         </div>
-        <fieldset class="segments" aria-label={texts.sums}>
+        <fieldset class="segments" aria-label={texts.groupBy}>
           {(['model', 'name'] as const).map((one) => (
             <button
               key={one}
@@ -88,7 +88,7 @@ function Sums({ read: { account, instances: rented, month: spent }, by }: { read
       ))}
       <tr>
         <th scope="row" class="wide">
-          {texts.together}
+          {texts.total}
         </th>
         <Figures hourly={burn} spent={micro(account.monthSpend)} forecast={expected.total} />
       </tr>

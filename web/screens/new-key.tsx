@@ -55,7 +55,7 @@ export function NewKey({ onTried }: { onTried(): void }) {
           </button>
         </div>
         <details>
-          <summary>{texts.lessPower}</summary>
+          <summary>{texts.restrict}</summary>
           <fieldset class="stack-tight">
             <legend class="small quiet">{texts.scopes}</legend>
             {SCOPES.map((scope) => (
@@ -92,7 +92,7 @@ export function NewKey({ onTried }: { onTried(): void }) {
       <Failure error={error.value} />
       {secret.value !== null && (
         <div class="notice good stack-tight" role="status">
-          <strong>{texts.made}</strong>
+          <strong>{texts.created}</strong>
           <code class="secret">{secret.value}</code>
           <span class="row">
             <Copy text={secret.value} label={texts.copy} />

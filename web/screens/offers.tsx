@@ -14,8 +14,8 @@ import { MODES, modeOf } from '../state/modes.js';
 import {
   bandwidthOf,
   compared,
-  MOST_COMPARED,
-  MOST_OFFERS,
+  MAX_COMPARED,
+  MAX_OFFERS,
   type Offer,
   type OrderName,
   order,
@@ -68,7 +68,7 @@ export function Offers() {
         <div class="row">
           <ModeChoice />
           {known !== null && known.total > 0 && (
-            <a class="button primary" href={deployPath(modeAsked())}>
+            <a class="button primary" href={deployPath(modeParameter())}>
               {texts.rentBest}
             </a>
           )}
@@ -94,8 +94,8 @@ export function Offers() {
         </table>
       )}
       <div ref={end} />
-      {known !== null && known.offers.length >= MOST_OFFERS && known.hasMore && (
-        <p class="padded small quiet">{texts.first(MOST_OFFERS)}</p>
+      {known !== null && known.offers.length >= MAX_OFFERS && known.hasMore && (
+        <p class="padded small quiet">{texts.first(MAX_OFFERS)}</p>
       )}
     </section>
   );
@@ -121,7 +121,7 @@ function ModeChoice() {
 }
 
 /** The shown mode, as a parameter of the page that rents. */
-const modeAsked = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
+const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');
 
@@ -187,7 +187,7 @@ function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: 
           type="checkbox"
           aria-label={texts.compare(machineId)}
           checked={isCompared}
-          disabled={!isCompared && compared.value.length >= MOST_COMPARED}
+          disabled={!isCompared && compared.value.length >= MAX_COMPARED}
           onChange={() => setQuery({ compare: toggled(machineId).join(',') }, { replace: true })}
         />
       </td>
@@ -206,7 +206,7 @@ function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: 
         </td>
       ))}
       <td class="act">
-        <a class="button small-button" href={deployPath({ [MACHINE]: machineId, ...modeAsked() })}>
+        <a class="button small-button" href={deployPath({ [MACHINE]: machineId, ...modeParameter() })}>
           {texts.rent(machineId)}
         </a>
       </td>

@@ -8,7 +8,7 @@ import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
 /** Number of models per class, in the order of demand. */
-const BEGIN_WITH = [
+const POPULAR = [
   ['FLAGSHIP', 3],
   ['CONSUMER_FLAGSHIP', 2],
   ['DATACENTER', 1],
@@ -16,7 +16,7 @@ const BEGIN_WITH = [
 
 /** Popular models, while none is chosen: those of each class with the most free GPUs. */
 export function PopularModels() {
-  const shown = useComputed(() => BEGIN_WITH.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
+  const shown = useComputed(() => POPULAR.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
   if (isNarrow.value || (shown.length === 0 && sheet.value !== null)) return null;
   return (
     <ul class="popular" aria-label={texts.popular}>

@@ -9,7 +9,7 @@ import { Table } from '../parts/table.js';
 import { chosenGpus, filter, machineFilter, toggledGpu, typedModel } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
 import { type Model, marketChanges, models, readSheet, sheet, sheetError } from '../state/market.js';
-import { isMeant } from '../state/model-search.js';
+import { matchesModel } from '../state/model-search.js';
 import { type Mode, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/price-sheet.js';
@@ -113,7 +113,7 @@ function Row({ model, mode: { price, name: modeName, decimals }, isChosen, onCho
 
 function fits(model: Model): boolean {
   const { slug, tier, vramGb, pricePerGpuHour } = model;
-  if (!chosenGpus.value.includes(slug) && !isMeant(typedModel.value, model)) return false;
+  if (!chosenGpus.value.includes(slug) && !matchesModel(typedModel.value, model)) return false;
   const { tiers, vramGbMin, pricePerGpuMax } = filter.value;
   if (tiers && !tiers.includes(tier)) return false;
   if (vramGbMin && vramGb < vramGbMin) return false;

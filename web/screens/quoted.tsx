@@ -28,22 +28,22 @@ const SECONDS_PER_HOUR = 3_600;
 export function useQuote(input: QuoteInput | null) {
   const quoted = useSignal<Quoted | null>(null);
   const error = useSignal<unknown>(null);
-  const question = useSignal(0);
+  const latest = useSignal(0);
   const retry = useMemo(() => new Retry(), []);
-  const asked = JSON.stringify(input);
+  const inputText = JSON.stringify(input);
   const isSignedIn = session.value === 'in';
   const read = async () => {
     if (input === null) return;
-    question.value += 1;
-    const mine = question.peek();
+    latest.value += 1;
+    const own = latest.peek();
     try {
       const { quote } = await send(Quote, { input });
-      if (mine !== question.peek()) return;
+      if (own !== latest.peek()) return;
       retry.end();
       quoted.value = quote;
       error.value = null;
     } catch (fault) {
-      if (mine !== question.peek()) return;
+      if (own !== latest.peek()) return;
       error.value = fault;
       quoted.value = null;
       retry.after(fault, () => void read());
@@ -57,7 +57,7 @@ export function useQuote(input: QuoteInput | null) {
     }
     const timer = setTimeout(read, quoted.peek() === null ? 0 : PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [asked, isSignedIn]);
+  }, [inputText, isSignedIn]);
   // Finding the machine among the offers doesn't count as a request of the account; a quote does.
   const machineId = quoted.value?.machineId ?? input?.machineId ?? null;
   const offered = useRead(OneOffer, machineId === null ? null : { machineId }, marketChanges);
@@ -84,7 +84,7 @@ export function Price({ quoted }: { quoted: Quoted }) {
         <dd>{texts.perHour(gpus!)}</dd>
         <dt>{texts.forDisk}</dt>
         <dd>{texts.perHour(disk!)}</dd>
-        <dt>{texts.aDay}</dt>
+        <dt>{texts.perDay}</dt>
         <dd>{texts.usd(usd(accrued(total, SECONDS_PER_HOUR * 24)))}</dd>
       </dl>
       {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (

@@ -15,14 +15,14 @@ interface Props {
 /** Saves the form under a name, which adds a card. */
 export function SaveAs({ template, diskGb, launch }: Props) {
   const name = useSignal('');
-  const said = useSignal('');
+  const status = useSignal('');
   const error = useSignal<unknown>(null);
   const save = async () => {
     error.value = null;
-    said.value = '';
+    status.value = '';
     try {
       await send(SaveTemplate, { input: { name: name.value, template, diskGb, launch } });
-      said.value = texts.isSaved(name.value);
+      status.value = texts.isSaved(name.value);
       savedChanges.value += 1;
     } catch (fault) {
       error.value = fault;
@@ -57,7 +57,7 @@ export function SaveAs({ template, diskGb, launch }: Props) {
             {texts.save}
           </button>
           <span role="status" class="small quiet">
-            {said.value}
+            {status.value}
           </span>
         </div>
         <Failure error={error.value} />

@@ -4,8 +4,8 @@ import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import {
   isKept,
-  MOST_NAME,
-  MOST_SEARCHES,
+  MAX_NAME_LENGTH,
+  MAX_SEARCHES,
   pathOfSearch,
   removeSearch,
   renameSearch,
@@ -30,7 +30,7 @@ export function SavedSearches() {
     error.value = '';
     if (name === '') return;
     if (saveSearch({ name, search: now })) say(isKept.value ? texts.isSaved(visible(name)) : texts.notKept);
-    else error.value = texts.tooMany(MOST_SEARCHES);
+    else error.value = texts.tooMany(MAX_SEARCHES);
   };
   return (
     <section class="row small saved-searches" aria-label={texts.saved}>
@@ -83,7 +83,7 @@ function Edited({ one }: { one: SavedSearch }) {
   const name = visible(one.name);
   const remove = () => {
     removeSearch(one.name);
-    say(texts.isRemoved(name), { undo: { run: async () => void saveSearch(one), done: texts.isBack(name) } });
+    say(texts.isRemoved(name), { undo: { run: async () => void saveSearch(one), done: texts.restored(name) } });
   };
   if (isRenaming.value)
     return (
@@ -134,7 +134,7 @@ function NameField({ label, button, value = '', onDone }: NameProps) {
       <input
         ref={field}
         aria-label={label}
-        maxLength={MOST_NAME}
+        maxLength={MAX_NAME_LENGTH}
         autocomplete="off"
         defaultValue={value}
         onKeyDown={(event) => {

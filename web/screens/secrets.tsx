@@ -31,7 +31,7 @@ export function useSecrets(isSignedIn = true) {
 /** Secret values that launches refer to: created and deleted here, and never shown. */
 export function Secrets() {
   const { secrets, error } = useSecrets();
-  const isMaking = useSignal(false);
+  const isCreating = useSignal(false);
   const deleting = useSignal<Secret | null>(null);
   return (
     <section class="panel" aria-labelledby="secrets">
@@ -43,7 +43,7 @@ export function Secrets() {
         <button
           type="button"
           onClick={() => {
-            isMaking.value = true;
+            isCreating.value = true;
           }}
         >
           {texts.create}
@@ -82,10 +82,10 @@ export function Secrets() {
           ))}
         </Table>
       )}
-      {isMaking.value && (
+      {isCreating.value && (
         <NewSecret
           onClose={() => {
-            isMaking.value = false;
+            isCreating.value = false;
           }}
         />
       )}
@@ -102,7 +102,7 @@ export function Secrets() {
 }
 
 /** `onClose` receives the name of the created secret. */
-export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
+export function NewSecret({ onClose }: { onClose(created: string | null): void }) {
   const isLogin = useSignal(false);
   const { isBusy, error, run } = useWork(readAgain);
   const create = async (event: SubmitEvent) => {

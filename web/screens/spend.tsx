@@ -17,8 +17,8 @@ export const NAMED = 4;
 const DAY_MS = 86_400_000;
 
 function chosenDays(): number {
-  const asked = Number(query.value.get('days'));
-  return PERIODS.includes(asked) ? asked : USUAL;
+  const requested = Number(query.value.get('days'));
+  return PERIODS.includes(requested) ? requested : USUAL;
 }
 
 /** Returns the first UTC day of the period that the address names. */
@@ -93,7 +93,7 @@ function Chart({ spent }: { spent: Spent }) {
           </tr>
         )}
         <tr>
-          <th scope="row">{texts.together}</th>
+          <th scope="row">{texts.total}</th>
           <td class="number">
             <strong>{usd(micro(spent.total), 6)}</strong>
           </td>

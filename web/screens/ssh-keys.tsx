@@ -27,7 +27,7 @@ export function SshKeys() {
   const remove = async ({ id, comment, fingerprint, publicKey, instanceId }: SshKey) => {
     if (!(await change(() => send(RemoveSshKey, { id })))) return;
     const run = () => send(AddSshKey, { publicKey, instanceId }).finally(again);
-    say(texts.removed(visible(comment) || fingerprint), { undo: { run, done: texts.back } });
+    say(texts.removed(visible(comment) || fingerprint), { undo: { run, done: texts.restored } });
   };
   const keys = data.value?.sshKeys ?? null;
   return (

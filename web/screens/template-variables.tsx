@@ -12,7 +12,7 @@ export function TemplateVariables({ template, onNewSecret }: { template: string;
   if (variables.length === 0) return null;
   return (
     <fieldset class="stack-tight">
-      <legend>{texts.needsToKnow}</legend>
+      <legend>{texts.templateSettings}</legend>
       {variables.map((variable) =>
         variable.secret ? (
           <SecretVariable key={variable.name} variable={variable} onNew={onNewSecret} />
@@ -58,7 +58,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
             draft.value = { ...draft.value, ...withSecret(draft.value, name, currentTarget.value) };
           }}
         >
-          <option value="">{isGenerated ? texts.made : required ? texts.chooseSecret : texts.none}</option>
+          <option value="">{isGenerated ? texts.generated : required ? texts.chooseSecret : texts.none}</option>
           {chosen !== '' && !names.includes(chosen) && <option value={chosen}>{chosen}</option>}
           {names.map((each) => (
             <option key={each} value={each}>
@@ -79,7 +79,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
               onNew();
             }}
           >
-            {texts.makeSecretFor(name)}
+            {texts.createSecretFor(name)}
           </button>
         </div>
       )}

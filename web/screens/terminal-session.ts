@@ -119,8 +119,8 @@ export class TerminalSession {
     };
   }
 
-  set readsAloud(does: boolean) {
-    this.#terminal.options.screenReaderMode = does;
+  set readsAloud(isOn: boolean) {
+    this.#terminal.options.screenReaderMode = isOn;
   }
 
   /** Closes the terminal and its shell. */
@@ -141,13 +141,13 @@ export class TerminalSession {
   }
 
   #opened({ from, to, before }: { from: number; to: number; before: number }): void {
-    const goesOn = from === before;
+    const isContinued = from === before;
     this.isNew.value = from < before;
     // Programs queried the previous terminal, which replied.
-    this.#answeredUntil = goesOn && before > 0 ? 0 : to;
-    this.#isRest = from > 0 && !goesOn;
+    this.#answeredUntil = isContinued && before > 0 ? 0 : to;
+    this.#isRest = from > 0 && !isContinued;
     this.#shown = from;
-    if (!goesOn) {
+    if (!isContinued) {
       this.#life += 1;
       this.#terminal.reset();
     }
@@ -193,9 +193,9 @@ export function newTerminal(instance: string): TerminalSession {
   const shell = [...crypto.getRandomValues(new Uint8Array(SHELL_BYTES))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('');
-  const made = new TerminalSession(instance, shell, number);
-  keep([...sessions.peek(), made]);
-  return made;
+  const created = new TerminalSession(instance, shell, number);
+  keep([...sessions.peek(), created]);
+  return created;
 }
 
 export function endTerminal(ended: TerminalSession): void {
@@ -240,11 +240,11 @@ function remembered(): string | null {
   }
 }
 
-export function setReadsAloud(does: boolean): void {
-  readsAloud.value = does;
-  for (const each of sessions.peek()) each.readsAloud = does;
+export function setReadsAloud(isOn: boolean): void {
+  readsAloud.value = isOn;
+  for (const each of sessions.peek()) each.readsAloud = isOn;
   try {
-    localStorage.setItem(READER, does ? 'yes' : 'no');
+    localStorage.setItem(READER, isOn ? 'yes' : 'no');
   } catch {
     // Then it holds for this page only.
   }

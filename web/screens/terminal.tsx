@@ -91,7 +91,7 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
     of.line.open();
     of.focus();
   };
-  const anew = () => {
+  const restart = () => {
     endTerminal(of);
     onBegin();
   };
@@ -99,14 +99,14 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
     <>
       <div class="terminal-state" role="status">
         {state.kind === 'open' && of.isNew.value && <p class="notice">{texts.isNew}</p>}
-        {state.kind !== 'open' && <State state={state} onAgain={again} onAnew={anew} />}
+        {state.kind !== 'open' && <State state={state} onAgain={again} onRestart={restart} />}
       </div>
       <div ref={place} class="terminal-place" />
     </>
   );
 }
 
-function State({ state, onAgain, onAnew }: { state: LineState; onAgain(): void; onAnew(): void }) {
+function State({ state, onAgain, onRestart }: { state: LineState; onAgain(): void; onRestart(): void }) {
   switch (state.kind) {
     case 'opening':
       return <p class="notice">{texts.connecting}</p>;
@@ -125,7 +125,7 @@ function State({ state, onAgain, onAnew }: { state: LineState; onAgain(): void; 
       return (
         <p class="notice row">
           {texts.ended(state.code)}
-          <button type="button" onClick={onAnew}>
+          <button type="button" onClick={onRestart}>
             {texts.another}
           </button>
         </p>

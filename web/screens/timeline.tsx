@@ -6,7 +6,7 @@ import { bytes, duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { reasonWords } from '../parts/status.js';
+import { reasonText } from '../parts/status.js';
 import { Time } from '../parts/time.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { type TimelineEntry, useTimeline } from '../state/timeline.js';
@@ -26,9 +26,9 @@ const LOOKS: Record<Kind, readonly [icon: string, tone: '' | 'good' | 'warn' | '
   REACHABLE: ['network', 'good', 'state'],
   GPU_MISSING: ['triangle-alert', 'warn', 'state'],
   GPU_BACK: ['cpu', 'good', 'state'],
-  VOLUME_STORED: ['cloud-upload', '', 'stored'],
-  VOLUME_LOST: ['circle-alert', 'bad', 'stored'],
-  CHANGED: ['sliders-horizontal', '', 'asked'],
+  VOLUME_STORED: ['cloud-upload', '', 'volumes'],
+  VOLUME_LOST: ['circle-alert', 'bad', 'volumes'],
+  CHANGED: ['sliders-horizontal', '', 'changes'],
   IDLE: ['clock', 'warn', 'state'],
   LIMIT_REACHED: ['scale', 'warn', 'state'],
   STOPPED: ['square', 'warn', 'state'],
@@ -49,7 +49,7 @@ interface Shown {
 }
 
 /** Merges repeated saves of volumes into one line. */
-function together(edges: readonly { cursor: string; node: TimelineEntry }[]): Shown[] {
+function mergeSaves(edges: readonly { cursor: string; node: TimelineEntry }[]): Shown[] {
   const shown: Shown[] = [];
   for (const { cursor, node } of edges) {
     const last = shown.at(-1);
@@ -71,7 +71,7 @@ export function Timeline({ id }: { id: string }) {
       <div class="panel-head">
         <h2 id="timeline">{texts.title}</h2>
         <fieldset class="segments" aria-label={texts.filter}>
-          {Object.entries(texts.filters).map(([value, words]) => (
+          {Object.entries(texts.filters).map(([value, label]) => (
             <button
               key={value}
               type="button"
@@ -80,7 +80,7 @@ export function Timeline({ id }: { id: string }) {
                 filter.value = value as Filter;
               }}
             >
-              {words}
+              {label}
             </button>
           ))}
         </fieldset>
@@ -94,7 +94,7 @@ export function Timeline({ id }: { id: string }) {
         )}
         {wanted.length > 0 && (
           <ol class="timeline" aria-label={texts.label}>
-            {together(wanted).map((shown) => (
+            {mergeSaves(wanted).map((shown) => (
               <Entry key={shown.cursor} {...shown} />
             ))}
           </ol>
@@ -124,12 +124,12 @@ function Entry({ node, others }: Shown) {
           <span class="timeline-title">
             {others.length === 0
               ? titleOf(node)
-              : texts.volumeStoredTimes(visible(node.volumeName ?? ''), others.length + 1)}
+              : texts.volumeSavedTimes(visible(node.volumeName ?? ''), others.length + 1)}
           </span>
           {isRefused && <span class="badge bad">{texts.refusedTimes(node.asked?.times ?? 1)}</span>}
         </p>
         <Details of={detailsOf(node)} />
-        <Asked asked={node.asked} />
+        <Requester asked={node.asked} />
         {others.length > 0 && (
           <details>
             <summary class="small">{texts.which}</summary>
@@ -176,7 +176,7 @@ function titleOf(entry: TimelineEntry): string {
     case 'GPU_BACK':
       return texts.gpuBack;
     case 'VOLUME_STORED':
-      return texts.volumeStored(volume);
+      return texts.volumeSaved(volume);
     case 'VOLUME_LOST':
       return texts.volumeLost(volume);
     case 'CHANGED':
@@ -197,7 +197,7 @@ function titleOf(entry: TimelineEntry): string {
 /** Returns the details of an entry, as short as possible. */
 function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
   const details: string[] = [];
-  if (stopReason !== null) details.push(reasonWords(stopReason));
+  if (stopReason !== null) details.push(reasonText(stopReason));
   if (kind !== 'CREDITED' && seconds !== null) details.push(texts.ran(duration(seconds), usd(micro(amount ?? 0), 4)));
   if (sizeBytes !== null) details.push(texts.volumeSize(bytes(sizeBytes)));
   if (kind === 'CHANGED' && asked?.operation === 'moveInstance' && asked.targets[1] !== undefined)
@@ -211,7 +211,7 @@ function Details({ of: details }: { of: readonly string[] }): ComponentChildren 
 }
 
 /** Caller and source of the request. */
-function Asked({ asked }: { asked: TimelineEntry['asked'] }) {
+function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;
   return (

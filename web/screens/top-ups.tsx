@@ -42,7 +42,7 @@ export function TopUps({ read: { data, error, again } }: { read: ReturnType<type
         <Table
           isCards
           caption={texts.caption}
-          columns={[[texts.askedFor], [texts.toPay], [texts.state], [texts.credited, 'number']]}
+          columns={[[texts.requested], [texts.toPay], [texts.state], [texts.credited, 'number']]}
         >
           {topUps.map((topUp) => (
             <tr key={topUp.id}>
@@ -76,18 +76,18 @@ interface NewTopUpProps {
 
 function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
-  const wanted = useSignal('20');
+  const typedUsd = useSignal('20');
   const { isBusy, error, run } = useWork(onTried);
   // A different amount is a new request; a repetition after a lost answer is not.
   const idempotencyKey = useRef('');
   useMemo(() => {
     idempotencyKey.current = newIdempotencyKey();
-  }, [asset.value, wanted.value]);
+  }, [asset.value, typedUsd.value]);
   const create = async (event: Event) => {
     event.preventDefault();
     await run(async () => {
       const { createTopUp } = await send(CreateTopUp, {
-        input: { asset: asset.value, usd: Number(wanted.value), idempotencyKey: idempotencyKey.current },
+        input: { asset: asset.value, usd: Number(typedUsd.value), idempotencyKey: idempotencyKey.current },
       });
       idempotencyKey.current = newIdempotencyKey();
       if (createTopUp !== null) onCreated(createTopUp.id);
@@ -104,9 +104,9 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
           min={String(chosen?.minimum ?? 5)}
           step="0.01"
           required
-          value={wanted}
+          value={typedUsd}
           onInput={({ currentTarget }) => {
-            wanted.value = currentTarget.value;
+            typedUsd.value = currentTarget.value;
           }}
         />
       </label>
@@ -124,7 +124,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
         </select>
       </label>
       <button type="submit" class="primary" aria-disabled={isBusy.value}>
-        {isBusy.value ? texts.asking : texts.ask}
+        {isBusy.value ? texts.requesting : texts.request}
       </button>
       <Failure error={error.value} />
     </form>

@@ -1,26 +1,26 @@
 import { fileSize } from '../figures/size.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
+import { messageOf } from '../state/messages.js';
 import { dropDone, dropUpload, sendAgain, type Upload, uploads } from '../state/uploads.js';
-import { wordsFor } from '../state/words.js';
 import { texts } from '../texts/en/uploads.js';
 
 /** Uploads to an instance, and their outcome. */
 export function Uploads({ id }: { id: string }) {
-  const mine = uploads.value.filter(({ instance }) => instance === id);
-  if (mine.length === 0) return null;
+  const own = uploads.value.filter(({ instance }) => instance === id);
+  if (own.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="uploads">
       <div class="panel-head">
         <h2 id="uploads">{texts.title}</h2>
-        {mine.some(({ state }) => state === 'done') && (
+        {own.some(({ state }) => state === 'done') && (
           <button type="button" class="plain" onClick={() => dropDone(id)}>
             {texts.clear}
           </button>
         )}
       </div>
       <ul class="uploads">
-        {mine.map((upload) => (
+        {own.map((upload) => (
           <Row key={upload.id} upload={upload} />
         ))}
       </ul>
@@ -59,10 +59,12 @@ function Row({ upload }: { upload: Upload }) {
           </button>
         </span>
       </div>
-      {state === 'sending' && <progress aria-label={texts.sentOf(name)} value={sent} max={Math.max(file.size, 1)} />}
+      {state === 'sending' && (
+        <progress aria-label={texts.progressOf(name)} value={sent} max={Math.max(file.size, 1)} />
+      )}
       {state === 'failed' && (
         <p class="small bad" role="alert">
-          {wordsFor(error)}
+          {messageOf(error)}
         </p>
       )}
     </li>

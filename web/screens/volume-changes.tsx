@@ -18,7 +18,7 @@ const EXAMPLE = 'data';
 interface ChangeProps {
   title: string;
   /** Label of the button. */
-  words: string;
+  submitLabel: string;
   isDanger?: boolean;
   /** Makes the change; the key ensures that it happens only once, however often it is sent. */
   change(typed: FormData, idempotencyKey: string): Promise<unknown>;
@@ -27,7 +27,7 @@ interface ChangeProps {
 }
 
 /** A change of a volume, as a dialog. */
-function Change({ title, words, isDanger = false, change, onClose, children }: ChangeProps) {
+function Change({ title, submitLabel, isDanger = false, change, onClose, children }: ChangeProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
   const submit = async (event: SubmitEvent) => {
@@ -47,7 +47,7 @@ function Change({ title, words, isDanger = false, change, onClose, children }: C
             {texts.cancel}
           </button>
           <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value}>
-            {words}
+            {submitLabel}
           </button>
         </div>
       </form>
@@ -72,7 +72,7 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
     return send(CreateVolume, { input: { name, sizeGb, idempotencyKey, ...(fromSnapshot && { fromSnapshot }) } });
   };
   return (
-    <Change title={texts.new} words={texts.make} onClose={onClose} change={create}>
+    <Change title={texts.new} submitLabel={texts.create} onClose={onClose} change={create}>
       {from !== undefined && (
         <p>{texts.begins(<span class="mono">{from.snapshot.slice(0, 8)}</span>, visible(from.volume.name))}</p>
       )}
@@ -94,14 +94,14 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
 
 export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: { volume: Volume; onClose(): void }) {
   const size = useSignal(String(sizeGb));
-  const wanted = Number(size.value);
-  const price = wanted > sizeGb ? (micro(priceHr) / BigInt(sizeGb)) * BigInt(Math.trunc(wanted)) : null;
+  const newSizeGb = Number(size.value);
+  const price = newSizeGb > sizeGb ? (micro(priceHr) / BigInt(sizeGb)) * BigInt(Math.trunc(newSizeGb)) : null;
   return (
     <Change
       title={texts.growThis(visible(name))}
-      words={texts.grow}
+      submitLabel={texts.grow}
       onClose={onClose}
-      change={(_typed, idempotencyKey) => send(GrowDocument, { id, sizeGb: wanted, idempotencyKey })}
+      change={(_typed, idempotencyKey) => send(GrowDocument, { id, sizeGb: newSizeGb, idempotencyKey })}
     >
       <SizeField
         min={sizeGb + 1}
@@ -119,7 +119,7 @@ export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volum
   return (
     <Change
       title={texts.deleteThis(visible(name))}
-      words={texts.delete}
+      submitLabel={texts.delete}
       isDanger
       onClose={onClose}
       change={(_typed, idempotencyKey) => send(DeleteDocument, { id, idempotencyKey })}

@@ -13,12 +13,12 @@ import { texts } from '../texts/en/volume-moments.js';
 interface Props {
   volume: Volume;
   /** Called with the snapshot that a new volume starts with. */
-  onPutBack(snapshot: string): void;
+  onRestore(snapshot: string): void;
   onClose(): void;
 }
 
 /** The kept snapshots of a volume: the last 24 hours and 7 days in which it was saved. */
-export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
+export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;
   return (
@@ -35,7 +35,7 @@ export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
               [texts.columns.size],
               [texts.columns.by],
               [texts.columns.snapshot],
-              [texts.columns.do, 'unseen'],
+              [texts.columns.actions, 'unseen'],
             ]}
           >
             {snapshots.map((snapshot) => (
@@ -57,7 +57,7 @@ export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
                   {snapshot.id.slice(0, 8)}
                 </td>
                 <td class="number wide">
-                  <button type="button" onClick={() => onPutBack(snapshot.id)}>
+                  <button type="button" onClick={() => onRestore(snapshot.id)}>
                     {texts.newVolume}
                   </button>
                 </td>

@@ -21,12 +21,12 @@ type Task = 'grow' | 'moments' | 'restic' | 'delete';
 export function Volumes() {
   useTitle(texts.title);
   const { volumes, pricePerGbHour, error, again } = useVolumes();
-  const isMaking = useSignal(false);
+  const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
   const volume = volumes?.find(({ id }) => id === open.value?.id);
   const close = () => {
     open.value = null;
-    isMaking.value = false;
+    isCreating.value = false;
     again();
   };
   return (
@@ -37,7 +37,7 @@ export function Volumes() {
           type="button"
           class="primary"
           onClick={() => {
-            isMaking.value = true;
+            isCreating.value = true;
           }}
         >
           {texts.create}
@@ -50,7 +50,7 @@ export function Volumes() {
         {volumes !== null && volumes.length > 0 && (
           <Table
             isCards
-            columns={[[texts.name], [texts.size], [texts.usedBy], [texts.lastSnapshot], [texts.do, 'unseen']]}
+            columns={[[texts.name], [texts.size], [texts.usedBy], [texts.lastSnapshot], [texts.actions, 'unseen']]}
           >
             {volumes.map((each) => (
               <Row
@@ -64,7 +64,7 @@ export function Volumes() {
           </Table>
         )}
       </section>
-      {isMaking.value && <NewVolume pricePerGbHour={pricePerGbHour} onClose={close} />}
+      {isCreating.value && <NewVolume pricePerGbHour={pricePerGbHour} onClose={close} />}
       {volume !== undefined && open.value?.snapshot !== undefined && (
         <NewVolume pricePerGbHour={pricePerGbHour} from={{ volume, snapshot: open.value.snapshot }} onClose={close} />
       )}
@@ -72,7 +72,7 @@ export function Volumes() {
         <Open
           task={open.value!.task}
           volume={volume}
-          onPutBack={(snapshot) => {
+          onRestore={(snapshot) => {
             open.value = { task: 'moments', id: volume.id, snapshot };
           }}
           onClose={close}
@@ -107,7 +107,7 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
       </td>
       <td class="wide" data-label={texts.usedBy}>
         {inUseBy === null ? (
-          <span class="quiet">{texts.nobody}</span>
+          <span class="quiet">{texts.unused}</span>
         ) : (
           <a class="mono" href={`/instances/${inUseBy}`}>
             {instanceName(inUseBy)}
@@ -120,7 +120,7 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
         ) : (
           <Time at={secondsOf(lastSnapshotAt)} />
         )}
-        {storedBytes > 0 && <div class="small quiet">{texts.stored(bytes(storedBytes))}</div>}
+        {storedBytes > 0 && <div class="small quiet">{texts.saved(bytes(storedBytes))}</div>}
       </td>
       <td class="number wide">
         <span class="row">
@@ -137,13 +137,13 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
 interface OpenProps {
   task: Task;
   volume: Volume;
-  onPutBack(snapshot: string): void;
+  onRestore(snapshot: string): void;
   onClose(): void;
 }
 
-function Open({ task, volume, onPutBack, onClose }: OpenProps) {
+function Open({ task, volume, onRestore, onClose }: OpenProps) {
   if (task === 'grow') return <GrowVolume volume={volume} onClose={onClose} />;
   if (task === 'delete') return <DeleteVolume volume={volume} onClose={onClose} />;
   if (task === 'restic') return <OwnRestic volume={volume} onClose={onClose} />;
-  return <Moments volume={volume} onPutBack={onPutBack} onClose={onClose} />;
+  return <Moments volume={volume} onRestore={onRestore} onClose={onClose} />;
 }

@@ -106,7 +106,7 @@ export function WebhookList() {
 
 interface OneProps {
   webhook: Webhook;
-  work(asked: () => Promise<unknown>): Promise<boolean>;
+  work(change: () => Promise<unknown>): Promise<boolean>;
   onSecret(text: string | null): void;
 }
 
@@ -157,7 +157,7 @@ function One({ webhook, work, onSecret }: OneProps) {
             )
           }
         >
-          {texts.newSecret}
+          {texts.rotateSecret}
         </button>
         <button
           type="button"
@@ -212,7 +212,7 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
       <td class="wide" data-label={texts.columns.state}>
         <span class={`badge ${TONES[state]}`}>{texts.states[state]}</span>
         {state === 'PENDING' && (
-          <p class="small quiet">{nextAt === null ? texts.nextInTurn : texts.next(<Time at={secondsOf(nextAt)} />)}</p>
+          <p class="small quiet">{nextAt === null ? texts.queued : texts.next(<Time at={secondsOf(nextAt)} />)}</p>
         )}
       </td>
       <td class="wide" data-label={texts.columns.attempts}>
@@ -234,7 +234,7 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
 }
 
 const outcomeOf = ({ status, error }: Webhook['attempts'][number]) =>
-  status === null ? texts.noAnswer(visible(error ?? '')) : texts.answered(status);
+  status === null ? texts.noResponse(visible(error ?? '')) : texts.responded(status);
 
 /** The last attempt, and all of them behind it. */
 function Attempts({ of: attempts }: { of: Webhook['attempts'] }) {

@@ -6,8 +6,8 @@ import { visible } from '../figures/visible.js';
 import { AccountChanged, Settle } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { Refusal, send } from '../graph/send.js';
-import { type Sent, sentNow, serverNow, startClock, tellTime } from './clock.js';
-import { lookForSession, session, sessionIsOver } from './session.js';
+import { type Sent, sentNow, serverNow, setServiceTime, startClock } from './clock.js';
+import { lookUpSession, session, sessionIsOver } from './session.js';
 import { connection, keepFollowing } from './stream.js';
 
 type Answer = ResultOf<typeof Settle>;
@@ -65,7 +65,7 @@ export const accountChanges = signal(0);
 export const sumsAge = signal(0);
 
 /** The time up to which amounts are projected: burning ends with the credit, until the next answer. */
-const reckonedTo = computed(() => {
+const projectedTo = computed(() => {
   if (reading.value !== null) return reading.value.asOf;
   const known = settled.value;
   if (known === null || known.exhaustsAt === null || known.exhaustsAt <= known.asOf) return serverNow.value;
@@ -73,7 +73,7 @@ const reckonedTo = computed(() => {
 });
 
 /** Returns the seconds projected since an answer. */
-export const secondsSince = (asOf: number): number => Math.max(0, reckonedTo.value - asOf);
+export const secondsSince = (asOf: number): number => Math.max(0, projectedTo.value - asOf);
 
 const burned = computed(() => accrued(figures.value?.burn ?? 0n, secondsSince(figures.value?.asOf ?? 0)));
 export const balanceNow = computed(() => (figures.value?.balance ?? 0n) - burned.value);
@@ -99,8 +99,8 @@ export function costNow(instance: Instance): Micro {
 const SETTLE_EVERY_MS = 30_000;
 
 /** Counts queries sent and events received: an answer counts only if neither came after its query. */
-let asked = 0;
-let heard = 0;
+let queries = 0;
+let events = 0;
 const retry = new Retry();
 
 /**
@@ -109,17 +109,17 @@ const retry = new Retry();
  */
 async function settle(): Promise<void> {
   if (session.value !== 'in') return;
-  asked += 1;
-  const [mine, heardBefore, sent] = [asked, heard, sentNow()];
+  queries += 1;
+  const [own, eventsBefore, sent] = [queries, events, sentNow()];
   try {
     const { account, instances } = await send(Settle, {});
-    if (mine !== asked || account === null || instances === null) return;
+    if (own !== queries || account === null || instances === null) return;
     retry.end();
-    if (heardBefore !== heard) return await settle();
+    if (eventsBefore !== events) return await settle();
     take(account, instances, sent);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
-    if (mine === asked) retry.after(error, () => void settle());
+    if (own === queries) retry.after(error, () => void settle());
   }
 }
 
@@ -140,13 +140,13 @@ function take(account: Account, changed: readonly Instance[], sent: Sent | null)
   const known = settled.value;
   // A slow answer must not undo a later event.
   if (known !== null && asOf < known.asOf) return;
-  tellTime(asOf, sent);
+  setServiceTime(asOf, sent);
   const next: Settled = {
     ...figuresOf(account),
     instances: sent !== null ? changed : merged(known?.instances ?? [], changed),
   };
   settled.value = next;
-  if (known !== null && isMoved(known, next)) countChange();
+  if (known !== null && hasChanged(known, next)) countChange();
 }
 
 export function figuresOf(account: Account): Figures {
@@ -176,7 +176,7 @@ function countChange(): void {
  * Returns whether more than time has passed: credit, burn or the state of an instance. The progress of an image doesn't
  * count.
  */
-function isMoved(before: Settled, after: Settled): boolean {
+function hasChanged(before: Settled, after: Settled): boolean {
   if (before.burn !== after.burn) return true;
   const states = ({ instances }: Settled) => instances.map(({ id, status }) => `${id} ${status}`).join();
   const expected = before.balance - accrued(before.burn, after.asOf - before.asOf);
@@ -185,7 +185,7 @@ function isMoved(before: Settled, after: Settled): boolean {
 
 /** Looks up the session, and keeps the account's figures while there is one. Called once. */
 export function startAccount(): void {
-  void keepLooking();
+  void lookUpUntilAnswered();
   effect(() => (session.value === 'in' ? untracked(follow) : undefined));
 }
 
@@ -199,13 +199,16 @@ function follow(): () => void {
         countChange();
         void settle();
       },
-      onEvent: ({ accountChanged: { account, instances, topUps, loads: told } }) => {
-        if (told.length > 0) {
+      onEvent: ({ accountChanged: { account, instances, topUps, loads: samples } }) => {
+        if (samples.length > 0) {
           // Its account is that of the previous event.
-          loads.value = new Map([...loads.value, ...told.map(({ instanceId, load }) => [instanceId, load] as const)]);
+          loads.value = new Map([
+            ...loads.value,
+            ...samples.map(({ instanceId, load }) => [instanceId, load] as const),
+          ]);
           return;
         }
-        heard += 1;
+        events += 1;
         if (settled.value !== null) take(account, instances, null);
         if (topUps.length > 0) countChange();
       },
@@ -234,15 +237,15 @@ function follow(): () => void {
   };
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
-async function keepLooking(): Promise<void> {
+async function lookUpUntilAnswered(): Promise<void> {
   for (;;) {
     try {
-      return await lookForSession();
+      return await lookUpSession();
     } catch {
       connection.value = 'lost';
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
 }

@@ -11,15 +11,15 @@ const DAY_MS = 86_400_000;
 
 /** The filter of the activity from the address. A value that the API would refuse counts as absent. */
 export const activityFilter = computed<Filter>(() => {
-  const asked = query.value;
-  const outcome = asked.get('outcome');
+  const parameters = query.value;
+  const outcome = parameters.get('outcome');
   return {
-    operation: asked.get('operation') || null,
-    keyId: asked.get('key') || null,
-    target: asked.get('about')?.trim() || null,
+    operation: parameters.get('operation') || null,
+    keyId: parameters.get('key') || null,
+    target: parameters.get('about')?.trim() || null,
     refused: outcome === 'refused' ? true : outcome === 'done' ? false : null,
-    from: startOfDay(asked.get('from'), 0),
+    from: startOfDay(parameters.get('from'), 0),
     // Includes the named day.
-    to: startOfDay(asked.get('to'), DAY_MS),
+    to: startOfDay(parameters.get('to'), DAY_MS),
   };
 });

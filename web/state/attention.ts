@@ -28,13 +28,13 @@ type VolumeKind = 'volume-lost' | 'volume-unsaved' | 'volume-refused';
 /** Events further ahead than this are not shown yet. */
 const SOON_SECONDS = 86_400;
 /** Credit that ends within this time is urgent. */
-const AT_ONCE_SECONDS = 6 * 3_600;
+const URGENT_SECONDS = 6 * 3_600;
 /** Running volumes are saved every 10 minutes; after this long, something is wrong. */
 const UNSAVED_AFTER_SECONDS = 1_800;
 /** A disk unused for this long may be forgotten. */
 const FORGOTTEN_AFTER_SECONDS = 3 * 86_400;
 /** Maximum shown. */
-const MOST = 50;
+const MAX_SHOWN = 50;
 
 /** Returns what needs attention: urgent first, then the soonest. At most 50. */
 export function attentionOf(known: Settled, read: HomeRead | null, now: number): readonly Attention[] {
@@ -47,7 +47,7 @@ export function attentionOf(known: Settled, read: HomeRead | null, now: number):
     }),
   ];
   const order = ({ isBad, at }: Attention) => (isBad ? 0 : 1e12) + (at ?? 0);
-  return all.toSorted((one, other) => order(one) - order(other)).slice(0, MOST);
+  return all.toSorted((one, other) => order(one) - order(other)).slice(0, MAX_SHOWN);
 }
 
 function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead | null, now: number): Attention[] {
@@ -57,7 +57,7 @@ function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead
   if (exhaustsAt !== null && exhaustsAt <= now) found.push({ kind: 'credit-over', isBad: true, at: diskDeleteAt });
   else if (balance <= 0n && diskDeleteAt !== null) found.push({ kind: 'credit-over', isBad: true, at: diskDeleteAt });
   else if (exhaustsAt !== null && exhaustsAt - now < SOON_SECONDS)
-    found.push({ kind: 'credit-ends', isBad: exhaustsAt - now < AT_ONCE_SECONDS, at: exhaustsAt });
+    found.push({ kind: 'credit-ends', isBad: exhaustsAt - now < URGENT_SECONDS, at: exhaustsAt });
   if (limitAt !== null && limitAt - now < SOON_SECONDS)
     found.push({ kind: 'month-limit', isBad: limitAt <= now, at: limitAt });
   return found;

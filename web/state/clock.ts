@@ -6,14 +6,14 @@ const tick = signal(performance.now());
 /**
  * The service's last reported time, and when it came by the page's monotonic clock. The computer's clock until then.
  */
-const told = signal({ second: Math.floor(Date.now() / 1_000), at: performance.now() });
+const reported = signal({ second: Math.floor(Date.now() / 1_000), at: performance.now() });
 
 /** Seconds by which the computer's clock is ahead of the service's; 0 while unknown. */
 export const clockAhead = signal(0);
 
 /** Whole seconds since 1970 by the service's clock. Never before its last reported time. */
 export const serverNow = computed(
-  () => told.value.second + Math.max(0, Math.floor((tick.value - told.value.at) / 1_000)),
+  () => reported.value.second + Math.max(0, Math.floor((tick.value - reported.value.at) / 1_000)),
 );
 
 /** The UTC day by the service's clock, YYYY-MM-DD. */
@@ -34,12 +34,12 @@ export const sentNow = (): Sent => ({ wall: Date.now(), at: performance.now() })
  * Applies the service's reported time. It is between the sending of the query and now, however long the answer took, so
  * only a clock outside that range is wrong. `sent` is null for an event, which has no query.
  */
-export function tellTime(second: number, sent: Sent | null): void {
+export function setServiceTime(second: number, sent: Sent | null): void {
   const now = sentNow();
   const ageSeconds = sent === null ? Number.POSITIVE_INFINITY : (now.at - sent.at) / 1_000;
   tick.value = now.at;
   const least = Math.max(second, Math.min(serverNow.peek(), Math.floor(second + ageSeconds)));
-  if (least !== serverNow.peek()) told.value = { second: least, at: now.at };
+  if (least !== serverNow.peek()) reported.value = { second: least, at: now.at };
   const [earliest, latest] = [(sent ?? now).wall, now.wall].map((wall) => wall / 1_000 - second) as [number, number];
   const isFast = sent !== null && earliest > TOLERATED_SECONDS;
   const isSlow = latest < -TOLERATED_SECONDS;

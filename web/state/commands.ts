@@ -1,20 +1,20 @@
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
-import { doings, screens, texts } from '../texts/en/commands.js';
+import { screens, tasks, texts } from '../texts/en/commands.js';
 import { language } from '../texts/en/locale.js';
 import { texts as machines } from '../texts/en/machines.js';
 import { LANGUAGES } from '../texts/languages.js';
 import { settled } from './account.js';
-import { type Action, askedAction } from './asked-action.js';
 import type { Command } from './command-search.js';
 import { STATES } from './history-filter.js';
 import { chooseLanguage } from './language.js';
 import { go } from './location.js';
 import { modelName, models } from './market.js';
+import { type Action, pendingAction } from './pending-action.js';
 import { pathOfSearch, savedSearches } from './saved-searches.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
-import { takeBack, undoable } from './toasts.js';
+import { undoable, undoToast } from './toasts.js';
 
 /** By address. */
 const SCREENS = [
@@ -32,13 +32,13 @@ const SCREENS = [
 /** Screens that need no key. */
 const OPEN = new Set<string>(['/machines']);
 
-const DOINGS = [
-  ['/deploy', doings.rent, 'rocket'],
-  ['/money', doings.credit, 'credit-card'],
-  ['/keys', doings.key, 'key-round'],
-  ['/keys', doings.sshKey, 'terminal'],
-  ['/volumes', doings.volume, 'hard-drive'],
-  ['/webhooks', doings.notice, 'bell'],
+const TASKS = [
+  ['/deploy', tasks.rent, 'rocket'],
+  ['/money', tasks.credit, 'credit-card'],
+  ['/keys', tasks.key, 'key-round'],
+  ['/keys', tasks.sshKey, 'terminal'],
+  ['/volumes', tasks.volume, 'hard-drive'],
+  ['/webhooks', tasks.notifications, 'bell'],
 ] as const;
 
 const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' };
@@ -53,7 +53,7 @@ export function allCommands(): readonly Command[] {
     ...(isIn ? instanceCommands() : []),
     ...screenCommands(isIn),
     ...searchCommands(),
-    ...doingCommands(isIn),
+    ...taskCommands(isIn),
     ...modelCommands(),
   ];
 }
@@ -63,13 +63,20 @@ function instanceCommands(): Command[] {
     const { id, gpu, numGpus, status, template } = instance;
     const called = visible(instance.name);
     const about = texts.about(numGpus, modelName(gpu), STATES[status]);
-    const known = `${id} ${visible(template)} ${texts.instanceWords}`;
-    const one = (key: string, name: string, icon: string, isFirst: boolean, run: () => void, words = ''): Command => ({
+    const known = `${id} ${visible(template)} ${texts.instanceKeywords}`;
+    const one = (
+      key: string,
+      name: string,
+      icon: string,
+      isFirst: boolean,
+      run: () => void,
+      keywords = '',
+    ): Command => ({
       id: `${key} ${id}`,
       group: texts.groups.instances,
       name,
       hint: about,
-      words: `${known} ${words}`,
+      keywords: `${known} ${keywords}`,
       icon,
       isFirst,
       run,
@@ -85,9 +92,9 @@ function instanceCommands(): Command[] {
           ICONS[action],
           false,
           () => {
-            askedAction.value = { instance, action };
+            pendingAction.value = { instance, action };
           },
-          texts.actWords[action],
+          texts.actionKeywords[action],
         ),
       ),
     ];
@@ -100,37 +107,37 @@ function screenCommands(isIn: boolean): Command[] {
     group: texts.groups.screens,
     name: screens[to]![0],
     hint: '',
-    words: screens[to]![1],
+    keywords: screens[to]![1],
     icon,
     isFirst: true,
     run: () => go(to),
   }));
 }
 
-function doingCommands(isIn: boolean): Command[] {
-  const one = (name: string, icon: string, words: string, run: () => void): Command => ({
+function taskCommands(isIn: boolean): Command[] {
+  const one = (name: string, icon: string, keywords: string, run: () => void): Command => ({
     id: name,
-    group: texts.groups.do,
+    group: texts.groups.actions,
     name,
     hint: '',
-    words,
+    keywords,
     icon,
     isFirst: true,
     run,
   });
-  const does = ([name, words]: readonly string[], icon: string, run: () => void) => one(name!, icon, words!, run);
+  const task = ([name, keywords]: readonly string[], icon: string, run: () => void) => one(name!, icon, keywords!, run);
   const last = undoable();
   return [
-    ...(last === undefined ? [] : [one(doings.undo[0]!, 'undo-2', last.text, () => void takeBack(last))]),
-    ...DOINGS.filter(([to]) => isIn || to === '/deploy').map(([to, doing, icon]) => does(doing, icon, () => go(to))),
-    does(doings.shortcuts, 'keyboard', () => {
+    ...(last === undefined ? [] : [one(tasks.undo[0]!, 'undo-2', last.text, () => void undoToast(last))]),
+    ...TASKS.filter(([to]) => isIn || to === '/deploy').map(([to, labels, icon]) => task(labels, icon, () => go(to))),
+    task(tasks.shortcuts, 'keyboard', () => {
       overlay.value = 'shortcuts';
     }),
-    does(doings.graphql, 'code', () => location.assign('/graphql')),
+    task(tasks.graphql, 'code', () => location.assign('/graphql')),
     ...LANGUAGES.filter(({ code }) => code !== language).map(({ code, name }) =>
-      one(texts.language(name), 'globe', texts.languageWords, () => chooseLanguage(code)),
+      one(texts.language(name), 'globe', texts.languageKeywords, () => chooseLanguage(code)),
     ),
-    isIn ? does(doings.signOut, 'log-out', () => void signOut()) : does(doings.signIn, 'log-in', () => go('/sign-in')),
+    isIn ? task(tasks.signOut, 'log-out', () => void signOut()) : task(tasks.signIn, 'log-in', () => go('/sign-in')),
   ];
 }
 
@@ -141,7 +148,7 @@ function searchCommands(): Command[] {
     group: machines.saved,
     name: visible(one.name),
     hint: '',
-    words: one.search,
+    keywords: one.search,
     icon: 'star',
     isFirst: true,
     run: () => go(pathOfSearch(one)),
@@ -154,7 +161,7 @@ function modelCommands(): Command[] {
     group: texts.groups.models,
     name,
     hint: texts.model(availableGpus, rate(micro(pricePerGpuHour.onDemand))),
-    words: `${slug} ${slug.replaceAll('-', '')} ${vramGb} ${texts.modelWords}`,
+    keywords: `${slug} ${slug.replaceAll('-', '')} ${vramGb} ${texts.modelKeywords}`,
     icon: 'cpu',
     isFirst: false,
     run: () => go(`/machines?gpu=${slug}`),

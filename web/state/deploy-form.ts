@@ -48,7 +48,7 @@ export function useDeployForm() {
     ...(stopWhenIdle !== null && { stopWhenIdle }),
     ...(volumes.length > 0 && { volumes }),
   };
-  const isAsked =
+  const isComplete =
     fault === null && isLimit && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
   const input: VariablesOf<typeof Quote>['input'] =
     machineId === null ? { ...terms, filter: filter.value } : { ...terms, machineId };
@@ -64,7 +64,7 @@ export function useDeployForm() {
     launch,
     fault,
     terms,
-    input: isAsked ? input : null,
+    input: isComplete ? input : null,
   };
 }
 

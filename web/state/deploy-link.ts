@@ -1,5 +1,5 @@
 import { FILTER_NAMES } from './filters.js';
-import { askedOf, path, withParameters } from './location.js';
+import { path, presentParameters, withParameters } from './location.js';
 
 /** The parameter that names a machine; without it, the best match is rented. */
 export const MACHINE = 'machine';
@@ -7,18 +7,18 @@ export const MACHINE = 'machine';
 export const LAUNCH = ['name', 'port'] as const;
 
 /** Returns the address of the page that rents, with the current requirements and these parameters. */
-export function deployPath(said: Readonly<Record<string, string | null>> = {}): string {
-  const asked = askedOf(FILTER_NAMES);
-  for (const [name, value] of Object.entries(said)) if (value !== null) asked.set(name, value);
-  return withParameters('/deploy', asked);
+export function deployPath(extra: Readonly<Record<string, string | null>> = {}): string {
+  const parameters = presentParameters(FILTER_NAMES);
+  for (const [name, value] of Object.entries(extra)) if (value !== null) parameters.set(name, value);
+  return withParameters('/deploy', parameters);
 }
 
 /** Returns the address of the machines that meet the current requirements. */
-export const machinesPath = (): string => withParameters('/machines', askedOf(FILTER_NAMES));
+export const machinesPath = (): string => withParameters('/machines', presentParameters(FILTER_NAMES));
 
 /** Returns the replacement of an old address, from when renting was a dialog over the machines. */
-export function deployPathOfOld(asked: URLSearchParams): string {
-  const next = new URLSearchParams(asked);
+export function deployPathOfOld(parameters: URLSearchParams): string {
+  const next = new URLSearchParams(parameters);
   const machine = next.get('deploy') ?? '';
   next.delete('deploy');
   if (machine !== '' && machine !== 'best') next.set(MACHINE, machine);

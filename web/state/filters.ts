@@ -3,7 +3,7 @@ import type { VariablesOf } from 'gql.tada';
 import type { OfferSearch } from '../graph/documents.js';
 import { query } from './location.js';
 import { models, sheet } from './market.js';
-import { isMeant } from './model-search.js';
+import { matchesModel } from './model-search.js';
 
 type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
@@ -13,7 +13,7 @@ export type OfferSort = NonNullable<Variables['sort']>;
 export const TIERS = ['FLAGSHIP', 'CONSUMER_FLAGSHIP', 'DATACENTER', 'CONSUMER'] as const;
 
 /** Whole numbers in the address, with the API's bounds. */
-const WHOLE = {
+const BOUNDS = {
   gpus: 8,
   vram: 10_000,
   ram: 1_000_000,
@@ -45,14 +45,14 @@ export function toggledGpu(slug: string): string {
 /** The API takes an empty list as every model; this one means none. */
 const NO_MODEL = '-';
 /** The API's maximum length of a list. */
-const MOST_MODELS = 100;
+const MAX_MODELS = 100;
 
 /** The chosen models or, without any, those that the typed text means; null for all. */
 const wantedGpus = computed<string[] | null>(() => {
-  if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MOST_MODELS);
+  if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MAX_MODELS);
   if (typedModel.value === '') return null;
-  const meant = [...models.value.values()].filter((model) => isMeant(typedModel.value, model));
-  return meant.length === 0 ? [NO_MODEL] : meant.slice(0, MOST_MODELS).map(({ slug }) => slug);
+  const matching = [...models.value.values()].filter((model) => matchesModel(typedModel.value, model));
+  return matching.length === 0 ? [NO_MODEL] : matching.slice(0, MAX_MODELS).map(({ slug }) => slug);
 });
 
 /** Whether the filter is known: the typed text means models of the sheet, which must be read first. */
@@ -62,23 +62,23 @@ export const isFilterKnown = computed(
 
 /** The requirements of a machine from the address. A value that the API would refuse counts as absent. */
 export const filter = computed<OfferFilter>(() => {
-  const asked = query.value;
-  const [region, tier] = [asked.get('region'), asked.get('tier')];
-  const gpus = whole(asked.get('gpus'), WHOLE.gpus);
-  const reliability = decimal(asked.get('reliability'));
+  const parameters = query.value;
+  const [region, tier] = [parameters.get('region'), parameters.get('tier')];
+  const gpus = whole(parameters.get('gpus'), BOUNDS.gpus);
+  const reliability = decimal(parameters.get('reliability'));
   return {
     ...(wantedGpus.value !== null && { gpus: wantedGpus.value }),
     ...(region !== null && { regions: [region] }),
     ...(isTier(tier) && { tiers: [tier] }),
-    ...(gpus !== null && { numMin: gpus, ...(asked.get('exactly') === '1' && { numMax: gpus }) }),
-    pricePerGpuMax: decimal(asked.get('price')),
-    vramGbMin: whole(asked.get('vram'), WHOLE.vram),
-    ramGbMin: whole(asked.get('ram'), WHOLE.ram),
-    diskGbMin: whole(asked.get('disk'), WHOLE.disk),
-    vcpusMin: whole(asked.get('vcpus'), WHOLE.vcpus),
+    ...(gpus !== null && { numMin: gpus, ...(parameters.get('exactly') === '1' && { numMax: gpus }) }),
+    pricePerGpuMax: decimal(parameters.get('price')),
+    vramGbMin: whole(parameters.get('vram'), BOUNDS.vram),
+    ramGbMin: whole(parameters.get('ram'), BOUNDS.ram),
+    diskGbMin: whole(parameters.get('disk'), BOUNDS.disk),
+    vcpusMin: whole(parameters.get('vcpus'), BOUNDS.vcpus),
     reliabilityMin: reliability === null || reliability > 100 ? null : reliability / 100,
-    ...(asked.get('nvlink') === '1' && { nvlink: true }),
-    ...(asked.get('busy') === '1' && { includePreemptible: true }),
+    ...(parameters.get('nvlink') === '1' && { nvlink: true }),
+    ...(parameters.get('busy') === '1' && { includePreemptible: true }),
   };
 });
 

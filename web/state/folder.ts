@@ -20,12 +20,12 @@ export function openFolder(instance: string): FolderView {
   const path = signal('/');
   const folder = signal<Folder | null>(null);
   const error = signal<unknown>(null);
-  let question = 0;
+  let latest = 0;
 
   const read = async (paths: readonly string[]): Promise<void> => {
     const [first = '/', ...others] = paths;
-    question += 1;
-    const mine = question;
+    latest += 1;
+    const own = latest;
     if (path.value !== first) {
       path.value = first;
       folder.value = null;
@@ -33,9 +33,9 @@ export function openFolder(instance: string): FolderView {
     error.value = null;
     try {
       const answer = await listFolder(instance, first);
-      if (mine === question) folder.value = answer;
+      if (own === latest) folder.value = answer;
     } catch (fault) {
-      if (mine !== question) return;
+      if (own !== latest) return;
       if (fault instanceof Refusal && fault.code === 'not_found' && others.length > 0) return read(others);
       error.value = fault;
       if (fault instanceof Refusal && fault.code === 'unauthorized') sessionIsOver();
@@ -54,7 +54,7 @@ export function openFolder(instance: string): FolderView {
       if (isBegun) void read([path.value]);
     },
     end: () => {
-      question += 1;
+      latest += 1;
     },
   };
 }

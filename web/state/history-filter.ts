@@ -20,19 +20,19 @@ const DAY_MS = 86_400_000;
 
 /** The filter of the history from the address. A value that the API would refuse counts as absent. */
 export const historyFilter = computed<Filter>(() => {
-  const asked = query.value;
+  const parameters = query.value;
   const one = <Key extends string>(name: string, known: Record<Key, unknown>): Key[] | null => {
-    const value = asked.get(name) ?? '';
+    const value = parameters.get(name) ?? '';
     return value in known ? [value as Key] : null;
   };
-  const model = asked.get('model');
+  const model = parameters.get('model');
   return {
     statuses: one('status', STATES),
     stopReasons: one('reason', STOP_REASONS),
     modes: one('mode', MODES),
     gpus: model === null ? null : [model],
-    createdFrom: startOfDay(asked.get('from'), 0),
+    createdFrom: startOfDay(parameters.get('from'), 0),
     // Includes the named day.
-    createdTo: startOfDay(asked.get('to'), DAY_MS),
+    createdTo: startOfDay(parameters.get('to'), DAY_MS),
   };
 });

@@ -7,7 +7,7 @@ import { send } from '../graph/send.js';
 type Key = NonNullable<ResultOf<typeof KeyNames>['apiKeys']>[number];
 
 const keys = signal<readonly Key[] | null>(null);
-let isAsked = false;
+let isRequested = false;
 
 /** Labels of the account's keys by id: their names, else their last four characters. Empty until read. */
 export const keyNames = computed(
@@ -16,13 +16,13 @@ export const keyNames = computed(
 
 /** Reads them when a screen opens. A key that may not list keys gets none, and the screen shows ids. */
 export async function readKeyNames(): Promise<void> {
-  if (isAsked) return;
-  isAsked = true;
+  if (isRequested) return;
+  isRequested = true;
   try {
     keys.value = (await send(KeyNames, {})).apiKeys;
   } catch {
     // Earlier values stay valid.
   } finally {
-    isAsked = false;
+    isRequested = false;
   }
 }

@@ -13,7 +13,7 @@ interface Link {
 /** The link that filled in the form. */
 export const link = signal<Link | null>(null);
 
-const READERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit'];
+const READER_PARAMETERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit'];
 
 /** Fills in the form from the address, once; later changes are kept during the sign-in. */
 export function readLink(): void {
@@ -22,7 +22,7 @@ export function readLink(): void {
   if (link.peek()?.text === text) return;
   // Mode, machine and end time are the reader's choice: a link can neither bind a reader to a term nor steer them to
   // its author's host.
-  setQuery(Object.fromEntries(READERS.map((name) => [name, null])), { replace: true });
+  setQuery(Object.fromEntries(READER_PARAMETERS.map((name) => [name, null])), { replace: true });
   link.value = { text, leftOut: [...new Set(leftOut)] };
   draft.value = form;
 }
@@ -30,8 +30,8 @@ export function readLink(): void {
 /** Takes the few parts of a launch in the form's own address, unless something is filled in already. */
 export function readAddress(): void {
   if (draft.peek() !== EMPTY) return;
-  const said = new URLSearchParams([...query.peek()].filter(([name]) => LAUNCH.some((known) => known === name)));
-  if (said.size > 0) draft.value = formOfLink(said).form;
+  const parameters = new URLSearchParams([...query.peek()].filter(([name]) => LAUNCH.some((known) => known === name)));
+  if (parameters.size > 0) draft.value = formOfLink(parameters).form;
 }
 
 /** Discards the form when the page is left. */

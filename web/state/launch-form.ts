@@ -116,13 +116,13 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const PORT = /^(\d{1,5})(?::([\w .-]{1,40}))?$/;
 
 /** Returns the form from a link's parameters, and the omitted ones. */
-export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut: string[] } {
+export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; leftOut: string[] } {
   const leftOut: string[] = [];
   const taken = (name: string, isTaken: boolean): boolean => {
     if (!isTaken) leftOut.push(name.slice(0, 100));
     return isTaken;
   };
-  const entries = [...asked].filter(([, value]) => value !== '');
+  const entries = [...parameters].filter(([, value]) => value !== '');
   const of = (name: string) => entries.filter(([key]) => key === name).map(([, value]) => value);
   const env = entries
     .filter(([key]) => key.startsWith('env.'))
@@ -143,14 +143,14 @@ export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut:
       .filter((port, at) => taken('port', at < MAX_ROWS && PORT.test(port)))
       .map((port) => ({ port: PORT.exec(port)![1]!, name: PORT.exec(port)![2] ?? '' })),
   };
-  const what = imageOfLink(asked);
+  const what = imageOfLink(parameters);
   if (what === null && (of('template').length > 0 || of('image').length > 0)) leftOut.push('image');
   return { form, leftOut };
 }
 
 /** Returns the template or image of a link; null if missing or invalid. */
-export function imageOfLink(asked: URLSearchParams): string | null {
-  const image = asked.get('template') || asked.get('image') || '';
+export function imageOfLink(parameters: URLSearchParams): string | null {
+  const image = parameters.get('template') || parameters.get('image') || '';
   return IMAGE.test(image) ? image : null;
 }
 

@@ -38,20 +38,20 @@ export function withQuery(changes: Record<string, string | null>): string {
 }
 
 /** Commas are allowed unencoded, and are easier to read. */
-export function withParameters(to: string, asked: URLSearchParams): string {
-  return `${to}${asked.size === 0 ? '' : `?${textOf(asked)}`}`;
+export function withParameters(to: string, parameters: URLSearchParams): string {
+  return `${to}${parameters.size === 0 ? '' : `?${textOf(parameters)}`}`;
 }
 
-export const textOf = (asked: URLSearchParams): string => asked.toString().replaceAll('%2C', ',');
+export const textOf = (parameters: URLSearchParams): string => parameters.toString().replaceAll('%2C', ',');
 
 /** Returns the given parameters that the address has, in the order of `names`. */
-export function askedOf(names: readonly string[]): URLSearchParams {
-  const asked = new URLSearchParams();
+export function presentParameters(names: readonly string[]): URLSearchParams {
+  const parameters = new URLSearchParams();
   for (const name of names) {
     const value = query.value.get(name);
-    if (value !== null) asked.set(name, value);
+    if (value !== null) parameters.set(name, value);
   }
-  return asked;
+  return parameters;
 }
 
 /** Links within the console don't reload the page. */

@@ -67,7 +67,7 @@ export function followLog(id: string): FollowedLog {
     InstanceLogged,
     { id, tail: TAIL },
     {
-      isAside: true,
+      isOfOneMachine: true,
       // Each connection begins with the last lines.
       onOpen: () => {
         waiting = [];

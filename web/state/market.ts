@@ -58,11 +58,13 @@ export function followMarket(): () => void {
     {},
     {
       onEvent: ({ pricingChanged: { marketSnapshot, data } }) => {
-        const isNews = data.some(({ slug, availableGpus }) => models.value.get(slug)?.availableGpus !== availableGpus);
+        const isChanged = data.some(
+          ({ slug, availableGpus }) => models.value.get(slug)?.availableGpus !== availableGpus,
+        );
         freeGpus.value = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
         if (sheet.value !== null && sheet.value.pricing.marketSnapshot !== marketSnapshot) void readSheet();
         // The first event repeats what the page has just read.
-        if (!isFirst || (isNews && sheet.value !== null)) marketChanges.value += 1;
+        if (!isFirst || (isChanged && sheet.value !== null)) marketChanges.value += 1;
         isFirst = false;
       },
     },

@@ -2,11 +2,11 @@
  * Returns whether a typed text means a model: each word occurs in the name, regardless of spacing; a comma separates
  * alternatives. "h100" means every H100, "h100 pcie" one of them, "rtx4090, l40s" two models.
  */
-export function isMeant(typed: string, { slug, name }: { slug: string; name: string }): boolean {
+export function matchesModel(typed: string, { slug, name }: { slug: string; name: string }): boolean {
   const known = `${plain(name)} ${plain(slug)}`;
   const alternatives = typed.split(',').map((text) => text.split(/\s+/).map(plain).filter(Boolean));
-  const asked = alternatives.filter((words) => words.length > 0);
-  return asked.length === 0 || asked.some((words) => words.every((word) => known.includes(word)));
+  const nonEmpty = alternatives.filter((words) => words.length > 0);
+  return nonEmpty.length === 0 || nonEmpty.some((words) => words.every((word) => known.includes(word)));
 }
 
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');

@@ -1,5 +1,5 @@
 import type { ResultOf } from 'gql.tada';
 import type { Money } from '../graph/documents.js';
 
-/** The answer to the query of Money, all of one second; null for a refused part. */
+/** The answer to the Billing query, all of one second; null for a refused part. */
 export type MoneyRead = ResultOf<typeof Money>;

@@ -14,7 +14,7 @@ export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]
 /** The API's maximum page size. */
 const PAGE = 100;
 /** Maximum machines that the page holds. */
-export const MOST_OFFERS = 2_000;
+export const MAX_OFFERS = 2_000;
 
 /** The order of a column. If the API supports it, the machines are read page by page; else all are read first. */
 interface Order {
@@ -71,11 +71,11 @@ const countOf = async (wanted: OfferFilter): Promise<number> =>
   (await send(OfferSearch, { filter: wanted, first: 1 })).offerSearch.totalCount;
 
 /** Machines that run containers come before those that are only records, if there are both. */
-async function unsorted(wanted: OfferFilter): Promise<{ total: number; asked: ReturnType<typeof searches> }> {
+async function unsorted(wanted: OfferFilter): Promise<{ total: number; planned: ReturnType<typeof searches> }> {
   const [total, running] = await Promise.all([countOf(wanted), countOf({ ...wanted, hasAgent: true })]);
   const isMixed = running > 0 && running < total;
   const kinds = isMixed ? [true, false].map((hasAgent) => ({ ...wanted, hasAgent })) : [wanted];
-  return { total, asked: kinds.flatMap(searches) };
+  return { total, planned: kinds.flatMap(searches) };
 }
 
 interface Found {
@@ -103,29 +103,29 @@ function createOffers() {
   const error = signal<unknown>(null);
   /** Number wanted: a page, and one more each time the end comes near. */
   const wanted = signal(PAGE);
-  const asked = computed(() => JSON.stringify([filter.value, order.value]));
+  const searchKey = computed(() => JSON.stringify([filter.value, order.value]));
   const retry = new Retry();
-  let question = 0;
+  let latest = 0;
 
   const read = async (): Promise<void> => {
-    question += 1;
-    const mine = question;
+    latest += 1;
+    const own = latest;
     const sorted = order.value === BY_CLASS ? null : ORDERS[order.value];
     const isWhole = sorted !== null && sorted.api === null;
-    const most = isWhole ? MOST_OFFERS : wanted.value;
+    const most = isWhole ? MAX_OFFERS : wanted.value;
     const offers: Offer[] = [];
     try {
       const counted = isSorted.value ? null : await unsorted(filter.value);
-      if (mine !== question) return;
-      const asked = counted?.asked ?? searches(filter.value);
+      if (own !== latest) return;
+      const planned = counted?.planned ?? searches(filter.value);
       let total = counted?.total ?? 0;
-      for (const { filter: wants, sort } of asked) {
+      for (const { filter: wants, sort } of planned) {
         let after: string | null = null;
         let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
         while (offers.length < most && page?.pageInfo.hasNextPage !== false) {
           const first = Math.min(PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
-          if (mine !== question) return;
+          if (own !== latest) return;
           offers.push(...page.edges.map(({ node }) => node));
           after = page.pageInfo.endCursor;
           if (counted === null) total = page.totalCount;
@@ -138,7 +138,7 @@ function createOffers() {
         error.value = null;
       });
     } catch (fault) {
-      if (mine !== question) return;
+      if (own !== latest) return;
       error.value = fault;
       retry.after(fault, () => void read());
     }
@@ -149,22 +149,22 @@ function createOffers() {
     error,
     more: () => {
       const { offers = [], hasMore = false } = found.value ?? {};
-      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MOST_OFFERS, wanted.value + PAGE);
+      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MAX_OFFERS, wanted.value + PAGE);
     },
     start: () => {
-      let last = asked.value;
+      let last = searchKey.value;
       const stop = effect(() => {
         marketChanges.value;
         regained.value;
-        if (asked.value !== last) {
-          last = asked.value;
+        if (searchKey.value !== last) {
+          last = searchKey.value;
           wanted.value = PAGE;
         }
         wanted.value;
         if (isFilterKnown.value) void read();
       });
       return () => {
-        question += 1;
+        latest += 1;
         retry.end();
         stop();
       };
@@ -182,7 +182,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
 }
 
 /** Maximum machines to compare, by id in the address. */
-export const MOST_COMPARED = 4;
+export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
-  (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MOST_COMPARED),
+  (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),
 );

@@ -12,30 +12,30 @@ export function usePages<Known>(
 ) {
   const known = useSignal<Known | null>(null);
   const error = useSignal<unknown>(null);
-  const question = useRef(0);
+  const latest = useRef(0);
   const retry = useMemo(() => new Retry(), []);
-  const ask = async (after: string | null): Promise<void> => {
-    question.current += 1;
-    const mine = question.current;
+  const readPage = async (after: string | null): Promise<void> => {
+    latest.current += 1;
+    const own = latest.current;
     try {
       const next = await read(after, known.peek());
-      if (mine !== question.current || next === null) return;
+      if (own !== latest.current || next === null) return;
       retry.end();
       known.value = next;
       error.value = null;
     } catch (fault) {
-      if (mine !== question.current) return;
+      if (own !== latest.current) return;
       error.value = fault;
-      retry.after(fault, () => void ask(after));
+      retry.after(fault, () => void readPage(after));
     }
   };
-  useEffect(() => void ask(null), changes);
+  useEffect(() => void readPage(null), changes);
   useEffect(
     () => () => {
-      question.current += 1;
+      latest.current += 1;
       retry.end();
     },
     [],
   );
-  return { known: known.value, error: error.value, more: (after: string | null) => void ask(after) };
+  return { known: known.value, error: error.value, more: (after: string | null) => void readPage(after) };
 }

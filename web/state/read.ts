@@ -22,15 +22,15 @@ export function useRead<Data, Variables>(
   on?: ReadonlySignal<unknown>,
 ): Read<Data> {
   const read = useMemo(() => createRead(document), [document]);
-  const asked = JSON.stringify(variables);
+  const variablesText = JSON.stringify(variables);
   useEffect(() => {
     if (variables === null) return read.forget();
     return effect(() => {
       on?.value;
       regained.value;
-      read.ask(variables);
+      read.query(variables);
     });
-  }, [asked, on, read]);
+  }, [variablesText, on, read]);
   useEffect(() => read.forget, [read]);
   return read;
 }
@@ -39,33 +39,33 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
   const data: Signal<Data | null> = signal(null);
   const error: Signal<unknown> = signal(null);
   let last: Variables | null = null;
-  let question = 0;
+  let latest = 0;
   const retry = new Retry();
-  const ask = async (variables: Variables): Promise<void> => {
+  const query = async (variables: Variables): Promise<void> => {
     last = variables;
-    question += 1;
-    const mine = question;
+    latest += 1;
+    const own = latest;
     try {
       const answer = await send(document, variables);
-      if (mine !== question) return;
+      if (own !== latest) return;
       retry.end();
       data.value = answer;
       error.value = null;
     } catch (fault) {
-      if (mine !== question) return;
+      if (own !== latest) return;
       // Shows the parts that were not refused.
       if (fault instanceof Refusal && fault.partial !== null) data.value = fault.partial as Data;
       error.value = fault;
-      retry.after(fault, () => void ask(variables));
+      retry.after(fault, () => void query(variables));
     }
   };
   return {
     data,
     error,
-    ask,
-    again: () => void (last !== null && ask(last)),
+    query,
+    again: () => void (last !== null && query(last)),
     forget: () => {
-      question += 1;
+      latest += 1;
       retry.end();
       data.value = null;
       error.value = null;

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { FILTER_NAMES } from './filters.js';
-import { askedOf, textOf } from './location.js';
+import { presentParameters, textOf } from './location.js';
 
 /** A search of machines under its owner's name for it; this browser keeps it. */
 export interface SavedSearch {
@@ -9,10 +9,10 @@ export interface SavedSearch {
   search: string;
 }
 
-const KEPT_AS = 'saved-searches';
-export const MOST_SEARCHES = 50;
-export const MOST_NAME = 60;
-const MOST_SEARCH = 2_000;
+const STORAGE_KEY = 'saved-searches';
+export const MAX_SEARCHES = 50;
+export const MAX_NAME_LENGTH = 60;
+const MAX_SEARCH_LENGTH = 2_000;
 /** Parameters of the Machines screen that belong to a search. */
 const NAMES: readonly string[] = [...FILTER_NAMES, 'sort', 'priced'];
 
@@ -23,18 +23,18 @@ export const savedSearches = signal<readonly SavedSearch[]>(read());
 
 // Another tab changed them.
 addEventListener('storage', ({ key }) => {
-  if (key === KEPT_AS || key === null) savedSearches.value = read();
+  if (key === STORAGE_KEY || key === null) savedSearches.value = read();
 });
 
 /** The current search, in the order of the fields; empty for all machines. */
 export function searchNow(): string {
-  return textOf(askedOf(NAMES)).slice(0, MOST_SEARCH);
+  return textOf(presentParameters(NAMES)).slice(0, MAX_SEARCH_LENGTH);
 }
 
 /** Saves it, replacing one of the same name. Returns false if there are too many. */
 export function saveSearch({ name, search }: SavedSearch): boolean {
   const others = read().filter((one) => one.name !== name);
-  if (others.length >= MOST_SEARCHES) return false;
+  if (others.length >= MAX_SEARCHES) return false;
   write([...others, { name, search }]);
   return true;
 }
@@ -56,8 +56,8 @@ function read(): SavedSearch[] {
   // Without storage, this page's own values count.
   if (!isKept.peek()) return [...savedSearches.peek()];
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEPT_AS) ?? '[]');
-    return Array.isArray(kept) ? sorted(kept.filter(isSearch).slice(0, MOST_SEARCHES)) : [];
+    const kept: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]');
+    return Array.isArray(kept) ? sorted(kept.filter(isSearch).slice(0, MAX_SEARCHES)) : [];
   } catch {
     return [];
   }
@@ -66,7 +66,7 @@ function read(): SavedSearch[] {
 function write(searches: readonly SavedSearch[]): void {
   savedSearches.value = sorted(searches);
   try {
-    localStorage.setItem(KEPT_AS, JSON.stringify(savedSearches.value));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(savedSearches.value));
     isKept.value = true;
   } catch {
     isKept.value = false;
@@ -81,5 +81,11 @@ function sorted(searches: readonly SavedSearch[]): SavedSearch[] {
 function isSearch(one: unknown): one is SavedSearch {
   const { name, search } = (one ?? {}) as Record<string, unknown>;
   const isText = typeof name === 'string' && typeof search === 'string';
-  return isText && name !== '' && name.length <= MOST_NAME && search.length <= MOST_SEARCH && !/^[/?#]/.test(search);
+  return (
+    isText &&
+    name !== '' &&
+    name.length <= MAX_NAME_LENGTH &&
+    search.length <= MAX_SEARCH_LENGTH &&
+    !/^[/?#]/.test(search)
+  );
 }

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { ask, bodyOf, Refusal } from '../graph/send.js';
+import { bodyOf, fetchAnswer, Refusal } from '../graph/send.js';
 import { texts } from '../texts/en/errors.js';
 
 /** Whether the browser holds a session cookie that is accepted. The page never sees the cookie and keeps no key. */
@@ -40,8 +40,8 @@ interface ErrorBody {
 }
 
 /** Looks up the session. Throws Unreachable. */
-export async function lookForSession(): Promise<void> {
-  const response = await ask(SESSION_PATH, { method: 'GET' });
+export async function lookUpSession(): Promise<void> {
+  const response = await fetchAnswer(SESSION_PATH, { method: 'GET' });
   const body = await bodyOf<{ signedIn?: boolean; signup?: string }>(response);
   signupOpen.value = body.signup === 'open';
   session.value = response.ok && body.signedIn !== false ? 'in' : 'out';
@@ -74,7 +74,7 @@ export function sessionIsOver(): void {
 }
 
 async function write<Body>(path: string, method: string, body?: object): Promise<Body> {
-  const response = await ask(path, {
+  const response = await fetchAnswer(path, {
     method,
     headers: { 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { go } from './location.js';
 import { session } from './session.js';
-import { takeBack, undoable } from './toasts.js';
+import { undoable, undoToast } from './toasts.js';
 
 /** The overlay above the screen. */
 export const overlay = signal<'palette' | 'shortcuts' | null>(null);
@@ -45,14 +45,14 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ['g', 'w'], name: 'webhooks', to: '/webhooks' },
 ];
 
-const KEPT_AS = 'single-keys';
+const STORAGE_KEY = 'single-keys';
 
 /** Whether single keys are active: a reader with speech input may want to disable them (WCAG 2.1.4). */
 export const singleKeys = signal(readSetting());
 
 function readSetting(): boolean {
   try {
-    return localStorage.getItem(KEPT_AS) !== 'off';
+    return localStorage.getItem(STORAGE_KEY) !== 'off';
   } catch {
     // A browser may forbid storage.
     return true;
@@ -61,8 +61,8 @@ function readSetting(): boolean {
 
 effect(() => {
   try {
-    if (singleKeys.value) localStorage.removeItem(KEPT_AS);
-    else localStorage.setItem(KEPT_AS, 'off');
+    if (singleKeys.value) localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, 'off');
   } catch {
     // Without storage, it holds until the page is left.
   }
@@ -103,7 +103,7 @@ function follow({ keys: [key], to }: Shortcut): void {
   else if (key === '?') overlay.value = 'shortcuts';
   else if (key === 'u') {
     const last = undoable();
-    if (last !== undefined) void takeBack(last);
+    if (last !== undefined) void undoToast(last);
   } else search();
 }
 

@@ -31,7 +31,7 @@ interface Handlers<Data> {
   /**
    * Whether its state concerns only one machine and not the service, so that it doesn't affect the page's connection.
    */
-  isAside?: boolean;
+  isOfOneMachine?: boolean;
 }
 
 /**
@@ -41,14 +41,14 @@ interface Handlers<Data> {
 export function keepFollowing<Data, Variables>(
   subscription: TadaDocumentNode<Data, Variables>,
   variables: Variables,
-  { onEvent, onOpen, onRefused, isAside = false }: Handlers<Data>,
+  { onEvent, onOpen, onRefused, isOfOneMachine = false }: Handlers<Data>,
 ): () => void {
   let current: AbortController | null = null;
   let isEnded = false;
   let isLost = false;
-  const tell = (state: Connection) => {
+  const setConnection = (state: Connection) => {
     isLost = state === 'lost';
-    if (!isAside) connection.value = state;
+    if (!isOfOneMachine) connection.value = state;
   };
 
   const run = async (ending: AbortSignal): Promise<void> => {
@@ -62,21 +62,21 @@ export function keepFollowing<Data, Variables>(
             pauseMs = FIRST_PAUSE_MS / 2;
             // Batched, so that data outdated by both is read once.
             batch(() => {
-              if (!isAside && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
-              tell('live');
+              if (!isOfOneMachine && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
+              setConnection('live');
               onOpen?.();
             });
           },
         });
-        if (!ending.aborted) tell('restarting');
+        if (!ending.aborted) setConnection('restarting');
       } catch (error) {
         if (ending.aborted) return;
         if (error instanceof Refusal) {
           if (onRefused?.(error) === false) return;
-          tell(STATES[error.code] ?? 'lost');
-          if (!isAside) limitedUntil.value = error.retryAt;
+          setConnection(STATES[error.code] ?? 'lost');
+          if (!isOfOneMachine) limitedUntil.value = error.retryAt;
           refusedUntil = error.retryAt;
-        } else if (connection.value !== 'restarting') tell('lost');
+        } else if (connection.value !== 'restarting') setConnection('lost');
       }
       // Never before the service allows it, because it would only refuse again.
       const jitteredMs =
@@ -105,17 +105,17 @@ export function keepFollowing<Data, Variables>(
   /** An open stream may take long to notice. A gateway on this computer is still reachable, so it is tried. */
   const whenOffline = () => {
     if (current === null) return;
-    tell('lost');
+    setConnection('lost');
     restart();
   };
   document.addEventListener('visibilitychange', look);
   addEventListener('online', whenOnline);
   addEventListener('offline', whenOffline);
-  if (!isAside) streams.value = streams.peek() + 1;
+  if (!isOfOneMachine) streams.value = streams.peek() + 1;
   look();
   return () => {
     isEnded = true;
-    if (!isAside) streams.value = streams.peek() - 1;
+    if (!isOfOneMachine) streams.value = streams.peek() - 1;
     if (streams.peek() === 0) connection.value = 'waiting';
     look();
     document.removeEventListener('visibilitychange', look);

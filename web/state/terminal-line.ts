@@ -6,7 +6,7 @@ export type LineState =
   | { kind: 'exit'; code: number | null }
   | { kind: 'refused'; message: string; again: boolean };
 
-type Words =
+type Frame =
   | { type: 'opened'; from: number; to: number }
   | { type: 'exit'; code: number | null }
   | { type: 'taken' }
@@ -26,9 +26,9 @@ const LONGEST_PAUSE_MS = 8_000;
 /** Maximum input bytes in one frame; pasted text may be longer. */
 const FRAME_BYTES = 16_384;
 /** The service sends only a bounded number of bytes beyond those shown. */
-const TELL_EVERY_BYTES = 65_536;
+const REPORT_EVERY_BYTES = 65_536;
 /** Temporary refusals. */
-const PASSES = new Set(['starting', 'unreachable']);
+const TEMPORARY_REASONS = new Set(['starting', 'unreachable']);
 
 /** The connection of one terminal to its shell, which is reopened whenever it is lost. */
 export class TerminalLine {
@@ -38,7 +38,7 @@ export class TerminalLine {
   readonly #options: Options;
   #socket: WebSocket | null = null;
   #received = 0;
-  #told = 0;
+  #reported = 0;
   #pauseMs = FIRST_PAUSE_MS;
   #timer = 0;
   readonly #encoder = new TextEncoder();
@@ -55,9 +55,9 @@ export class TerminalLine {
 
   /** Reports the output as shown up to this position, so that more may be sent. */
   show(place: number): void {
-    if (place - this.#told < TELL_EVERY_BYTES) return;
-    this.#told = place;
-    this.#say({ type: 'shown', bytes: place });
+    if (place - this.#reported < REPORT_EVERY_BYTES) return;
+    this.#reported = place;
+    this.#send({ type: 'shown', bytes: place });
   }
 
   /** Opens it immediately. */
@@ -70,10 +70,10 @@ export class TerminalLine {
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
       const { instance, shell } = this.#options;
-      this.#say({ type: 'open', instance, shell, ...this.size, seen: this.#received });
+      this.#send({ type: 'open', instance, shell, ...this.size, seen: this.#received });
     };
     socket.onmessage = ({ data }) => {
-      if (typeof data === 'string') return this.#hear(JSON.parse(data));
+      if (typeof data === 'string') return this.#receive(JSON.parse(data));
       const bytes = new Uint8Array(data as ArrayBuffer);
       this.#received += bytes.length;
       this.#options.onOutput(bytes);
@@ -97,12 +97,12 @@ export class TerminalLine {
 
   resize(columns: number, rows: number): void {
     this.size = { columns, rows };
-    if (this.state.peek().kind === 'open') this.#say({ type: 'resize', columns, rows });
+    if (this.state.peek().kind === 'open') this.#send({ type: 'resize', columns, rows });
   }
 
   /** Ends the shell too, which is otherwise kept for a while. */
   end(): void {
-    this.#say({ type: 'end' });
+    this.#send({ type: 'end' });
     const socket = this.#socket;
     // The service closes it when the shell has ended.
     if (socket !== null) socket.onmessage = socket.onclose = null;
@@ -117,19 +117,19 @@ export class TerminalLine {
     this.state.value = { kind: 'closed' };
   }
 
-  #hear(words: Words): void {
-    if (words.type === 'opened') {
+  #receive(frame: Frame): void {
+    if (frame.type === 'opened') {
       this.#pauseMs = FIRST_PAUSE_MS;
       const before = this.#received;
-      this.#received = this.#told = words.from;
+      this.#received = this.#reported = frame.from;
       this.state.value = { kind: 'open' };
-      this.#options.onOpened({ ...words, before });
-    } else if (words.type === 'refused') {
-      const again = PASSES.has(words.reason);
-      const refused = { kind: 'refused', message: words.message, again } as const;
+      this.#options.onOpened({ ...frame, before });
+    } else if (frame.type === 'refused') {
+      const again = TEMPORARY_REASONS.has(frame.reason);
+      const refused = { kind: 'refused', message: frame.message, again } as const;
       if (again) this.#again(refused);
       else this.state.value = refused;
-    } else if (words.type === 'exit') this.state.value = { kind: 'exit', code: words.code };
+    } else if (frame.type === 'exit') this.state.value = { kind: 'exit', code: frame.code };
     else this.state.value = { kind: 'taken' };
   }
 
@@ -145,8 +145,8 @@ export class TerminalLine {
     if (this.state.peek().kind === 'lost') this.open();
   };
 
-  #say(words: object): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(words));
+  #send(frame: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
   }
 
   #drop(): void {

@@ -12,9 +12,9 @@ export type TimelineEntry = Edge['node'];
 
 const PAGE = 25;
 /** Maximum entries of one answer. */
-const MOST = 100;
+const MAX_ENTRIES = 100;
 /** Refresh interval for changes that no account event reports, such as a saved volume. */
-const LOOK_SECONDS = 60;
+const REFRESH_SECONDS = 60;
 
 /** The entries read so far, and whether older ones exist. */
 export interface ReadTimeline {
@@ -33,14 +33,14 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
 /** Reads an instance's events: the newest again with each change, and older ones page by page. */
 export function useTimeline(id: string) {
   const read = async (after: string | null, before: ReadTimeline | null): Promise<ReadTimeline | null> => {
-    const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MOST) : PAGE;
+    const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MAX_ENTRIES) : PAGE;
     const { instance } = await send(InstanceTimeline, { id, first, after });
     if (instance === null) return null;
     const { edges, pageInfo } = instance.timeline;
     const page = { edges, hasMore: pageInfo.hasNextPage };
     return after === null ? withNewest(before, page) : { ...page, edges: [...(before?.edges ?? []), ...edges] };
   };
-  const minute = useComputed(() => Math.floor(serverNow.value / LOOK_SECONDS));
+  const minute = useComputed(() => Math.floor(serverNow.value / REFRESH_SECONDS));
   const { known, error, more } = usePages(read, [accountChanges.value, regained.value, minute.value]);
   return {
     entries: known?.edges ?? null,

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { plainWordsFor } from './words.js';
+import { plainMessageOf } from './messages.js';
 
 export interface Toast {
   id: number;
@@ -18,13 +18,13 @@ export interface Undo {
 /** Newest last; 4 at most. */
 export const toasts = signal<readonly Toast[]>([]);
 
-const MOST = 4;
+const MAX_TOASTS = 4;
 let count = 0;
 
 /** Shows a confirmation; with `undo`, with a way back. */
 export function say(text: string, { undo = null, isBad = false }: { undo?: Undo | null; isBad?: boolean } = {}): void {
   count += 1;
-  toasts.value = [...toasts.value, { id: count, text, isBad, undo }].slice(-MOST);
+  toasts.value = [...toasts.value, { id: count, text, isBad, undo }].slice(-MAX_TOASTS);
 }
 
 export function dismiss(id: number): void {
@@ -32,14 +32,14 @@ export function dismiss(id: number): void {
 }
 
 /** Undoes a toast's action, only once. */
-export async function takeBack({ id, undo }: Toast): Promise<void> {
+export async function undoToast({ id, undo }: Toast): Promise<void> {
   if (undo === null || !toasts.value.some((toast) => toast.id === id)) return;
   dismiss(id);
   try {
     await undo.run();
     say(undo.done);
   } catch (error) {
-    say(plainWordsFor(error), { isBad: true });
+    say(plainMessageOf(error), { isBad: true });
   }
 }
 

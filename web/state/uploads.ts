@@ -21,7 +21,7 @@ export interface Upload {
 }
 
 /** Maximum concurrent uploads: a browser has six connections to one address, and the page needs some of them. */
-const AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 export const MAX_UPLOADS = 200;
 
 /** Uploads of all instances; they continue while another screen is shown. */
@@ -32,10 +32,10 @@ export const uploadsDone = signal(0);
 const sendings = new Map<number, Sending>();
 let lastId = 0;
 
-const isUnderWay = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
+const isInProgress = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
 /** Leaving the page would abort them. */
-isUnderWay.subscribe((underWay) => {
-  if (underWay) addEventListener('beforeunload', hold);
+isInProgress.subscribe((inProgress) => {
+  if (inProgress) addEventListener('beforeunload', hold);
   else removeEventListener('beforeunload', hold);
 });
 
@@ -70,7 +70,7 @@ export function sendAgain(id: number, replaces: boolean): void {
 /** Aborts it if in progress, and removes it. */
 export function dropUpload(id: number): void {
   uploads.value = uploads.value.filter((upload) => upload.id !== id);
-  sendings.get(id)?.giveUp();
+  sendings.get(id)?.abort();
 }
 
 export function dropDone(instance: string): void {
@@ -79,7 +79,7 @@ export function dropDone(instance: string): void {
 
 function begin(): void {
   for (const { id, state } of uploads.value) {
-    if (sendings.size >= AT_ONCE) return;
+    if (sendings.size >= MAX_CONCURRENT) return;
     if (state === 'waiting' && !sendings.has(id)) void send(id);
   }
 }

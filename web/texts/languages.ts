@@ -1,4 +1,4 @@
-/** The languages that the console is built in, the one for everybody else first. Each has its folder of texts. */
+/** The languages of the console; the first is the default. Each has its folder of texts. */
 export const LANGUAGES = [
   { code: 'en', name: 'English' },
   { code: 'de', name: 'Deutsch' },

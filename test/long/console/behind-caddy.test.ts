@@ -102,7 +102,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.goto(`https://${host()}/`);
     await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
     await page.getByRole('radio', { name: /^busybox/ }).click();
-    await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+    await page.getByRole('link', { name: 'Sign in to rent' }).click();
     await page.getByLabel('API key').fill(renter.api.key);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: /^Deploy for/ }).click();
@@ -162,7 +162,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
   it('draws the load of a training soon after it starts, without a reload', async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     const table = page.getByRole('region', { name: 'Load as a table' });
-    await page.getByText('As a table').click();
+    await page.getByText('Show as table').click();
     /** The newest sample comes first. */
     const percents = async () => {
       const name = await table.getByRole('columnheader').allInnerTexts();
@@ -185,7 +185,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await sees(/\nbegun\n/);
     const began = performance.now();
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
-    await page.getByText('As a table').click();
+    await page.getByText('Show as table').click();
     const busy = await until(
       `the load rises above ${idle} %`,
       async () => (await percents()).slice(0, 1).find((each) => each >= idle + RISES_BY_PERCENT),

@@ -62,12 +62,12 @@ describe('files and log of a real container, in the console', needsEngine('podma
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await page.getByRole('button', { name: 'New folder' }).click();
       await page.getByLabel('Name', { exact: true }).fill('a folder & more');
-      await page.getByRole('button', { name: 'Make the folder' }).click();
+      await page.getByRole('button', { name: 'Create folder' }).click();
       await page.getByRole('link', { name: 'a folder & more' }).click();
       await page.getByText('This folder is empty').waitFor();
       expect(new URL(page.url()).searchParams.get('path')).toBe('/workspace/a%20folder%20%26%20more');
       await inside(`cd '/workspace/a folder & more' && for n in 9 10; do echo $n > part-$n; done && mkdir z-folder`);
-      await page.getByRole('button', { name: 'Read the folder again' }).click();
+      await page.getByRole('button', { name: 'Refresh' }).click();
       await page.getByRole('link', { name: 'part-10', exact: true }).waitFor();
       expect(await names(page)).toEqual(['z-folder', 'part-9', 'part-10']);
       await page.getByRole('button', { name: 'Size' }).click();
@@ -116,7 +116,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await page.getByRole('region', { name: 'Files' }).dispatchEvent('drop', { dataTransfer: dropped });
       await uploadOf(page, 'one.txt').getByText('Done').waitFor();
       await page.getByRole('link', { name: 'one.txt', exact: true }).waitFor();
-      await uploadOf(page, 'two.txt').getByText('A file of this name is there').waitFor();
+      await uploadOf(page, 'two.txt').getByText('A file with this name already exists').waitFor();
       expect(await inside('cat /workspace/drop/two.txt')).toContain('old');
       await page.getByRole('button', { name: 'Replace two.txt' }).click();
       await uploadOf(page, 'two.txt').getByText('Done').waitFor();
@@ -179,7 +179,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(shown).toBeGreaterThan(1_500);
       expect(shown).toBeLessThanOrEqual(2_000);
 
-      const search = page.getByLabel('Search in the log');
+      const search = page.getByLabel('Search the log');
       await search.fill('LINE 288');
       await page.getByText('10 found').waitFor();
       expect(await log.locator('mark').first().textContent()).toBe('line 288');
@@ -187,13 +187,13 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await page.getByText('10 of 10').waitFor();
       await page.getByRole('button', { name: 'Next match' }).click();
       await page.getByText('1 of 10', { exact: true }).waitFor();
-      await page.getByRole('button', { name: 'Match before' }).click();
+      await page.getByRole('button', { name: 'Previous match' }).click();
       await page.getByText('10 of 10').waitFor();
       const current = log.locator('mark.current');
       expect(await current.count()).toBe(1);
       await expect.poll(() => inView(page)).toBe(true);
-      await page.getByRole('button', { name: 'To the newest' }).click();
-      await page.getByRole('button', { name: 'To the newest' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Jump to newest' }).click();
+      await page.getByRole('button', { name: 'Jump to newest' }).waitFor({ state: 'detached' });
 
       const begun = page.waitForEvent('download');
       await page.getByRole('link', { name: 'Download' }).click();
@@ -215,13 +215,13 @@ describe('files and log of a real container, in the console', needsEngine('podma
             { name: 'large.bin', mimeType: 'text/plain', buffer: Buffer.from('small') },
           ]);
           await uploadOf(page, 'small.txt')
-            .getByText(/Done|name is there/)
+            .getByText(/Done|already exists/)
             .waitFor();
           expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
           await page.getByRole('link', { name: 'Log', exact: true }).click();
           await page.locator('.log').getByText('line 2999 of many').waitFor();
-          await page.getByLabel('Search in the log').fill('line 2999');
+          await page.getByLabel('Search the log').fill('line 2999');
           await page.getByText('1 found').waitFor();
           expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);

@@ -88,7 +88,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       await click('button', /^Deploy for/);
       const open = page.getByRole('button', { name: 'Open JupyterLab' });
       await open.waitFor();
-      await page.getByText('container runs').waitFor({ timeout: 2 * SOON_MS });
+      await page.getByText('container running').waitFor({ timeout: 2 * SOON_MS });
       expect(await open.getAttribute('aria-disabled')).toBe('false');
       const id = idOf(page);
       const opened = page.context().waitForEvent('page');
@@ -100,17 +100,17 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       expect(new URL(tab.url()).search).toBe(`?token=${made!.value}`);
       const bare = await tab.goto(tab.url().replace(made!.value, other!.value));
       expect(bare!.status()).toBe(403);
-      await page.getByText('PASSWORD, made for it:').waitFor();
+      await page.getByText('PASSWORD, generated:').waitFor();
       expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
       expect(complaints).toEqual([]);
       const written = fleet.gatewayOutput + host.log;
       for (const { value } of [made!, other!]) expect(written.includes(value)).toBe(false);
 
-      await page.getByLabel('Stop it by itself after or at').fill('8h');
+      await page.getByLabel('Stop automatically after or at').fill('8h');
       await page.getByRole('button', { name: 'Set', exact: true }).click();
-      await page.getByText(/^It stops /).waitFor();
-      await page.getByRole('button', { name: 'Do not stop it' }).click();
-      await page.getByText('Never, while its credit lasts.').waitFor();
+      await page.getByText(/^Stops /).waitFor();
+      await page.getByRole('button', { name: 'Don’t stop', exact: true }).click();
+      await page.getByText('No deadline: it runs until you stop it or your credit runs out.').waitFor();
       await destroyed(id);
     }));
 
@@ -137,7 +137,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
         await to(/^env\.MODEL$/);
         await page.keyboard.type('a/b');
         await deployButton(page).waitFor();
-        await to(/^Save as a template/);
+        await to(/^Save as your own template/);
         await page.keyboard.press('Enter');
         await to(/^save-as$/);
         await page.keyboard.type('mine');
@@ -147,7 +147,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
         await page.keyboard.type('8h');
         await to(/^Deploy for/);
         await page.keyboard.press('Enter');
-        await page.getByText(/^It stops /).waitFor();
+        await page.getByText(/^Stops /).waitFor();
         await renter.destroy(idOf(page));
         await page.goto(`${pages.address}/deploy?gpu=rtx-4090&machine=${host.machineId}`);
         await page.getByRole('radio', { name: /^mine/ }).click();

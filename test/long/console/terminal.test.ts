@@ -68,7 +68,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await enter(page, 'mine=ke""pt; i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done');
       await waitForText(page, 'line 5\n');
       await fleet.killGateway();
-      await page.getByText('The connection is lost').waitFor();
+      await page.getByText('Connection lost').waitFor();
       await fleet.startGateway();
       await waitForText(page, /line 39\n.*[#$] ?$/);
       const lines = (await rows(page)).split('\n').filter((line) => /^line \d+$/.test(line));
@@ -95,9 +95,9 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       }, kept);
       await other.goto(page.url());
       await waitForText(other, '\nkept again\n');
-      await page.getByText('Another tab shows this terminal now').waitFor();
+      await page.getByText('This terminal is now open in another tab').waitFor();
       await page.getByRole('button', { name: 'Show it here' }).click();
-      await other.getByText('Another tab shows this terminal now').waitFor();
+      await other.getByText('This terminal is now open in another tab').waitFor();
       await enter(page, 'echo $mine here');
       await waitForText(page, '\nkept here\n');
     }));
@@ -122,7 +122,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await until('its shell has ended', () => !runs('sleep 7171'), SOON_MS);
       await enter(page, 'exit 3');
       await page.getByText('The shell has ended with code 3.').waitFor();
-      await page.getByRole('button', { name: 'Begin another' }).click();
+      await page.getByRole('button', { name: 'Start a new one' }).click();
       await shown(page);
     }));
 
@@ -229,7 +229,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
       await renter.act(id, 'stop');
       await pages.with(screen(), renter.api, async ({ page: another }) => {
-        await another.getByText('It does not run').waitFor();
+        await another.getByText('The instance isn’t running').waitFor();
       });
     }));
 });

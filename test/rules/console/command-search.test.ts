@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { foundCommands } from '../../../web/state/command-search.js';
 
-const command = (name: string, { words = '', hint = '', isFirst = false } = {}) => ({ name, words, hint, isFirst });
+const command = (name: string, { keywords = '', hint = '', isFirst = false } = {}) => ({
+  name,
+  keywords,
+  hint,
+  isFirst,
+});
 
 describe('the palette', () => {
   const all = [
     command('train-llm', { hint: '1 × NVIDIA H100 SXM5, running' }),
     command('Stop train-llm'),
-    command('Money', { words: 'balance credit', isFirst: true }),
-    command('Add credit', { words: 'top up', isFirst: true }),
-    command('NVIDIA H100 SXM5', { words: 'h100-sxm h100sxm' }),
+    command('Money', { keywords: 'balance credit', isFirst: true }),
+    command('Add credit', { keywords: 'top up', isFirst: true }),
+    command('NVIDIA H100 SXM5', { keywords: 'h100-sxm h100sxm' }),
   ];
   const names = (typed: string) => foundCommands(all, typed).map(({ name }) => name);
 

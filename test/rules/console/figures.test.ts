@@ -6,8 +6,8 @@ import { ticks, tickText } from '../../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
-import { clockAhead, sentNow, serverNow, tellTime } from '../../../web/state/clock.js';
-import { isMeant } from '../../../web/state/model-search.js';
+import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
+import { matchesModel } from '../../../web/state/model-search.js';
 
 it.each([
   ['2026-11-30', 0, '2026-11-30T00:00:00.000Z'],
@@ -139,7 +139,7 @@ describe('input to find models', () => {
     ['b300', []],
     [' , ', all.map(({ slug }) => slug)],
   ])('%j means %j', (typed, slugs) => {
-    expect(all.filter((model) => isMeant(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
+    expect(all.filter((model) => matchesModel(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
   });
 });
 
@@ -169,11 +169,11 @@ describe('the clock of the page', () => {
   };
 
   it('takes a slow response neither for a wrong clock nor for an earlier time', () => {
-    tellTime(now, sentBefore(0));
-    tellTime(now - 15, sentBefore(15));
+    setServiceTime(now, sentBefore(0));
+    setServiceTime(now - 15, sentBefore(15));
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
     // An event may be just as late.
-    tellTime(now - 15, null);
+    setServiceTime(now - 15, null);
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
   });
 
@@ -182,7 +182,7 @@ describe('the clock of the page', () => {
     [180, 0],
     [-180, 15],
   ])('detects an offset of %s s to the service from a response that took %s s', (off, took) => {
-    tellTime(now + off - took, sentBefore(took));
+    setServiceTime(now + off - took, sentBefore(took));
     expect(Math.sign(clockAhead.value)).toBe(-Math.sign(off));
     expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);
     expect(Math.abs(serverNow.value - now - off)).toBeLessThanOrEqual(took + 1);

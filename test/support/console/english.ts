@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 /** Common English words and short labels that no other language of the console has. */
 const WORDS =
-  'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|reading';
+  'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|loading';
 /** Elements that contain no language, or marked text of other people or of the service. */
 const OTHERS = '[lang="en"], code, kbd, pre, samp, .mono, script, style';
 const SAID = ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-label'];

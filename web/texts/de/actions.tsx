@@ -5,17 +5,17 @@ export const texts: typeof english = {
     name: 'Starten',
     label: (name) => `${name} starten`,
     title: (name) => `${name} starten?`,
-    busy: 'Startet …',
+    busy: 'Wird gestartet …',
     keep: 'Nicht jetzt',
-    done: (name) => `${name} startet.`,
+    done: (name) => `${name} wird gestartet.`,
   },
   STOP: {
     name: 'Anhalten',
     label: (name) => `${name} anhalten`,
     title: (name) => `${name} anhalten?`,
-    busy: 'Hält an …',
-    keep: 'Laufen lassen',
-    done: (name) => `${name} ist angehalten. Der Speicher bleibt.`,
+    busy: 'Wird angehalten …',
+    keep: 'Weiterlaufen lassen',
+    done: (name) => `${name} wurde angehalten. Der Speicherplatz bleibt erhalten.`,
   },
   DESTROY: {
     name: 'Löschen',
@@ -23,29 +23,33 @@ export const texts: typeof english = {
     title: (name) => `${name} löschen?`,
     busy: 'Wird gelöscht …',
     keep: 'Behalten',
-    done: (name) => `${name} ist gelöscht.`,
+    done: (name) => `${name} wurde gelöscht.`,
   },
-  what: (count, model, template, cost) => (
+  summary: (count, model, template, cost) => (
     <>
       {count} × {model}, {template}. Bisherige Kosten: {cost}.
     </>
   ),
-  nothingChanged: 'nichts wurde geändert',
+  nothingChanged: 'Es wurde nichts geändert',
   starts: (all, gpu, disk) => (
     <>
-      Von da an kostet sie {all}: {gpu} für die GPUs und {disk} für den Speicher, der schon jetzt kostet.
+      Danach kostet die Instanz {all}: {gpu} für die GPUs und {disk} für den Speicherplatz, den Sie schon jetzt
+      bezahlen.
     </>
   ),
   stops: (gpu, gb, disk) => (
     <>
-      Die GPUs kosten ab dieser Sekunde nichts mehr: {gpu} USD/h weniger. Der Speicher von {gb} GB bleibt und kostet
-      weiter {disk}, bis Sie die Instanz löschen.
+      Die GPUs kosten ab sofort nichts mehr: {gpu} USD/h weniger. Der Speicherplatz von {gb} GB bleibt erhalten und
+      kostet weiterhin {disk}, bis Sie die Instanz löschen.
     </>
   ),
   mayBeTaken:
-    'Andere können die Maschine inzwischen mieten; dann lässt sich diese Instanz erst starten, wenn sie wieder frei ist.',
-  ends: (nothing) => <>Alle Kosten enden in dieser Sekunde: Von da an kostet sie {nothing}.</>,
+    'Andere können die Maschine in der Zwischenzeit mieten. Die Instanz lässt sich dann erst wieder starten, wenn die Maschine frei ist.',
+  ends: (nothing) => <>Alle Kosten enden sofort: Danach kostet die Instanz {nothing} mehr.</>,
   nothing: 'nichts',
-  erased: (gb) => `Der Speicher von ${gb} GB und alles darauf wird gelöscht. Das lässt sich nicht rückgängig machen.`,
-  earlyExit: (usd) => <>Die Reservierung ist nicht um: Sie jetzt zu verlassen kostet {usd}, den bisherigen Rabatt.</>,
+  erased: (gb) =>
+    `Der Speicherplatz von ${gb} GB und alle Daten darauf werden gelöscht. Das lässt sich nicht rückgängig machen.`,
+  earlyExit: (usd) => (
+    <>Die Reservierung läuft noch. Wenn Sie jetzt löschen, zahlen Sie den bisherigen Rabatt von {usd} zurück.</>
+  ),
 };

@@ -3,17 +3,17 @@ import type { texts as english } from '../en/bulk.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  chooseAll: 'Alle wählen',
-  chosen: (count, all) => `${number(count)} von ${number(all)} gewählt`,
+  selectAll: 'Alle auswählen',
+  selected: (count, all) => `${number(count)} von ${number(all)} ausgewählt`,
   STOP: {
     button: (count) => plural(count, { one: '1 Instanz anhalten', other: `${number(count)} Instanzen anhalten` }),
     title: (count) => plural(count, { one: '1 Instanz anhalten?', other: `${number(count)} Instanzen anhalten?` }),
     busy: 'Werden angehalten …',
-    keep: 'Laufen lassen',
+    keep: 'Weiterlaufen lassen',
     done: (count) =>
       plural(count, {
-        one: '1 Instanz angehalten. Ihr Speicher bleibt.',
-        other: `${number(count)} Instanzen angehalten. Ihr Speicher bleibt.`,
+        one: '1 Instanz angehalten. Ihr Speicherplatz bleibt erhalten.',
+        other: `${number(count)} Instanzen angehalten. Ihr Speicherplatz bleibt erhalten.`,
       }),
   },
   DESTROY: {
@@ -23,23 +23,23 @@ export const texts: typeof english = {
     keep: 'Behalten',
     done: (count) => plural(count, { one: '1 Instanz gelöscht.', other: `${number(count)} Instanzen gelöscht.` }),
   },
-  which: 'Welche Instanzen',
-  progress: (done, all) => `${done} von ${number(all)} fertig`,
-  notDone: (left, all) => `${left} von ${number(all)} ließen sich nicht ausführen.`,
+  list: 'Ausgewählte Instanzen',
+  progress: (done, all) => `${done} von ${number(all)} erledigt`,
+  notDone: (left, all) => `${left} von ${number(all)} fehlgeschlagen.`,
   close: 'Schließen',
-  done: 'fertig',
+  done: 'erledigt',
   stops: (gpus, disks) => (
     <>
-      Die GPUs kosten ab dieser Sekunde nichts mehr: {gpus} USD/h weniger. Der Speicher bleibt und kostet zusammen
-      weiter {disks}, bis Sie die Instanzen löschen.
+      Die GPUs kosten ab sofort nichts mehr: {gpus} USD/h weniger. Der Speicherplatz bleibt erhalten und kostet
+      weiterhin insgesamt {disks}, bis Sie die Instanzen löschen.
     </>
   ),
   mayBeTaken:
-    'Andere können die Maschinen inzwischen mieten; dann lassen sich diese Instanzen erst starten, wenn sie wieder frei sind.',
-  ends: (saved) => <>Alle ihre Kosten enden in dieser Sekunde: {saved} weniger.</>,
+    'Andere können die Maschinen in der Zwischenzeit mieten. Die Instanzen lassen sich dann erst wieder starten, wenn ihre Maschinen frei sind.',
+  ends: (saved) => <>Alle ihre Kosten enden sofort: {saved} weniger.</>,
   erased: (gb) =>
-    `Ihr Speicher, zusammen ${gb} GB, und alles darauf wird gelöscht. Das lässt sich nicht rückgängig machen. Volumes bleiben.`,
+    `Ihr Speicherplatz, insgesamt ${number(gb)} GB, und alle Daten darauf werden gelöscht. Das lässt sich nicht rückgängig machen. Volumes bleiben erhalten.`,
   earlyExit: (usd) => (
-    <>Nicht beendete Reservierungen enden damit: Sie jetzt zu verlassen kostet {usd}, die bisherigen Rabatte.</>
+    <>Einige Reservierungen laufen noch. Wenn Sie jetzt löschen, zahlen Sie die bisherigen Rabatte von {usd} zurück.</>
   ),
 };

@@ -6,8 +6,8 @@ const listings = (count: number) => plural(count, { one: 'einem Angebot', other:
 
 export const texts: typeof english = {
   first: (model, { price, date }, count) =>
-    `${model}: ${price} USD je GPU-Stunde On-Demand am ${date}, aus ${listings(count)}; der erste Stand.`,
+    `${model}: ${price} USD pro GPU-Stunde (On-Demand) am ${date}, aus ${listings(count)} (erster Stand).`,
   since: (model, { price, date }, count, first, snapshots) =>
-    `${model}: ${price} USD je GPU-Stunde On-Demand am ${date}, aus ${listings(count)}; ${first.price} am ${first.date}, ${snapshots} Stände.`,
+    `${model}: ${price} USD pro GPU-Stunde (On-Demand) am ${date}, aus ${listings(count)}. Erster von ${snapshots} Ständen: ${first.price} am ${first.date}.`,
   point: ({ price, date }, count) => `${date}: ${price} aus ${listings(count)}`,
 };

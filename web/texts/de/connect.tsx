@@ -1,23 +1,23 @@
 import type { texts as english } from '../en/connect.js';
 
 export const texts: typeof english = {
-  title: 'So verbinden Sie sich',
-  destroyed: 'Sie ist gelöscht; es gibt nichts mehr, womit man sich verbinden könnte.',
-  noAgent: 'Auf dieser Maschine läuft kein Host-Agent: Die Miete ist nur verzeichnet, und kein Container antwortet.',
-  shell: (keys) => <>Eine Shell, mit einem {keys}:</>,
+  title: 'Verbinden',
+  destroyed: 'Diese Instanz ist gelöscht. Eine Verbindung ist nicht mehr möglich.',
+  noAgent: 'Auf dieser Maschine läuft kein Host-Agent: Die Miete ist nur ein Eintrag, und es läuft kein Container.',
+  shell: (keys) => <>Shell, mit einem {keys}:</>,
   yourKeys: 'Ihrer SSH-Schlüssel',
   copyCommand: 'Befehl kopieren',
   tcp: (port, address) => (
     <>
-      Port {port} über TCP, für alle offen: {address}
+      TCP-Port {port}, für alle offen: {address}
     </>
   ),
   copyHost: 'Hostnamen kopieren',
   open: (name) => `${name} öffnen`,
-  soon: 'sobald sie bereit ist',
-  made: (variable, value) => (
+  soon: 'verfügbar, sobald der Container läuft',
+  generated: (variable, value) => (
     <>
-      {variable}, für sie erzeugt: {value}
+      {variable}, automatisch erzeugt: {value}
     </>
   ),
   copyVariable: (variable) => `${variable} kopieren`,

@@ -3,21 +3,21 @@ import type { texts as english } from '../en/deploy.js';
 export const texts: typeof english = {
   title: 'Mieten',
   rentOne: (what) => `${what} mieten`,
-  rentBest: (what) => `Beste passende mieten: ${what}`,
-  aMachine: 'eine Maschine',
+  rentBest: (what) => `Beste passende Maschine mieten: ${what}`,
+  aMachine: 'Maschine',
   machines: 'Alle Maschinen',
   machineStep: 'Maschine',
-  templateStep: 'Was darauf läuft',
+  templateStep: 'Vorlage oder Image',
   diskStep: 'Speicherplatz und Volumes',
-  launchStep: 'Start',
+  launchStep: 'Startoptionen',
   priceStep: 'Preismodell',
-  limitsStep: 'Wann sie endet',
+  limitsStep: 'Fristen und Limit',
   sshStep: 'SSH-Schlüssel',
-  codeStep: 'Dasselbe ohne diese Seite',
-  takeBest: 'Stattdessen die beste passende Maschine nehmen',
-  best: 'Sie bekommen die günstigste passende Maschine in dem Moment, in dem Sie den Knopf drücken. Maschinen, die Container ausführen, gehen vor.',
+  codeStep: 'Dieselbe Miete als Code',
+  takeBest: 'Stattdessen die beste Maschine für meine Anforderungen mieten',
+  best: 'Sie erhalten die günstigste passende Maschine zum Zeitpunkt des Klicks. Maschinen, die Container ausführen, haben Vorrang.',
   model: 'GPU-Modell',
-  anyModel: 'beliebig: die günstigste Maschine',
+  anyModel: 'beliebig (günstigste Maschine)',
   modelOption: (name, free, price) => `${name}, ${free} frei, ab ${price} USD/h`,
   region: 'Region',
   moreRequirements: 'Weitere Anforderungen und alle Maschinen',
@@ -26,17 +26,18 @@ export const texts: typeof english = {
       {id} in {region}
     </>
   ),
-  trial: 'Eine Maschine zur Probe: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
-  demo: 'Eine erfundene Maschine zur Vorführung: Sie zu mieten legt einen Eintrag an, und nichts läuft.',
-  record: 'Diese Maschine hat keinen Host-Agent: Sie zu mieten legt einen Eintrag an, und nichts läuft.',
-  hardware: (cpu, vcpus, ramGb, down) => `${cpu}, ${vcpus} vCPUs, ${ramGb} GB RAM, ${down} Mbit/s Empfang`,
-  disk: 'Speicherplatz, GB',
-  diskOf: (freeGb) => `Speicherplatz, GB (die Maschine hat noch ${freeGb})`,
-  badDisk: 'Der Speicherplatz ist eine ganze Zahl von GB, ab 1.',
-  spendLimit: 'Anhalten, sobald sie insgesamt so viele USD gekostet hat',
+  trial: 'Dies ist eine Testmaschine: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
+  demo: 'Dies ist eine fiktive Maschine zur Vorführung: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+  record: 'Diese Maschine hat keinen Host-Agent: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+  hardware: (cpu, vcpus, ramGb, down) => `${cpu}, ${vcpus} vCPUs, ${ramGb} GB RAM, ${down} Mbit/s Download`,
+  disk: 'Speicherplatz (GB)',
+  diskOf: (freeGb) => `Speicherplatz (GB, bis ${freeGb})`,
+  badDisk: 'Der Speicherplatz muss eine ganze Zahl von GB sein, mindestens 1.',
+  spendLimit: 'Ausgabenlimit (USD insgesamt)',
   spendLimitHint: 'kein Limit',
-  badSpendLimit: 'Das Ausgabenlimit ist ein Betrag in USD, etwa 25 oder 2.50.',
-  limitsLegend: 'Nichts davon ist nötig: Sie läuft, bis Sie sie anhalten oder Ihr Guthaben endet.',
+  badSpendLimit: 'Das Ausgabenlimit muss ein Betrag in USD sein, zum Beispiel 25 oder 2.50.',
+  limitsLegend:
+    'Alle Angaben sind freiwillig. Ohne sie läuft die Instanz, bis Sie sie anhalten oder Ihr Guthaben aufgebraucht ist.',
   sshCount: (count) =>
     count === 1
       ? 'Der SSH-Schlüssel Ihres Kontos hat Zugang.'
@@ -46,7 +47,7 @@ export const texts: typeof english = {
   summary: 'Kosten',
   forGpus: 'GPUs',
   forDisk: 'Speicherplatz',
-  aDay: 'Pro Tag',
+  perDay: 'Pro Tag',
   perHour: (price) => `${price} USD/h`,
   usd: (amount) => `${amount} USD`,
   total: (price) => `${price} USD pro Stunde`,
@@ -58,22 +59,20 @@ export const texts: typeof english = {
     </>
   ),
   lastsShort: (time) => `Guthaben für ${time}`,
-  needs: (amount) => `Nötig ist ein Guthaben von mindestens ${amount} USD.`,
+  needs: (amount) => `Erfordert ein Guthaben von mindestens ${amount} USD.`,
   term: (end, discount) => (
     <>
-      Die Laufzeit endet {end}, wenn sie nie angehalten wird. Wer sie früher löscht, zahlt den Rabatt von {discount} USD
-      für jede gelaufene Stunde zurück.
+      Ende der Laufzeit bei durchgehendem Betrieb: {end}. Wenn Sie die Instanz früher löschen, zahlen Sie den Rabatt von{' '}
+      {discount} USD für jede gelaufene Stunde zurück.
     </>
   ),
   preempts: (count, seconds, cost) =>
     `${
-      count === 1
-        ? 'Dafür wird eine unterbrechbare Instanz angehalten'
-        : `Dafür werden ${count} unterbrechbare Instanzen angehalten`
-    }: Mindestens ${seconds} Sekunden GPU werden berechnet (${cost} USD).`,
-  noNext: 'Gerade ist keine gleiche Maschine frei. Wählen Sie eine andere.',
+      count === 1 ? 'Verdrängt eine unterbrechbare Instanz' : `Verdrängt ${count} unterbrechbare Instanzen`
+    }: Mindestens ${seconds} Sekunden GPU-Zeit werden berechnet (${cost} USD).`,
+  noNext: 'Zurzeit ist keine ähnliche Maschine frei. Wählen Sie eine andere.',
   nextBest: (count, model, region, price) => `Nächstbeste: ${count} × ${model} in ${region} für ${price} USD/h`,
-  takeThis: 'Diese nehmen',
+  takeThis: 'Diese wählen',
   addCredit: 'Guthaben aufladen',
   signIn: 'Zum Mieten anmelden',
   deploy: 'Mieten',
@@ -82,18 +81,18 @@ export const texts: typeof english = {
   nothingRented: 'Es wurde nichts gemietet',
   share: 'Link zu diesem Formular kopieren',
   shareHint:
-    'Er enthält alles außer Variablen, Geheimnissen, Befehl, TCP-Ports und Volumes. Speichern Sie eine Vorlage, um auch diese zu teilen, ohne Geheimnisse.',
-  linkStrong: 'Ein Link hat dieses Formular ausgefüllt, und jeder kann so einen Link schreiben.',
+    'Der Link enthält alles außer Variablen, Secrets, Befehl, TCP-Ports und Volumes. Um auch diese (außer Secrets) zu teilen, speichern Sie eine Vorlage.',
+  linkStrong: 'Dieses Formular wurde durch einen Link ausgefüllt, und jeder kann einen solchen Link erstellen.',
   linkRest:
-    'Wer ihn schrieb, hat Image, Variablen und Befehl gewählt. Es läuft mit Ihrem Guthaben und bekommt die Geheimnisse, die Sie wählen: Mieten Sie nur, wenn Sie dem Link vertrauen. Gemietet wird erst, wenn Sie den Knopf drücken.',
-  leftOut: (names) => `Weggelassen, weil zu lang oder kein einfacher Text: ${names}`,
-  ways: 'Wege, dasselbe zu mieten',
+    'Wer ihn erstellt hat, hat Image, Variablen und Befehl gewählt. Sie laufen auf Ihr Guthaben und erhalten die Secrets, die Sie wählen: Mieten Sie nur, wenn Sie dem Link vertrauen. Gemietet wird erst, wenn Sie auf die Schaltfläche klicken.',
+  leftOut: (names) => `Weggelassen, weil zu lang oder kein reiner Text: ${names}`,
+  ways: 'Formate',
   way: { gpu: 'gpu', curl: 'curl', python: 'Python', graphql: 'GraphQL' },
   wayHint: {
     gpu: 'Für bash und zsh. Der Befehl liest Ihren Schlüssel aus GPU_API_KEY oder von gpu login.',
-    curl: 'Für bash und zsh. Ihr API-Schlüssel steht in GPU_API_KEY.',
-    python: 'Mit dem Paket gpu_rental. Ihr API-Schlüssel steht in GPU_API_KEY.',
-    graphql: 'Ein POST an /graphql mit Ihrem API-Schlüssel, oder in GraphiQL.',
+    curl: 'Für bash und zsh. Liest Ihren API-Schlüssel aus GPU_API_KEY.',
+    python: 'Verwendet das Paket gpu_rental. Liest Ihren API-Schlüssel aus GPU_API_KEY.',
+    graphql: 'Senden Sie es per POST mit Ihrem API-Schlüssel an /graphql, oder führen Sie es in GraphiQL aus.',
   },
   copyWay: {
     gpu: 'Befehl kopieren',
@@ -101,6 +100,6 @@ export const texts: typeof english = {
     python: 'Skript kopieren',
     graphql: 'Dokument kopieren',
   },
-  noWay: 'Noch ist keine Maschine gewählt: MACHINE steht, wo ihre ID stehen würde.',
-  holdsValues: 'Es enthält, was Sie eingegeben haben, auch die Werte von Variablen.',
+  noWay: 'Noch gibt es keine Maschine zum Mieten: Ersetzen Sie MACHINE durch die ID einer Maschine.',
+  holdsValues: 'Enthält Ihre Eingaben, auch die Werte von Variablen.',
 };

@@ -1,32 +1,32 @@
 import { GROUP, POINT } from '../../figures/number.js';
 import type {
   texts as english,
-  before as englishBefore,
-  instead as englishInstead,
-  known as englishKnown,
+  introduction as englishIntroduction,
+  replacements as englishReplacements,
+  translations as englishTranslations,
 } from '../en/errors.js';
 
 export const texts: typeof english = {
   lostWrite:
-    'Der Dienst antwortet nicht. Ob Ihr Auftrag ausgeführt wurde, ist noch offen; die Seite zeigt es, sobald die Verbindung wieder da ist.',
-  lostRead: 'Der Dienst antwortet nicht. Die Seite fragt von selbst wieder an.',
-  broken: 'Auf dieser Seite ist etwas schiefgegangen. Laden Sie sie neu.',
-  tooOften: 'Zu viele Anfragen dieses Kontos innerhalb einer Minute.',
+    'Der Dienst antwortet nicht. Ob Ihre Anfrage ausgeführt wurde, ist noch offen; die Seite zeigt das Ergebnis, sobald die Verbindung wieder besteht.',
+  lostRead: 'Der Dienst antwortet nicht. Die Seite versucht es automatisch erneut.',
+  broken: 'Auf dieser Seite ist ein Fehler aufgetreten. Laden Sie sie neu.',
+  tooOften: 'Dieses Konto hat innerhalb einer Minute zu viele Anfragen gesendet.',
   sessionOver:
     'Sie sind abgemeldet: Der Schlüssel dieser Sitzung gilt nicht mehr, oder die Sitzung ist 12 Stunden alt.',
   tryAgain: (seconds) =>
     seconds === 0 ? ' Versuchen Sie es jetzt erneut.' : ` Versuchen Sie es in ${seconds} s erneut.`,
   notArrived: (nothing) =>
-    `Die Anfrage ist nicht angekommen: ${nothing}. Drücken Sie den Knopf, um sie erneut zu senden.`,
+    `Die Anfrage hat den Dienst nicht erreicht: ${nothing}. Klicken Sie auf die Schaltfläche, um sie erneut zu senden.`,
 };
 
-export const instead: typeof englishInstead = {
+export const replacements: typeof englishReplacements = {
   unauthorized: 'Sie sind abgemeldet: Der Schlüssel gilt nicht oder nicht mehr.',
-  idempotency_in_progress: 'Ihre erste Anfrage läuft noch. Sehen Sie gleich bei Ihren Instanzen nach.',
+  idempotency_in_progress: 'Ihre erste Anfrage wird noch bearbeitet. Sehen Sie gleich bei Ihren Instanzen nach.',
   idempotency_mismatch:
-    'Eine frühere Anfrage dieses Dialogs wurde ausgeführt, nur ihre Antwort ging verloren. Sehen Sie bei Ihren Instanzen nach, bevor Sie noch einmal mieten.',
+    'Eine frühere Anfrage aus diesem Dialog wurde ausgeführt, aber die Antwort ging verloren. Sehen Sie bei Ihren Instanzen nach, bevor Sie erneut mieten.',
   unavailable: 'Der Dienst ist überlastet oder startet neu. Versuchen Sie es gleich noch einmal.',
-  internal: 'Im Dienst ist ein Fehler aufgetreten. Es lag nicht an Ihnen; versuchen Sie es gleich noch einmal.',
+  internal: 'Im Dienst ist ein Fehler aufgetreten; es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.',
   no_route: 'Diese Adresse gibt es nicht.',
   missing_machine: 'Es ist keine Maschine gewählt.',
 };
@@ -34,11 +34,11 @@ export const instead: typeof englishInstead = {
 /** The service writes "1,234.50". */
 const figure = (text: string): string => text.replace(/[,.]/g, (separator) => (separator === ',' ? GROUP : POINT));
 
-export const known: typeof englishKnown = [
+export const translations: typeof englishTranslations = [
   [
     /^balance too low: ([-\d.,]+) USD does not cover (\S+ \w+) of all instances, which cost ([\d.,]+) USD$/,
     (has, span, needs) =>
-      `Ihr Guthaben von ${figure(has!)} USD ist zu klein: Für ${figure(span!)} aller Instanzen sind ${figure(needs!)} USD nötig.`,
+      `Ihr Guthaben von ${figure(has!)} USD reicht nicht: Für ${figure(span!)} aller Instanzen sind ${figure(needs!)} USD nötig.`,
   ],
   [/^machine (\S+) is taken$/, (id) => `Die Maschine ${id} ist inzwischen vergeben.`],
   [/^machine (\S+) is (?:offline|unreachable)$/, (id) => `Die Maschine ${id} ist nicht erreichbar.`],
@@ -46,15 +46,17 @@ export const known: typeof englishKnown = [
   [/^no machine (\S+) is offered$/, (id) => `Eine Maschine ${id} wird nicht angeboten.`],
   [
     /^machine (\S+) costs ([\d.,]+) USD per hour, more than the maximum of ([\d.,]+)$/,
-    (id, is, most) => `Die Maschine ${id} kostet ${figure(is!)} USD/h, mehr als ${figure(most!)}.`,
+    (id, is, most) =>
+      `Die Maschine ${id} kostet ${figure(is!)} USD/h, mehr als das Maximum von ${figure(most!)} USD/h.`,
   ],
   [
     /^machine (\S+) has (\d+) GB of free disk, less than the (\d+) (?:requested|of disk and volumes)$/,
-    (id, left, asked) => `Die Maschine ${id} hat noch ${left} GB Speicherplatz, weniger als die ${asked} GB.`,
+    (id, left, needed) =>
+      `Die Maschine ${id} hat noch ${left} GB Speicherplatz, weniger als die benötigten ${needed} GB.`,
   ],
   [
     /^volume (\S+) is in use by instance (\S+?)(?:; stop it first)?$/,
-    (id, by) => `Das Volume ${id} gehört gerade zur Instanz ${by}.`,
+    (id, by) => `Das Volume ${id} wird gerade von der Instanz ${by} genutzt.`,
   ],
   [
     /^(?:an account (?:holds|saves|has) at most|the account (?:has|can have at most)) (\d+) (.+)$/,
@@ -63,25 +65,25 @@ export const known: typeof englishKnown = [
   [/^no such instance$/, () => 'Diese Instanz gibt es nicht.'],
   [
     /^secret (\S+) already exists; delete it first$/,
-    (name) => `Ein Geheimnis ${name} gibt es schon; löschen Sie es zuerst.`,
+    (name) => `Ein Secret namens ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
   [/^there is no volume (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
   [/^usd must be 5 to 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 
-const SENTENCES: Record<string, string> = {
-  forbidden: 'Dieser Schlüssel darf das nicht.',
+const INTRODUCTIONS: Record<string, string> = {
+  forbidden: 'Dieser Schlüssel ist dazu nicht berechtigt.',
   not_found: 'Das gibt es nicht oder nicht mehr.',
-  deploy_failed: 'Das kann so nicht gemietet werden.',
-  action_failed: 'Das geht so nicht.',
-  payload_too_large: 'Das ist zu groß.',
-  invalid_request: 'Eine Angabe stimmt nicht.',
+  deploy_failed: 'So ist die Miete nicht möglich.',
+  action_failed: 'Diese Aktion ist zurzeit nicht möglich.',
+  payload_too_large: 'Die Anfrage ist zu groß.',
+  invalid_request: 'Eine Angabe ist ungültig.',
   invalid_json: 'Die Anfrage ist nicht lesbar.',
   bad_action: 'Diese Aktion gibt es nicht.',
   method_not_allowed: 'Das ist hier nicht vorgesehen.',
-  rate_limited: 'Das war zu oft in kurzer Zeit.',
-  machine_unreachable: 'Die Maschine ist gerade nicht zu erreichen.',
+  rate_limited: 'Zu viele Anfragen in kurzer Zeit.',
+  machine_unreachable: 'Die Maschine ist zurzeit nicht erreichbar.',
 };
 
-/** What the service adds names the rule. */
-export const before: typeof englishBefore = (code) => SENTENCES[code] ?? 'Der Dienst lehnt das ab.';
+export const introduction: typeof englishIntroduction = (code) =>
+  INTRODUCTIONS[code] ?? 'Der Dienst hat die Anfrage abgelehnt.';

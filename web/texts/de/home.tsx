@@ -9,16 +9,18 @@ export const texts: typeof english = {
   firstSteps: 'Erste Schritte',
   done: 'erledigt',
   creditStep: 'Guthaben aufladen',
-  creditWhy: 'Davon werden Mieten sekundengenau bezahlt. Darüber hinaus kostet nur behaltener Speicherplatz.',
+  creditWhy:
+    'Davon bezahlen Sie Mieten sekundengenau. Mehr schulden Sie nie, außer für Speicherplatz, den Sie behalten.',
   addCredit: 'Guthaben aufladen',
-  keyStep: 'SSH-Schlüssel hinterlegen',
-  keyWhy: (tool) => <>Mit dem privaten Teil kommen Sie in jede Instanz. Ein Schlüssel von {tool} ist genau richtig.</>,
+  keyStep: 'SSH-Schlüssel hinzufügen',
+  keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Ein mit {tool} erstellter Schlüssel genügt.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
   rentStep: 'Erste Maschine mieten',
-  rentWhy: 'Wählen Sie ein Modell und eine Vorlage. Sie läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',
+  rentWhy:
+    'Wählen Sie ein Modell und eine Vorlage. Die Instanz läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',
   seeMachines: 'Maschinen ansehen',
-  attention: 'Braucht Aufmerksamkeit',
-  nothing: 'Nichts: Alles ist, wie es sein soll.',
+  attention: 'Handlungsbedarf',
+  nothing: 'Keiner: Alles ist in Ordnung.',
   looking: 'Wird geprüft …',
   urgent: 'Dringend: ',
   note: 'Hinweis: ',
@@ -26,17 +28,17 @@ export const texts: typeof english = {
   creditOverUntil: (at) => (
     <>Ihr Guthaben ist aufgebraucht: Alles ist angehalten. Ohne neues Guthaben wird es gelöscht: {at}.</>
   ),
-  creditEnds: (at) => <>Ihr Guthaben reicht noch bis {at}. Was dann läuft, wird angehalten.</>,
-  limitWasReached: (at) => <>Ihr Monatslimit ist seit {at} erreicht: Was lief, wurde angehalten.</>,
-  limitIsReached: (at) => <>Ihr Monatslimit reicht noch bis {at}. Was dann läuft, wird angehalten.</>,
+  creditEnds: (at) => <>Ihr Guthaben reicht bis {at}. Dann werden laufende Instanzen angehalten.</>,
+  limitWasReached: (at) => <>Ihr Monatslimit ist seit {at} erreicht: Laufende Instanzen wurden angehalten.</>,
+  limitIsReached: (at) => <>Ihr Monatslimit reicht bis {at}. Dann werden laufende Instanzen angehalten.</>,
   volumeLost: (volume, name, at) => (
     <>
-      Was {name} nach {at} auf das Volume {volume} geschrieben hat, ist verloren.
+      Änderungen von {name} am Volume {volume} nach {at} sind verloren.
     </>
   ),
   volumeRefused: (volume, name, at) => (
     <>
-      Das Volume {volume} von {name} konnte nicht gesichert werden. Der letzte gesicherte Stand: {at}.
+      Das Volume {volume} von {name} konnte nicht gesichert werden. Letzte Sicherung: {at}.
     </>
   ),
   volumeUnsaved: (volume, name, at) => (
@@ -44,13 +46,13 @@ export const texts: typeof english = {
       Das Volume {volume} von {name} wurde seit {at} nicht gesichert.
     </>
   ),
-  silent: (name) => <>Die Maschine von {name} meldet sich nicht. Vielleicht kommt sie von allein zurück.</>,
+  silent: (name) => <>Die Maschine von {name} ist nicht erreichbar. Vielleicht kommt sie von allein zurück.</>,
   failed: (name, why) => (
     <>
-      Der Container von {name} ist gescheitert: {why}
+      Der Container von {name} ist fehlgeschlagen: {why}
     </>
   ),
-  failedSilently: 'die Maschine nennt keinen Grund',
+  failedSilently: 'die Maschine meldet keinen Grund',
   notStarted: (name, at) => (
     <>
       {name} konnte nicht gestartet werden. Angehalten: {at}.
@@ -58,7 +60,7 @@ export const texts: typeof english = {
   ),
   preempted: (name, at) => (
     <>
-      {name} ist seit {at} angehalten: Die Maschine wurde On-Demand oder reserviert gemietet.
+      {name} wurde verdrängt ({at}): Die Maschine wurde On-Demand oder reserviert gemietet.
     </>
   ),
   endedBadly: (name, at, exitCode) => (
@@ -68,17 +70,17 @@ export const texts: typeof english = {
   ),
   stops: (name, at) => (
     <>
-      {name} läuft noch bis {at} und hält dann von selbst an.
+      {name} wird automatisch angehalten: {at}.
     </>
   ),
   destroyed: (name, at) => (
     <>
-      {name} besteht noch bis {at} und wird dann mit allen Daten gelöscht.
+      {name} wird automatisch mit allen Daten gelöscht: {at}.
     </>
   ),
   limit: (name, at) => (
     <>
-      Das Ausgabenlimit von {name} reicht noch bis {at}. Dann hält sie an.
+      Das Ausgabenlimit von {name} reicht bis {at}. Dann wird die Instanz angehalten.
     </>
   ),
   costsStopped: (name, at, hourly) => (
@@ -87,16 +89,16 @@ export const texts: typeof english = {
     </>
   ),
   changeLimit: 'Limit ändern',
-  open: (name, unseen) => <>{unseen(`${name} `)}Öffnen</>,
-  rented: 'Was Sie mieten',
-  allInstances: (count) => plural(count, { one: 'Ihre Instanz', other: `Alle ${number(count)} Instanzen` }),
-  noneRented: 'Nichts gemietet',
-  noneRentedWhat: 'Hier steht, was Sie mieten, mit den Kosten auf die Sekunde genau.',
+  open: (name, hidden) => <>{hidden(`${name} `)}Öffnen</>,
+  rented: 'Ihre Instanzen',
+  allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
+  noneRented: 'Keine Instanzen',
+  noneRentedWhat: 'Mieten Sie eine Maschine, um hier ihren Zustand und ihre Kosten auf die Sekunde genau zu sehen.',
   instance: 'Instanz',
   state: 'Zustand',
-  where: 'Ort',
+  where: 'Standort',
   hourly: 'USD/h jetzt',
-  cost: 'Kosten bisher, USD',
+  cost: 'Bisher (USD)',
   volumes: 'Volumes',
   volumesCost: (count, sizeGb, hourly) =>
     plural(count, {

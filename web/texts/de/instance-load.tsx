@@ -1,14 +1,14 @@
 import type { texts as english } from '../en/instance-load.js';
 
 export const texts: typeof english = {
-  title: 'Last',
+  title: 'Auslastung',
   ranges: { '1h': '1 Stunde', '2d': '2 Tage', '90d': '90 Tage' },
-  overWhat: 'Über welche Zeit',
-  moment: 'Einen Moment …',
+  period: 'Zeitraum',
+  moment: 'Wird geladen …',
   nothing: (range) =>
-    `Innerhalb von ${range} wurde nichts gemessen. Die ersten Werte kommen 20 Sekunden nach einem Start.`,
-  asTable: 'Als Tabelle',
-  table: 'Last als Tabelle',
-  newest: 'Last, das Neueste zuerst',
+    `In diesem Zeitraum (${range}) wurde nichts gemessen. Die ersten Werte erscheinen 20 Sekunden nach einem Start.`,
+  asTable: 'Als Tabelle anzeigen',
+  table: 'Auslastung als Tabelle',
+  newest: 'Auslastung, neueste zuerst',
   time: 'Zeit',
 };

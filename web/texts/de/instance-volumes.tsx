@@ -2,7 +2,7 @@ import type { texts as english } from '../en/instance-volumes.js';
 
 export const texts: typeof english = {
   title: 'Volumes',
-  elsewhere: 'Anderswo fortsetzen',
+  move: 'Auf anderen Host umziehen',
   at: (name, path) => (
     <>
       {name} in {path}
@@ -10,27 +10,27 @@ export const texts: typeof english = {
   ),
   release: 'Freigeben',
   releaseThis: (name) => `${name} freigeben`,
-  releaseAsk: (name) => `${name} freigeben?`,
+  releaseQuestion: (name) => `${name} freigeben?`,
   deleted: 'gelöscht',
-  lost: (since) => <>was sie nach {since} schrieb, ist verloren</>,
-  allStored: 'alles, was sie schrieb, ist gesichert',
+  lost: (since) => <>Änderungen nach {since} sind verloren</>,
+  allSaved: 'alle Änderungen sind gesichert',
   noSnapshot: 'noch kein Snapshot',
-  storedTo: (at) => <>gesichert bis {at}</>,
-  storing: 'wird gesichert',
-  storingTo: (at) => <>wird gesichert; bisher bis {at}</>,
+  savedTo: (at) => <>zuletzt gesichert: {at}</>,
+  saving: 'wird gesichert …',
+  savingTo: (at) => <>wird gesichert …; zuletzt gesichert: {at}</>,
   moveHint: (count, model) =>
-    `Mietet die beste freie Maschine mit ${count} × ${model} auf einem anderen Host und führt dort dasselbe aus, mit denselben Volumes. Diese Instanz behält ihren eigenen Speicher, bis Sie sie löschen.`,
-  atMost: 'Höchstens, USD je Stunde',
-  nothingRented: 'nichts wurde gemietet',
+    `Mietet die beste freie Maschine mit ${count} × ${model} auf einem anderen Host und führt dort dasselbe mit denselben Volumes aus. Diese Instanz behält ihren eigenen Speicherplatz, bis Sie sie löschen.`,
+  atMost: 'Höchstpreis (USD/h)',
+  nothingRented: 'Es wurde nichts gemietet',
   cancel: 'Abbrechen',
   renting: 'Wird gemietet …',
-  continue: 'Dort fortsetzen',
+  doMove: 'Umziehen',
   releaseHint:
-    'Was die Instanz seit dem letzten Snapshot schrieb, ist verloren. Tun Sie es, wenn ihr Host nicht wiederkommt oder nicht meldet, dass er fertig ist.',
+    'Änderungen seit dem letzten Snapshot gehen verloren. Geben Sie ein Volume nur frei, wenn sein Host nicht wiederkommt oder nicht fertig wird.',
   releaseHintAt: (at) => (
     <>
-      Was die Instanz seit dem letzten Snapshot ({at}) schrieb, ist verloren. Tun Sie es, wenn ihr Host nicht
-      wiederkommt oder nicht meldet, dass er fertig ist.
+      Änderungen seit dem letzten Snapshot ({at}) gehen verloren. Geben Sie ein Volume nur frei, wenn sein Host nicht
+      wiederkommt oder nicht fertig wird.
     </>
   ),
   wait: 'Abwarten',

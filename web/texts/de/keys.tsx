@@ -1,30 +1,30 @@
 import type { texts as english } from '../en/keys.js';
 
 export const texts: typeof english = {
-  title: 'Schlüssel und Geheimnisse',
+  title: 'Schlüssel und Secrets',
   lead: (
     <>
-      <a href="/activity">Aktivität</a>: was mit jedem Schlüssel angefragt wurde.{' '}
-      <a href="/webhooks">Benachrichtigungen</a>: wer per Webhook oder Mail erfährt, was geschieht.
+      Was mit jedem Schlüssel geändert wurde, sehen Sie unter <a href="/activity">Aktivität</a>. Meldungen per Webhook
+      oder E-Mail richten Sie unter <a href="/webhooks">Benachrichtigungen</a> ein.
     </>
   ),
   apiKeys: 'API-Schlüssel',
   apiKeysHint:
-    'Wer einen hat, kann alles, was er darf. Geben Sie jedem Programm einen eigenen, mit nur den Rechten, die es braucht.',
-  none: 'Kein gültiger Schlüssel',
-  noneHint: 'Legen Sie oben einen an.',
+    'Wer einen Schlüssel hat, kann alles tun, was dieser erlaubt. Geben Sie jedem Programm einen eigenen mit möglichst wenigen Rechten.',
+  none: 'Keine gültigen Schlüssel',
+  noneHint: 'Erstellen Sie oben einen.',
   name: 'Name',
   key: 'Schlüssel',
   may: 'Rechte',
   limit: 'Limit',
   ends: 'Läuft ab',
-  lastUse: 'Zuletzt genutzt',
+  lastUse: 'Zuletzt verwendet',
   revoke: 'Widerrufen',
   revoked: (keys) => `Widerrufen: ${keys}`,
   keyEnding: (lastFour) => `Schlüssel …${lastFour}`,
   noName: 'ohne Namen',
   thisSession: 'diese Sitzung',
-  made: (at) => <>angelegt {at}</>,
+  created: (at) => <>erstellt: {at}</>,
   everything: 'alles',
   from: (networks) => `nur aus ${networks}`,
   change: 'Ändern',
@@ -33,19 +33,19 @@ export const texts: typeof english = {
   never: 'nie',
   over: 'abgelaufen',
   endsSoon: 'läuft bald ab',
-  unused: '90 Tage ungenutzt: widerrufen?',
+  unused: 'seit 90 Tagen ungenutzt: widerrufen?',
   noLimit: 'keines',
   spentOf: (spent, limit) => `${spent} von ${limit} USD`,
   thisMonth: 'in diesem Monat',
-  reached: (at) => <>erreicht {at}</>,
+  reached: (at) => <>erreicht: {at}</>,
   limitOf: (key) => `Limit: ${key}`,
   limitHint:
-    'Was zuletzt mit diesem Schlüssel gemietet oder gestartet wurde, wird in der Sekunde angehalten, in der das Limit erreicht ist.',
-  maySpend: 'Höchstens pro Monat (UTC)',
-  spentByIt: 'in diesem Monat damit ausgegeben',
+    'Ist das Limit erreicht, werden Instanzen, die zuletzt mit diesem Schlüssel gemietet oder gestartet wurden, sofort angehalten.',
+  maySpend: 'Limit pro UTC-Monat',
+  limitUsed: 'in diesem Monat ausgegeben',
   revokeQuestion: (key) => `${key} widerrufen?`,
-  revokeHint: 'Programme, die ihn nutzen, werden sofort abgewiesen. Das lässt sich nicht rückgängig machen.',
+  revokeHint: 'Programme, die ihn verwenden, werden sofort abgewiesen. Das lässt sich nicht rückgängig machen.',
   revokeCurrent:
-    'Diese Sitzung wurde mit diesem Schlüssel begonnen: Sie werden abgemeldet. Ohne einen anderen Schlüssel können Sie sich nicht wieder anmelden.',
+    'Diese Sitzung wurde mit diesem Schlüssel erstellt; Sie werden also abgemeldet. Ohne einen anderen Schlüssel können Sie sich nicht wieder anmelden.',
   keep: 'Behalten',
 };

@@ -5,7 +5,7 @@ import { plural } from '../plural.js';
 export const texts: typeof english = {
   title: 'Maschinen',
   market: (date) =>
-    `Markt vom ${date}. Sekundengenau abgerechnet, keine Einrichtungsgebühr. Kein Minimum, außer 60 Sekunden GPU, wenn Sie eine unterbrechbare Instanz verdrängen.`,
+    `Marktstand: ${date}. Sekundengenau abgerechnet, keine Einrichtungsgebühr. Keine Mindestdauer, außer 60 GPU-Sekunden, wenn Sie eine unterbrechbare Instanz verdrängen.`,
   toSheet: 'Zur Preisliste',
 
   popular: 'Modelle mit den meisten freien GPUs',
@@ -20,9 +20,9 @@ export const texts: typeof english = {
   any: 'beliebig',
   atLeast: (count) => `${count} oder mehr`,
   exactly: (count) => `genau ${count}`,
-  mostPrice: 'Höchstens USD/GPU-h',
-  vramEach: 'VRAM je GPU, GB',
-  reliabilityMin: 'Zuverlässigkeit, %',
+  mostPrice: 'Max. USD/GPU-h',
+  vramEach: 'VRAM/GPU (GB)',
+  reliabilityMin: 'Zuverlässigkeit (%)',
   more: 'Weitere Anforderungen',
   tier: 'Klasse',
   tiers: {
@@ -31,14 +31,14 @@ export const texts: typeof english = {
     CONSUMER_FLAGSHIP: 'Desktop-Spitzenklasse',
     CONSUMER: 'Desktop',
   },
-  ram: 'RAM, GB',
-  freeDisk: 'Freier Speicherplatz, GB',
+  ram: 'RAM (GB)',
+  freeDisk: 'Freier Speicherplatz (GB)',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
-  busy: 'Auch solche, die eine unterbrechbare Instanz belegt',
+  busy: 'Auch Maschinen mit einer unterbrechbaren Instanz',
   only: 'Nur',
-  noLongerOnly: (model) => `Nicht mehr nur ${model}`,
-  clear: 'Alle Anforderungen löschen',
+  removeModel: (model) => `${model} entfernen`,
+  clear: 'Alle Anforderungen entfernen',
 
   saved: 'Gespeicherte Suchen',
   saveSearch: 'Diese Suche speichern',
@@ -51,25 +51,25 @@ export const texts: typeof english = {
   removeShort: 'Löschen',
   edit: 'Bearbeiten',
   done: 'Fertig',
-  isSaved: (name) => `Die Suche ${name} ist in diesem Browser gespeichert.`,
-  isRemoved: (name) => `Die Suche ${name} ist gelöscht.`,
-  isBack: (name) => `Die Suche ${name} ist wieder da.`,
-  tooMany: (most) => `Dieser Browser behält ${most} Suchen. Löschen Sie erst eine.`,
-  notKept: 'Dieser Browser behält nichts für diese Seite: Die Suche ist weg, wenn Sie sie verlassen.',
+  isSaved: (name) => `Suche ${name} in diesem Browser gespeichert.`,
+  isRemoved: (name) => `Suche ${name} gelöscht.`,
+  restored: (name) => `Suche ${name} wiederhergestellt.`,
+  tooMany: (most) => `Sie können höchstens ${most} Suchen speichern. Löschen Sie zuerst eine.`,
+  notKept: 'Dieser Browser erlaubt keine Speicherung: Die Suche geht verloren, wenn Sie die Seite verlassen.',
 
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
   count: (count) =>
     plural(count, {
-      one: `${number(count)} Maschine jetzt zu mieten`,
-      other: `${number(count)} Maschinen jetzt zu mieten`,
+      one: `${number(count)} Maschine verfügbar`,
+      other: `${number(count)} Maschinen verfügbar`,
     }),
   rentBest: 'Beste passende mieten',
-  none: 'Gerade erfüllt keine Maschine diese Anforderungen',
+  none: 'Zurzeit erfüllt keine Maschine diese Anforderungen',
   noneHint:
-    'Nehmen Sie eine Anforderung heraus oder sehen Sie Maschinen an, die eine unterbrechbare Instanz belegt. Die Liste aktualisiert sich selbst.',
-  caption: 'Maschinen zum Mieten, ihre Preise in USD und ihre Ausstattung',
-  first: (most) => `Das sind die ersten ${most}. Stellen Sie mehr Anforderungen, um die richtige zu finden.`,
+    'Entfernen Sie eine Anforderung, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
+  caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',
+  first: (most) => `Das sind die ersten ${most}. Grenzen Sie die Liste mit weiteren Anforderungen ein.`,
   prices: 'Preise',
   compareHead: 'Vergleichen',
   machineHead: 'Maschine',
@@ -82,19 +82,18 @@ export const texts: typeof english = {
     RELIABILITY: 'Zuverl.',
     REGION: 'Region',
     CPU: 'vCPUs',
-    MEMORY: 'RAM, GB',
-    DISK: 'Platte, GB',
+    MEMORY: 'RAM (GB)',
+    DISK: 'Disk (GB)',
     NETWORK: 'Mbit/s ein',
   },
-  bandwidthMeans:
-    'Speicherbandbreite aller ihrer GPUs, wie der Hersteller sie für das Modell angibt: nicht auf der Maschine gemessen',
+  bandwidthMeans: 'Speicherbandbreite aller GPUs laut Hersteller des Modells: nicht auf der Maschine gemessen',
   compare: (id) => `${id} vergleichen`,
   rent: (id) => (
     <>
       <span class="hidden">{id}</span> Mieten
     </>
   ),
-  heldTitle: 'Eine unterbrechbare Instanz belegt sie und muss weichen',
+  heldTitle: 'Von einer unterbrechbaren Instanz belegt, die verdrängt wird',
   held: (
     <>
       belegt<span class="hidden"> von einer unterbrechbaren Instanz</span>
@@ -102,21 +101,21 @@ export const texts: typeof english = {
   ),
   runs: {
     real: { name: 'echt', title: 'Ihr Host-Agent führt Ihre Container aus' },
-    trial: { name: 'Probe', title: 'Führt Ihre Container aus; ihre GPUs sind simuliert' },
-    demo: { name: 'Demo', title: 'Eine erfundene Maschine: Sie zu mieten legt einen Eintrag an, und nichts läuft' },
-    record: { name: 'nur Eintrag', title: 'Ohne Host-Agent: Sie zu mieten legt einen Eintrag an, und nichts läuft' },
+    trial: { name: 'Test', title: 'Führt Ihre Container aus; ihre GPUs sind simuliert' },
+    demo: { name: 'Demo', title: 'Fiktive Maschine: Beim Mieten entsteht nur ein Eintrag, es läuft nichts' },
+    record: { name: 'nur Eintrag', title: 'Kein Host-Agent: Beim Mieten entsteht nur ein Eintrag, es läuft nichts' },
   },
 
   compareTitle: 'Vergleich',
-  compareOne: 'Vergleich: 1 gewählt',
-  compareMore: (most) => `Haken Sie weitere in der Liste an, bis zu ${most}.`,
+  compareOne: 'Vergleich: 1 ausgewählt',
+  compareMore: (most) => `Wählen Sie weitere in der Liste aus, bis zu ${most}.`,
   closeCompare: 'Vergleich schließen',
-  whatTheyHave: 'Ihre Ausstattung',
-  modePrice: (mode) => `${mode}, USD/h`,
-  perGpuHour: 'USD je GPU-Stunde',
+  comparison: 'Vergleich',
+  modePrice: (mode) => `${mode} (USD/h)`,
+  perGpuHour: 'USD pro GPU-Stunde',
   vram: 'VRAM',
-  bandwidth: 'Speicherbandbreite laut Hersteller',
-  bandwidthPerUsd: 'GB/s je USD/h',
+  bandwidth: 'Speicherbandbreite (laut Hersteller)',
+  bandwidthPerUsd: 'GB/s pro USD/h',
   reliability: 'Zuverlässigkeit',
   cpu: 'CPU',
   cpuOf: (cpu, vcpus) => `${cpu}, ${vcpus} vCPUs`,
@@ -136,7 +135,7 @@ export const texts: typeof english = {
 
   allModels: 'Alle Modelle',
   fewListings: (listings) =>
-    `Zu wenige Angebote für einen Marktmedian (${listings}; nötig sind 5): Der letzte Preis bleibt.`,
+    `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5): Der letzte Preis gilt weiter.`,
   median: (median, listings) =>
-    `Marktmedian ${median} USD je GPU-Stunde, aus ${listings} Angeboten; auf Abruf sind es 70 % davon, abgerundet.`,
+    `Marktmedian ${median} USD pro GPU-Stunde, aus ${listings} Angeboten; der On-Demand-Preis beträgt 70 % davon, abgerundet.`,
 };

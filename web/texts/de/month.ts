@@ -1,19 +1,19 @@
 import type { texts as english } from '../en/month.js';
 
 export const texts: typeof english = {
-  title: 'Dieser Monat bis zu seinem Ende',
-  what: 'Wenn alles weiterläuft wie jetzt, bis der UTC-Monat endet',
-  sums: 'Summen dieses Monats',
+  title: 'Kosten in diesem Monat',
+  what: 'Mit Prognose bis zum Ende des UTC-Monats bei den aktuellen Kosten',
+  groupBy: 'Kosten dieses Monats gruppieren',
   byModel: 'Nach Modell',
   byName: 'Nach Name',
-  none: 'In diesem Monat wurde nichts ausgegeben',
-  noneWhat: 'Jedes Modell und jeder Name, den Sie Instanzen geben, bekommt eine eigene Zeile.',
+  none: 'Keine Ausgaben in diesem Monat',
+  noneWhat: 'Jedes Modell und jeder Instanzname erhält eine eigene Zeile.',
   model: 'Modell',
   name: 'Name',
   hourly: 'USD/h jetzt',
-  spent: 'Bisher, USD',
-  atEnd: 'Am Ende, USD',
+  spent: 'Bisher (USD)',
+  atEnd: 'Prognose (USD)',
   volumes: 'Volumes',
   otherNames: 'Alle anderen Namen',
-  together: 'Gesamt',
+  total: 'Gesamt',
 };

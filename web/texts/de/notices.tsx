@@ -1,3 +1,3 @@
 import type { texts as english } from '../en/notices.js';
 
-export const texts: typeof english = { title: 'Meldungen' };
+export const texts: typeof english = { title: 'Benachrichtigungen' };

@@ -2,5 +2,5 @@ import type { texts as english } from '../en/page.js';
 
 export const texts: typeof english = {
   title: 'GPU-Vermietung',
-  noScript: 'Diese Konsole braucht JavaScript. Dasselbe geht mit der API und auf der Kommandozeile.',
+  noScript: 'Diese Konsole benötigt JavaScript. Alles geht auch über die API oder die Kommandozeile.',
 };

@@ -2,9 +2,9 @@ import type { texts as english } from '../en/price-sheet.js';
 
 export const texts: typeof english = {
   title: 'Preisliste',
-  perGpuHour: 'USD je GPU-Stunde',
+  perGpuHour: 'USD pro GPU-Stunde',
   again: 'Erneut versuchen',
-  caption: 'Nach Modell: USD je GPU-Stunde und die GPUs, die jetzt frei sind und die Anforderungen erfüllen',
+  caption: 'USD pro GPU-Stunde und passende freie GPUs, nach Modell',
   gpu: 'GPU',
   free: 'Frei',
   freeGpus: 'Freie GPUs',
@@ -12,5 +12,5 @@ export const texts: typeof english = {
   modeInUsd: (mode) => mode,
   reading: 'Die Preisliste wird geladen …',
   none: 'Kein Modell erfüllt diese Anforderungen',
-  noneAdvice: 'Suchen Sie einen anderen Namen, erhöhen Sie den Preis oder verlangen Sie weniger VRAM.',
+  noneAdvice: 'Versuchen Sie es mit einem anderen Namen, einem höheren Preis oder weniger VRAM.',
 };

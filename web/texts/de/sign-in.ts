@@ -2,18 +2,18 @@ import type { texts as english } from '../en/sign-in.js';
 
 export const texts: typeof english = {
   title: 'Anmelden',
-  notAccepted: 'Dieser Schlüssel wird nicht angenommen: Er ist vertippt oder widerrufen.',
+  notAccepted: 'Dieser Schlüssel gilt nicht: Er ist falsch eingegeben, abgelaufen oder widerrufen.',
   key: 'API-Schlüssel',
   keyUse:
-    'Die Seite sendet ihn einmal und vergisst ihn. Der Browser behält eine Sitzung von 12 Stunden. Sie endet, wenn Sie sich abmelden oder der Schlüssel widerrufen wird.',
+    'Die Seite sendet ihn einmal und speichert ihn nicht. Ihre Sitzung dauert 12 Stunden oder bis Sie sich abmelden oder der Schlüssel widerrufen wird.',
   signingIn: 'Sie werden angemeldet …',
   signIn: 'Anmelden',
   newHere: 'Neu hier?',
   newAccount:
-    'Ein Konto braucht weder Namen noch Adresse. Es gibt nur seinen API-Schlüssel: Wer ihn hat, kann das Guthaben ausgeben, und ohne ihn ist das Konto verloren.',
-  create: 'Konto anlegen',
-  yourKey: 'Das ist Ihr Schlüssel. Er wird nur dieses eine Mal gezeigt.',
+    'Ein Konto braucht weder Namen noch Adresse, nur seinen API-Schlüssel: Wer ihn hat, kann das Guthaben ausgeben, und ohne ihn ist das Konto verloren.',
+  create: 'Konto erstellen',
+  yourKey: 'Das ist Ihr Schlüssel. Er wird nur dieses eine Mal angezeigt.',
   copyKey: 'Schlüssel kopieren',
-  isKept: 'Ich habe ihn an einen sicheren Ort kopiert',
-  begin: 'Damit anmelden',
+  isKept: 'Ich habe ihn sicher gespeichert',
+  begin: 'Mit diesem Schlüssel anmelden',
 };

@@ -10,14 +10,14 @@ export const states: typeof englishStates = { RUNNING: 'läuft', STOPPED: 'angeh
 
 export const reasons: typeof englishReasons = {
   USER: 'von Ihnen',
-  PREEMPTED: 'die Maschine wurde on demand oder reserviert gemietet',
+  PREEMPTED: 'die Maschine wurde On-Demand oder reserviert gemietet',
   BALANCE_EXHAUSTED: 'das Guthaben war aufgebraucht',
   OPERATOR: 'vom Betreiber',
   ACCOUNT_SUSPENDED: 'das Konto ist gesperrt',
-  START_FAILED: 'der Container konnte nicht starten; lag es an der Maschine, wird erstattet',
-  COMMAND_ENDED: 'der Befehl war zu Ende',
-  DEADLINE: 'die Frist war um',
-  SPEND_LIMIT: 'ein Kostenlimit war erreicht',
+  START_FAILED: 'der Container konnte nicht gestartet werden; lag es an der Maschine, werden die Kosten erstattet',
+  COMMAND_ENDED: 'der Befehl wurde beendet',
+  DEADLINE: 'die Frist war erreicht',
+  SPEND_LIMIT: 'ein Ausgabenlimit war erreicht',
   IDLE: 'Leerlauf',
 };
 
@@ -27,31 +27,31 @@ export const shortReasons: typeof englishShort = {
   BALANCE_EXHAUSTED: 'Guthaben aufgebraucht',
   OPERATOR: 'vom Betreiber',
   ACCOUNT_SUSPENDED: 'Konto gesperrt',
-  START_FAILED: 'nicht gestartet',
-  COMMAND_ENDED: 'Befehl zu Ende',
-  DEADLINE: 'Frist um',
-  SPEND_LIMIT: 'Kostenlimit erreicht',
+  START_FAILED: 'Start fehlgeschlagen',
+  COMMAND_ENDED: 'Befehl beendet',
+  DEADLINE: 'Frist erreicht',
+  SPEND_LIMIT: 'Ausgabenlimit erreicht',
   IDLE: 'Leerlauf',
 };
 
 export const phases: typeof englishPhases = {
   WAITING: 'wartet auf die Maschine',
   PULLING: 'lädt das Image',
-  RESTORING: 'holt Ihre Volumes',
+  RESTORING: 'stellt Ihre Volumes wieder her',
   STARTING: 'startet',
   RUNNING: 'Container läuft',
-  STOPPING: 'hält an',
+  STOPPING: 'wird angehalten',
   SAVING: 'sichert Ihre Volumes',
   STOPPED: 'Container angehalten',
-  EXITED: 'Befehl zu Ende',
-  FAILED: 'Container gescheitert',
-  UNREACHABLE: 'Maschine meldet sich nicht',
+  EXITED: 'Befehl beendet',
+  FAILED: 'Container fehlgeschlagen',
+  UNREACHABLE: 'Maschine nicht erreichbar',
   ERASED: 'gelöscht',
 };
 
 export const texts: typeof english = {
   progress: (phase, done, all) => `${phase}: ${done} von ${all}`,
   exited: (phase, code) => `${phase}, Exit-Code ${code}`,
-  pulled: 'Image geladen',
-  restored: 'Volumes geholt',
+  pulled: 'Fortschritt beim Laden des Images',
+  restored: 'Fortschritt beim Wiederherstellen der Volumes',
 };

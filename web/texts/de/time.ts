@@ -1,10 +1,10 @@
 import type { texts as english } from '../en/time.js';
 
 export const texts: typeof english = {
-  today: (clock) => `heute ${clock}`,
-  onWeekday: (day, clock) => `${day} ${clock}`,
-  onDate: (date, clock) => `${date}, ${clock}`,
-  days: 'T',
+  today: (clock) => `heute, ${clock} Uhr`,
+  onWeekday: (day, clock) => `${day}, ${clock} Uhr`,
+  onDate: (date, clock) => `${date}, ${clock} Uhr`,
+  days: 'd',
   hours: 'h',
   minutes: 'min',
   seconds: 's',

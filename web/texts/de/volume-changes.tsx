@@ -3,24 +3,27 @@ import type { texts as english } from '../en/volume-changes.js';
 export const texts: typeof english = {
   cancel: 'Abbrechen',
   new: 'Neues Volume',
-  make: 'Anlegen',
+  create: 'Volume erstellen',
   begins: (snapshot, name) => (
     <>
-      Es beginnt mit dem Snapshot {snapshot} von {name}, das bleibt, wie es ist.
+      Es beginnt mit dem Inhalt des Snapshots {snapshot} von {name}, das unverändert bleibt.
     </>
   ),
   name: 'Name',
-  size: 'Größe, GB',
-  billed: 'Es wird nach Sekunden berechnet, bis Sie es löschen. Es kann später wachsen, aber nie schrumpfen.',
+  size: 'Größe (GB)',
+  billed:
+    'Wird sekundengenau abgerechnet, bis Sie es löschen. Es lässt sich später vergrößern, aber nicht verkleinern.',
   price: (rate) =>
-    `${rate} USD je Stunde, nach Sekunden berechnet, bis Sie es löschen. Es kann später wachsen, aber nie schrumpfen.`,
+    `${rate} USD pro Stunde, sekundengenau abgerechnet, bis Sie es löschen. Es lässt sich später vergrößern, aber nicht verkleinern.`,
   growThis: (name) => `${name} vergrößern`,
   grow: 'Vergrößern',
-  has: (gb) => `Es hat ${gb} GB. Eine Instanz, die es nutzt, sieht die neue Größe bei ihrem nächsten Start.`,
+  has: (gb) => `Zurzeit ${gb} GB. Eine Instanz, die das Volume nutzt, erhält die neue Größe bei ihrem nächsten Start.`,
   hasThen: (gb, rate) =>
-    `Es hat ${gb} GB. Dann kostet es ${rate} USD je Stunde. Eine Instanz, die es nutzt, sieht die neue Größe bei ihrem nächsten Start.`,
+    `Zurzeit ${gb} GB. Es kostet dann ${rate} USD pro Stunde. Eine Instanz, die das Volume nutzt, erhält die neue Größe bei ihrem nächsten Start.`,
   deleteThis: (name) => `${name} löschen?`,
   delete: 'Endgültig löschen',
-  erased: 'Alles darauf und alle seine Snapshots werden gelöscht. Niemand kann sie zurückholen.',
-  inUse: (instance) => <>Die Instanz {instance} hat es gerade: Halten Sie sie zuerst an, oder löschen Sie sie.</>,
+  erased: 'Alle Daten und Snapshots werden gelöscht. Das lässt sich nicht rückgängig machen.',
+  inUse: (instance) => (
+    <>Die Instanz {instance} nutzt es gerade: Halten Sie die Instanz zuerst an, oder löschen Sie sie.</>
+  ),
 };

@@ -3,37 +3,38 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   webhooks: 'Webhooks',
-  what: 'Ihre Programme, denen Ereignisse gemeldet werden.',
-  address: 'Adresse, an die Ereignisse gehen, signiert nach Standard Webhooks',
-  create: 'Webhook anlegen',
-  secret: 'Sein Geheimnis, nur dieses eine Mal gezeigt',
-  copySecret: 'Geheimnis kopieren',
+  what: 'Senden Sie Ereignisse an Ihre eigenen Programme.',
+  address: 'URL, die Ereignisse empfängt, signiert nach Standard Webhooks',
+  create: 'Webhook erstellen',
+  secret: 'Das Secret dieses Webhooks. Es wird nur dieses eine Mal angezeigt.',
+  copySecret: 'Secret kopieren',
   none: 'Noch keine Webhooks',
   noneHint:
-    'Ein Webhook meldet Ihrem Programm, wenn eine Instanz startet, anhält oder endet und wenn das Guthaben knapp wird.',
+    'Erstellen Sie einen, um Ihr Programm zu benachrichtigen, wenn eine Instanz startet, anhält oder endet und wenn das Guthaben knapp wird.',
   allEvents: 'alle Ereignisse',
   waiting: (count) => plural(count, { one: '1 Ereignis wartet', other: `${count} Ereignisse warten` }),
-  nothingWaits: 'nichts wartet',
+  nothingWaits: 'keine Ereignisse warten',
   paused: (since, reason) => (
     <>
-      Ausgesetzt seit {since}: {reason}. Was inzwischen geschieht, wird nicht gesendet.
+      Pausiert seit {since}: {reason}. Ereignisse werden in der Zwischenzeit nicht gesendet.
     </>
   ),
   test: 'Test senden',
-  pause: 'Aussetzen',
+  pause: 'Pausieren',
   resume: 'Fortsetzen',
-  newSecret: 'Neues Geheimnis',
+  rotateSecret: 'Secret erneuern',
   delete: 'Löschen',
   deleteThis: (url) => `Webhook an ${url} löschen`,
-  nothingSent: 'In 30 Tagen wurde nichts gesendet. Senden Sie einen Test, um zu sehen, ob er antwortet.',
-  columns: { event: 'Ereignis', about: 'Worüber', state: 'Zustand', attempts: 'Versuche', again: 'Erneut senden' },
+  nothingSent:
+    'In den letzten 30 Tagen wurde nichts gesendet. Senden Sie einen Test, um zu prüfen, ob Ihr Programm antwortet.',
+  columns: { event: 'Ereignis', about: 'Betrifft', state: 'Zustand', attempts: 'Versuche', again: 'Erneut senden' },
   account: 'Ihr Konto',
-  states: { PENDING: 'wartet', DELIVERED: 'zugestellt', GIVEN_UP: 'aufgegeben' },
-  next: (at) => <>nächster Versuch {at}</>,
-  nextInTurn: 'wird gesendet, sobald es an der Reihe ist',
+  states: { PENDING: 'ausstehend', DELIVERED: 'zugestellt', GIVEN_UP: 'fehlgeschlagen' },
+  next: (at) => <>nächster Versuch: {at}</>,
+  queued: 'in der Warteschlange',
   again: 'Erneut senden',
   againThis: (type) => `Erneut senden: ${type}`,
-  notWhilePaused: 'Setzen Sie den Webhook fort, um etwas erneut zu senden.',
+  notWhilePaused: 'Setzen Sie den Webhook fort, um Ereignisse erneut zu senden.',
   attempts: (count) => plural(count, { one: '1 Versuch', other: `${count} Versuche` }),
   notTried: 'noch nicht versucht',
   attempt: (number, at, outcome, ms) => (
@@ -41,6 +42,6 @@ export const texts: typeof english = {
       {number}. {at}: {outcome}, {ms} ms
     </>
   ),
-  answered: (status) => `Antwort ${status}`,
-  noAnswer: (why) => `keine Antwort: ${why}`,
+  responded: (status) => `Antwort ${status}`,
+  noResponse: (why) => `keine Antwort: ${why}`,
 };

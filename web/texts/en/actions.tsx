@@ -7,7 +7,7 @@ export const texts = {
     title: (name: string) => `Start ${name}?`,
     busy: 'Starting …',
     keep: 'Not now',
-    done: (name: string) => `${name} starts.`,
+    done: (name: string) => `${name} is starting.`,
   },
   STOP: {
     name: 'Stop',
@@ -15,7 +15,7 @@ export const texts = {
     title: (name: string) => `Stop ${name}?`,
     busy: 'Stopping …',
     keep: 'Keep it running',
-    done: (name: string) => `${name} is stopped. Its disk is kept.`,
+    done: (name: string) => `${name} stopped. Its disk is kept.`,
   },
   DESTROY: {
     name: 'Destroy',
@@ -23,9 +23,9 @@ export const texts = {
     title: (name: string) => `Destroy ${name}?`,
     busy: 'Destroying …',
     keep: 'Keep it',
-    done: (name: string) => `${name} is destroyed.`,
+    done: (name: string) => `${name} destroyed.`,
   },
-  what: (count: number, model: string, template: string, cost: ComponentChildren) => (
+  summary: (count: number, model: string, template: string, cost: ComponentChildren) => (
     <>
       {count} × {model}, {template}. Cost so far: {cost}.
     </>
@@ -33,21 +33,21 @@ export const texts = {
   nothingChanged: 'nothing was changed',
   starts: (all: ComponentChildren, gpu: string, disk: string) => (
     <>
-      From then on it costs {all}: {gpu} for the GPUs and {disk} for the disk, which costs now already.
+      It will cost {all}: {gpu} for the GPUs and {disk} for the disk, which you already pay.
     </>
   ),
   stops: (gpu: string, gb: number, disk: ComponentChildren) => (
     <>
-      GPU billing ends this second: {gpu} USD/h less. The disk of {gb} GB is kept and keeps costing {disk} until you
-      destroy the instance.
+      GPU billing stops immediately: {gpu} USD/h less. The {gb} GB disk is kept and costs {disk} until you destroy the
+      instance.
     </>
   ),
   mayBeTaken:
-    'The machine may be taken by others meanwhile; then this instance cannot be started until it is free again.',
-  ends: (nothing: ComponentChildren) => <>All billing ends this second: from then on it costs {nothing}.</>,
+    'Others can rent the machine in the meantime. You can then start this instance only once the machine is free again.',
+  ends: (nothing: ComponentChildren) => <>All billing stops immediately: afterwards it costs {nothing}.</>,
   nothing: 'nothing',
-  erased: (gb: number) => `The disk of ${gb} GB and all that is on it is erased. This cannot be undone.`,
+  erased: (gb: number) => `The ${gb} GB disk and everything on it will be erased. This can’t be undone.`,
   earlyExit: (usd: ComponentChildren) => (
-    <>The reserved term is not over: leaving it now costs {usd}, the discount received so far.</>
+    <>The reserved term isn’t over. Destroying it now costs {usd}, the discount received so far.</>
   ),
 };

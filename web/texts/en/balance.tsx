@@ -2,20 +2,21 @@ import type { ComponentChildren } from 'preact';
 
 export const texts = {
   balance: 'Balance',
-  burn: 'Costs now',
+  burn: 'Current cost',
   spent: 'Spent this month (UTC)',
-  forecast: 'This month if all goes on',
-  lastsForYears: 'Your credit lasts for years at this rate.',
-  ranOut: 'Your credit ran out. All running instances stop then; their disks are kept for a while, and keep costing.',
+  forecast: 'Projected this month',
+  lastsForYears: 'At this rate, your credit lasts for years.',
+  ranOut:
+    'Your credit has run out. All running instances are being stopped; their disks are kept for a while and still billed.',
   runsOut: (at: ComponentChildren) => (
-    <>Your credit runs out {at}. All running instances stop then; their disks are kept for a while, and keep costing.</>
+    <>Your credit runs out {at}. All running instances then stop; their disks are kept for a while and still billed.</>
   ),
   over: (deletedAt: ComponentChildren) => (
     <>
-      Your credit ran out: everything is stopped, and disks keep costing. Without new credit instances and their disks
-      are destroyed {deletedAt}.
+      Your credit has run out: everything is stopped, and disks are still billed. Unless you add credit, instances and
+      their disks will be destroyed {deletedAt}.
     </>
   ),
-  nothingCosts: 'Nothing costs anything now: your credit stays as it is.',
-  missing: (amount: ComponentChildren) => <>To go on until the month ends, it needs {amount} more.</>,
+  nothingCosts: 'Nothing is being billed right now.',
+  missing: (amount: ComponentChildren) => <>To last until the end of the month, you need {amount} more.</>,
 };

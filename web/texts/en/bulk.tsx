@@ -3,8 +3,8 @@ import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
-  chooseAll: 'Choose all',
-  chosen: (count: number, all: number) => `${number(count)} of ${number(all)} chosen`,
+  selectAll: 'Select all',
+  selected: (count: number, all: number) => `${number(count)} of ${number(all)} selected`,
   STOP: {
     button: (count: number) => plural(count, { one: 'Stop 1 instance', other: `Stop ${number(count)} instances` }),
     title: (count: number) => plural(count, { one: 'Stop 1 instance?', other: `Stop ${number(count)} instances?` }),
@@ -12,8 +12,8 @@ export const texts = {
     keep: 'Keep them running',
     done: (count: number) =>
       plural(count, {
-        one: '1 instance stopped. Disks are kept.',
-        other: `${number(count)} instances stopped. Disks are kept.`,
+        one: '1 instance stopped. Its disk is kept.',
+        other: `${number(count)} instances stopped. Their disks are kept.`,
       }),
   },
   DESTROY: {
@@ -26,23 +26,23 @@ export const texts = {
     done: (count: number) =>
       plural(count, { one: '1 instance destroyed.', other: `${number(count)} instances destroyed.` }),
   },
-  which: 'Which instances',
+  list: 'Selected instances',
   progress: (done: number, all: number) => `${done} of ${number(all)} done`,
-  notDone: (left: number, all: number) => `${left} of ${number(all)} could not be done.`,
+  notDone: (left: number, all: number) => `${left} of ${number(all)} failed.`,
   close: 'Close',
   done: 'done',
   stops: (gpus: string, disks: ComponentChildren) => (
     <>
-      GPU billing ends this second: {gpus} USD/h less. The disks are kept and keep costing {disks} together until you
-      destroy the instances.
+      GPU billing stops immediately: {gpus} USD/h less. The disks are kept and cost {disks} in total until you destroy
+      the instances.
     </>
   ),
   mayBeTaken:
-    'The machines may be taken by others meanwhile; then these instances cannot be started until they are free again.',
-  ends: (saved: ComponentChildren) => <>All their billing ends this second: {saved} less.</>,
+    'Others can rent the machines in the meantime. You can then start these instances only once their machines are free again.',
+  ends: (saved: ComponentChildren) => <>All their billing stops immediately: {saved} less.</>,
   erased: (gb: number) =>
-    `Their disks, ${gb} GB in all, and all that is on them are erased. This cannot be undone. Volumes are kept.`,
+    `Their disks, ${number(gb)} GB in total, and everything on them will be erased. This can’t be undone. Volumes are kept.`,
   earlyExit: (usd: ComponentChildren) => (
-    <>Reserved terms that are not over end with it: leaving them now costs {usd}, the discounts received so far.</>
+    <>Some reserved terms aren’t over. Destroying the instances now costs {usd}, the discounts received so far.</>
   ),
 };

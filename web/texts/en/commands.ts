@@ -1,72 +1,71 @@
-import type { Action } from '../../state/asked-action.js';
+import type { Action } from '../../state/pending-action.js';
 import type { ShortcutName } from '../../state/shortcuts.js';
 
-/** The palette and the sheet of shortcuts. `words`: other words that something is found by; they are never shown. */
+/** The palette and the list of shortcuts. Keywords find an entry in addition to its name, and are never shown. */
 export const texts = {
-  label: 'Find and do',
-  lookingFor: 'What are you looking for?',
-  find: 'Find a screen, an instance, a model, or something to do',
-  found: 'What was found',
-  nothing: 'Nothing is found',
-  tryOther: 'Nothing is found. Try fewer letters, or another word.',
-  groups: { instances: 'Instances', screens: 'Screens', do: 'Do', models: 'Models' },
+  label: 'Command palette',
+  field: 'What are you looking for?',
+  placeholder: 'Search screens, instances, models and actions',
+  results: 'Results',
+  nothing: 'No results',
+  tryOther: 'No results. Try fewer letters or another word.',
+  groups: { instances: 'Instances', screens: 'Screens', actions: 'Actions', models: 'Models' },
   about: (count: number, model: string, state: string) => `${count} × ${model}, ${state}`,
-  instanceWords: 'instance',
+  instanceKeywords: 'instance',
   logOf: (instance: string) => `Log of ${instance}`,
   act: (action: Action, instance: string) =>
     `${{ STOP: 'Stop', START: 'Start', DESTROY: 'Destroy' }[action]} ${instance}`,
-  actWords: { STOP: '', START: '', DESTROY: '' } satisfies Record<Action, string> as Record<Action, string>,
+  actionKeywords: { STOP: '', START: '', DESTROY: '' } satisfies Record<Action, string> as Record<Action, string>,
   model: (free: number, price: string) => `${free} free, ${price} USD per GPU-hour`,
-  modelWords: 'gb rent',
+  modelKeywords: 'gb rent',
   language: (name: string) => `Language: ${name}`,
-  languageWords: 'language sprache english englisch german deutsch',
+  languageKeywords: 'language sprache english englisch german deutsch',
 
-  sheet: 'Keyboard shortcuts',
-  /** Between two keys that are pressed one after the other. */
+  shortcuts: 'Keyboard shortcuts',
+  /** Between two keys that are pressed in sequence. */
   next: ' then ',
-  singleKeys: 'Single keys do something in this browser',
+  singleKeys: 'Use single-key shortcuts in this browser',
 };
 
-/** [name, words] by address. */
+/** [name, keywords] by address. */
 export const screens = {
   '/': ['Home', 'go to start overview attention'],
   '/machines': ['Machines', 'go to gpus offers prices search rent'],
   '/instances': ['Instances', 'go to rentals running servers pods'],
-  '/instances?show=history': ['History of instances', 'go to destroyed past'],
+  '/instances?show=history': ['Rental history', 'go to instances destroyed past'],
   '/volumes': ['Volumes', 'go to disks storage'],
-  '/money': ['Money', 'go to balance credit billing spend statement invoices limits'],
+  '/money': ['Billing', 'go to balance credit money spend statement invoices limits'],
   '/keys': ['Keys and secrets', 'go to api tokens ssh registry logins'],
   '/activity': ['Activity', 'go to audit log who did what'],
-  '/webhooks': ['Notices', 'go to webhooks mail alerts'],
-} satisfies Record<string, readonly [name: string, words: string]> as Record<string, readonly [string, string]>;
+  '/webhooks': ['Notifications', 'go to webhooks mail email alerts notices'],
+} satisfies Record<string, readonly [name: string, keywords: string]> as Record<string, readonly [string, string]>;
 
-/** [name, words]. */
-export const doings = {
-  rent: ['Rent the best machine that fits', 'deploy new instance launch create'],
+/** [name, keywords]. */
+export const tasks = {
+  rent: ['Rent the best match', 'deploy new instance launch create machine'],
   credit: ['Add credit', 'top up pay deposit bitcoin monero'],
-  key: ['Create an API key', 'token new'],
-  sshKey: ['Add an SSH key', 'public key new'],
-  volume: ['Create a volume', 'disk storage new'],
-  notice: ['Be told of events', 'webhook mail notice new'],
-  undo: ['Undo what was just done', ''],
+  key: ['Create API key', 'token new'],
+  sshKey: ['Add SSH key', 'public key new'],
+  volume: ['Create volume', 'disk storage new'],
+  notifications: ['Set up notifications', 'webhook mail email notice alert new'],
+  undo: ['Undo last action', ''],
   shortcuts: ['Show keyboard shortcuts', 'help keys'],
-  graphql: ['Look at the GraphQL API', 'graphiql docs query'],
+  graphql: ['Explore the GraphQL API', 'graphiql docs query'],
   signOut: ['Sign out', 'leave end session'],
   signIn: ['Sign in', 'api key account'],
 };
 
-/** What each does. */
 export const shortcuts: Record<ShortcutName, string> = {
   sheet: 'Show these shortcuts',
-  search: 'Search on this screen, or everywhere',
-  undo: 'Undo what was just done',
+  search: 'Search this screen, or everywhere',
+  undo: 'Undo last action',
   rent: 'Rent a machine',
   home: 'Go to Home',
   machines: 'Go to Machines',
   instances: 'Go to Instances',
   volumes: 'Go to Volumes',
-  money: 'Go to Money (balance)',
+  money: 'Go to Billing',
   keys: 'Go to Keys',
   activity: 'Go to Activity',
-  webhooks: 'Go to Webhooks',
+  webhooks: 'Go to Notifications',
 };

@@ -1,29 +1,29 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  title: 'How to connect',
-  destroyed: 'It is destroyed; there is nothing to connect to.',
-  noAgent: 'No host agent runs on this machine: the rental is a record, and no container answers here.',
-  shell: (keys: ComponentChildren) => <>A shell, with one of {keys}:</>,
+  title: 'Connect',
+  destroyed: 'This instance is destroyed; there is nothing to connect to.',
+  noAgent: 'This machine has no host agent: the rental is only a record, and no container runs.',
+  shell: (keys: ComponentChildren) => <>Shell, with any of {keys}:</>,
   yourKeys: 'your SSH keys',
-  copyCommand: 'Copy the command',
+  copyCommand: 'Copy command',
   tcp: (port: number, address: ComponentChildren) => (
     <>
-      Port {port} by TCP, open to everybody: {address}
+      TCP port {port}, open to anyone: {address}
     </>
   ),
-  copyHost: 'Copy the host name',
+  copyHost: 'Copy host name',
   open: (name: string) => `Open ${name}`,
-  soon: 'as soon as it is ready',
-  made: (variable: string, value: ComponentChildren) => (
+  soon: 'available once the container is running',
+  generated: (variable: string, value: ComponentChildren) => (
     <>
-      {variable}, made for it: {value}
+      {variable}, generated: {value}
     </>
   ),
   copyVariable: (variable: string) => `Copy ${variable}`,
   portOpen: (port: number, url: ComponentChildren) => (
     <>
-      Port {port}, open to everybody: {url}
+      Port {port}, open to anyone: {url}
     </>
   ),
   portPrivate: (port: number, url: ComponentChildren) => (
@@ -32,5 +32,5 @@ export const texts = {
     </>
   ),
   openPort: 'Open',
-  openTab: 'Open in a new tab',
+  openTab: 'Open in new tab',
 };

@@ -3,103 +3,101 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   title: 'Deploy',
   rentOne: (what: string) => `Rent ${what}`,
-  rentBest: (what: string) => `Rent the best that fits: ${what}`,
+  rentBest: (what: string) => `Rent the best match: ${what}`,
   aMachine: 'a machine',
   machines: 'All machines',
   machineStep: 'Machine',
-  templateStep: 'What it runs',
+  templateStep: 'Template or image',
   diskStep: 'Disk and volumes',
-  launchStep: 'Launch',
-  priceStep: 'How it is priced',
-  limitsStep: 'When it ends',
+  launchStep: 'Launch options',
+  priceStep: 'Pricing',
+  limitsStep: 'Deadlines and limit',
   sshStep: 'SSH key',
-  codeStep: 'The same without this page',
-  takeBest: 'Take the best machine that fits my requirements instead',
-  best: 'You get the cheapest machine that fits when you press the button. Machines that run containers come first.',
+  codeStep: 'The same rental as code',
+  takeBest: 'Rent the best match for my requirements instead',
+  best: 'You get the cheapest matching machine at the moment you press the button. Machines that run containers come first.',
   model: 'GPU model',
-  anyModel: 'any: the machine with the lowest price',
+  anyModel: 'any (cheapest machine)',
   modelOption: (name: string, free: number, price: string) => `${name}, ${free} free, from ${price} USD/h`,
   region: 'Region',
-  moreRequirements: 'More requirements, and each machine',
+  moreRequirements: 'More requirements and all machines',
   where: (id: ComponentChildren, region: string) => (
     <>
       {id} in {region}
     </>
   ),
-  trial: 'A trial machine: it runs your containers, but its GPUs are simulated.',
-  demo: 'A made-up machine for demonstration: renting it creates a record, and nothing runs.',
-  record: 'This machine has no host agent: renting it creates a record, and nothing runs.',
+  trial: 'This is a trial machine: it runs your containers, but its GPUs are simulated.',
+  demo: 'This is a fictitious machine for demonstration: renting it creates a record, but runs nothing.',
+  record: 'This machine has no host agent: renting it creates a record, but runs nothing.',
   hardware: (cpu: string, vcpus: number, ramGb: number, down: string) =>
-    `${cpu}, ${vcpus} vCPUs, ${ramGb} GB of memory, ${down} Mbit/s in`,
-  disk: 'Disk, GB',
-  diskOf: (freeGb: string) => `Disk, GB (the machine has ${freeGb} left)`,
-  badDisk: 'The disk is a whole number of GB, from 1.',
-  spendLimit: 'Stop it once it has cost, USD in all',
+    `${cpu}, ${vcpus} vCPUs, ${ramGb} GB of memory, ${down} Mbit/s down`,
+  disk: 'Disk (GB)',
+  diskOf: (freeGb: string) => `Disk (GB, up to ${freeGb})`,
+  badDisk: 'Disk must be a whole number of GB, at least 1.',
+  spendLimit: 'Spend limit (USD in total)',
   spendLimitHint: 'no limit',
-  badSpendLimit: 'What it may cost is an amount in USD, such as 25 or 2.50.',
-  limitsLegend: 'Nothing of this has to be filled in: it runs until you stop it, or your credit ends.',
+  badSpendLimit: 'Spend limit must be an amount in USD, such as 25 or 2.50.',
+  limitsLegend: 'All optional. Otherwise the instance runs until you stop it or your credit runs out.',
   sshCount: (count: number) =>
-    count === 1 ? 'The SSH key of your account gets in.' : `The ${count} SSH keys of your account get in.`,
+    count === 1 ? 'Your account’s SSH key has access.' : `Your account’s ${count} SSH keys have access.`,
   sshManage: 'Manage SSH keys',
-  sshSignedOut: 'Sign in to use the SSH keys of your account, or to add one here.',
-  summary: 'What it costs',
+  sshSignedOut: 'Sign in to use your account’s SSH keys or add one here.',
+  summary: 'Cost',
   forGpus: 'GPUs',
   forDisk: 'Disk',
-  aDay: 'A day',
+  perDay: 'Per day',
   perHour: (price: string) => `${price} USD/h`,
   usd: (amount: string) => `${amount} USD`,
   total: (price: string) => `${price} USD per hour`,
   perSecond: 'Billed per second.',
   lasts: (balance: string, time: string, isAll: boolean, until: ComponentChildren) => (
     <>
-      Your balance of {balance} USD lasts {time} with it{isAll && ' and all else that you rent'}, until {until}.
+      With this{isAll && ' and everything else you rent'}, your balance of {balance} USD lasts {time}, until {until}.
     </>
   ),
   lastsShort: (time: string) => `credit for ${time}`,
-  needs: (amount: string) => `It needs a balance of ${amount} USD at least.`,
+  needs: (amount: string) => `Requires a balance of at least ${amount} USD.`,
   term: (end: ComponentChildren, discount: string) => (
     <>
-      The term ends {end} if it never stops. Destroying it sooner costs the discount of {discount} USD for each hour
+      If it never stops, the term ends {end}. Destroying it earlier costs {discount} USD (the discount) for each hour
       that it ran.
     </>
   ),
   preempts: (count: number, seconds: number, cost: string) =>
     `${
-      count === 1
-        ? 'An interruptible instance is stopped for it'
-        : `${count} interruptible instances are stopped for it`
-    }: ${seconds} seconds of GPU are billed at least (${cost} USD).`,
-  noNext: 'No machine like it is free now. Ask for something else.',
+      count === 1 ? 'Preempts an interruptible instance' : `Preempts ${count} interruptible instances`
+    }: at least ${seconds} seconds of GPU time are billed (${cost} USD).`,
+  noNext: 'No similar machine is free right now. Choose a different one.',
   nextBest: (count: number, model: string, region: string, price: string) =>
     `Next best: ${count} × ${model} in ${region} for ${price} USD/h`,
-  takeThis: 'Take this one',
+  takeThis: 'Choose this one',
   addCredit: 'Add credit',
-  signIn: 'Sign in to rent it',
+  signIn: 'Sign in to rent',
   deploy: 'Deploy',
   deployFor: (price: string) => `Deploy for ${price} USD/h`,
   renting: 'Renting …',
   nothingRented: 'nothing was rented',
-  share: 'Copy the link to this form',
+  share: 'Copy link to this form',
   shareHint:
-    'It holds all but variables, secrets, the command, TCP ports and volumes. Save it as a template to share these but the secrets.',
-  linkStrong: 'A link filled in this form, and anybody can write one.',
+    'The link contains everything except variables, secrets, command, TCP ports and volumes. To share these too (except secrets), save a template.',
+  linkStrong: 'A link filled in this form, and anyone can create such a link.',
   linkRest:
-    'Whoever wrote it chose the image, the variables and the command. It runs with your credit and gets the secrets that you choose: rent it only if you trust it. Nothing is rented until you press the button.',
-  leftOut: (names: string) => `Left out, since it is too long or not plain text: ${names}`,
-  ways: 'Ways to rent the same',
+    'Its author chose the image, variables and command. They run on your credit and receive the secrets that you choose: rent only if you trust the link. Nothing is rented until you press the button.',
+  leftOut: (names: string) => `Left out because it is too long or not plain text: ${names}`,
+  ways: 'Formats',
   way: { gpu: 'gpu', curl: 'curl', python: 'Python', graphql: 'GraphQL' },
   wayHint: {
-    gpu: 'For bash and zsh. The command reads your key from GPU_API_KEY, or from gpu login.',
-    curl: 'For bash and zsh. Your API key is in GPU_API_KEY.',
-    python: 'With the package gpu_rental. Your API key is in GPU_API_KEY.',
-    graphql: 'A POST to /graphql with your API key, or in GraphiQL.',
+    gpu: 'For bash and zsh. The command reads your key from GPU_API_KEY or from gpu login.',
+    curl: 'For bash and zsh. Reads your API key from GPU_API_KEY.',
+    python: 'Uses the package gpu_rental. Reads your API key from GPU_API_KEY.',
+    graphql: 'Send it to /graphql by POST with your API key, or run it in GraphiQL.',
   },
   copyWay: {
-    gpu: 'Copy the command',
-    curl: 'Copy the command',
-    python: 'Copy the script',
-    graphql: 'Copy the document',
+    gpu: 'Copy command',
+    curl: 'Copy command',
+    python: 'Copy script',
+    graphql: 'Copy document',
   },
-  noWay: 'There is no machine to rent yet: MACHINE stands where its id would be.',
-  holdsValues: 'It holds what you filled in, values of variables too.',
+  noWay: 'There is no machine to rent yet: replace MACHINE with the id of one.',
+  holdsValues: 'Contains what you entered, including the values of variables.',
 };

@@ -1,28 +1,28 @@
-/** What went wrong. A refusal's own sentence, which the service writes in English, says which rule and which amount. */
+/** Error messages. A refusal's own message, which the service writes in English, names the rule and the amount. */
 export const texts = {
   lostWrite:
-    'The service does not answer. What you asked for may or may not have happened; the page shows it as soon as the connection is back.',
-  lostRead: 'The service does not answer. The page asks again by itself.',
-  broken: 'Something broke in this page. Reload it.',
-  tooOften: 'Too many requests from this account within a minute.',
-  sessionOver: 'You are signed out: the key of this session is no longer accepted, or the session is 12 hours old.',
+    'The service isn’t responding. Your request may or may not have been carried out; the page shows the result once the connection is back.',
+  lostRead: 'The service isn’t responding. The page retries automatically.',
+  broken: 'Something went wrong on this page. Reload it.',
+  tooOften: 'This account sent too many requests within a minute.',
+  sessionOver: 'You are signed out: this session’s key is no longer valid, or the session is 12 hours old.',
   tryAgain: (seconds: number) => (seconds === 0 ? ' Try again now.' : ` Try again in ${seconds} s.`),
-  /** `nothing`: what did not happen, as "nothing was rented". */
-  notArrived: (nothing: string) => `The request did not arrive: ${nothing}. Press the button to send it again.`,
+  /** `nothing`: the absent effect, such as "nothing was rented". */
+  notArrived: (nothing: string) => `The request didn’t reach the service: ${nothing}. Press the button to resend it.`,
 };
 
-/** By code, in place of the service's sentence. */
-export const instead: Record<string, string> = {
-  unauthorized: 'You are signed out: the key is not accepted, or no longer.',
-  idempotency_in_progress: 'Your first request is still under way. Look at your instances in a moment.',
+/** Replacements of the service's message, by code. */
+export const replacements: Record<string, string> = {
+  unauthorized: 'You are signed out: the key isn’t valid, or no longer valid.',
+  idempotency_in_progress: 'Your first request is still in progress. Check your instances in a moment.',
   idempotency_mismatch:
-    'An earlier request of this dialog was carried out, though its answer was lost. Look at your instances before you rent again.',
+    'An earlier request from this dialog was carried out, but its response was lost. Check your instances before you rent again.',
   unavailable: 'The service is busy or restarting. Try again in a moment.',
-  internal: 'Something broke in the service. Nothing you did wrong; try again in a moment.',
+  internal: 'Something went wrong in the service; it wasn’t your fault. Try again in a moment.',
 };
 
-/** Sentences of the service that the language says itself, with what they name. In English they are as they are. */
-export const known: readonly (readonly [sentence: RegExp, said: (...named: string[]) => string])[] = [];
+/** Translations of the service's messages, with the values that they contain. English needs none. */
+export const translations: readonly (readonly [message: RegExp, translate: (...values: string[]) => string])[] = [];
 
-/** By code, before the service's own sentence where that is in another language; null where it is in this one. */
-export const before: (code: string) => string | null = () => null;
+/** Returns the text that precedes the service's own message, by code; null if the page is in that message's language. */
+export const introduction: (code: string) => string | null = () => null;

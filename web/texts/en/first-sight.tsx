@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   title: 'GPUs by the second',
   heading: 'GPUs by the second, at 70 % of the market price',
-  what: 'A machine of your own runs within seconds: your container, SSH, and a bill that ends the second you stop. No setup fee, no contract.',
+  what: 'Your own machine, running within seconds: your container, SSH, and a bill that ends the second you stop. No setup fee, no contract.',
   rentGpu: 'Rent a GPU',
   allPrices: 'See all prices',
-  where: 'Where GPUs are free now',
+  where: 'Regions with free GPUs',
   freeNow: 'Free now',
   gpusFree: 'GPUs free now',
   machines: 'machines',
@@ -18,10 +18,10 @@ export const texts = {
   free: (gpus: string) => `${gpus} free`,
   rent: 'Rent',
   rentModel: (model: string) => `Rent ${model}`,
-  /** `unseen` shows what is only heard. */
-  trend: (change: string, snapshots: number, unseen: (words: string) => ComponentChildren) => (
+  /** `hidden` wraps text for screen readers only. */
+  trend: (change: string, snapshots: number, hidden: (text: string) => ComponentChildren) => (
     <>
-      {change} {unseen(`in ${snapshots} snapshots of the market`)}
+      {change} {hidden(`over ${snapshots} market snapshots`)}
     </>
   ),
   moreRegions: (count: number) => `and ${count} more`,
@@ -32,7 +32,7 @@ export const texts = {
   vram: 'VRAM',
   freeGpus: 'Free GPUs',
   trendColumn: 'Trend',
-  modeInUsd: (mode: string) => `${mode}, USD`,
-  reading: 'Reading the price sheet …',
+  modeInUsd: (mode: string) => `${mode} (USD)`,
+  reading: 'Loading the price sheet …',
   showAll: (count: number) => `Show all ${count} models`,
 };

@@ -2,66 +2,66 @@ import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
-/** A name or a time, as it is shown. */
+/** A name or a time, as displayed. */
 type Shown = ComponentChildren;
 
 export const texts = {
   title: 'Home',
   rent: 'Rent a machine',
-  reading: 'Reading your account …',
+  reading: 'Loading your account …',
   firstSteps: 'First steps',
   done: 'done',
   creditStep: 'Add credit',
-  creditWhy: 'Rentals are paid by the second from it. Nothing is owed beyond it but kept disks.',
+  creditWhy: 'Rentals are paid from it by the second. You never owe more than that, except for disks that you keep.',
   addCredit: 'Add credit',
   keyStep: 'Add your SSH key',
-  keyWhy: (tool: Shown) => <>With its private part you get into every instance. The key that {tool} makes is fine.</>,
-  addKey: 'Add an SSH key',
-  rentStep: 'Rent a first machine',
-  rentWhy: 'Choose a model and a template. It runs within seconds, and you can stop it at any moment.',
-  seeMachines: 'See the machines',
+  keyWhy: (tool: Shown) => <>Its private part opens every instance. A key created with {tool} is fine.</>,
+  addKey: 'Add SSH key',
+  rentStep: 'Rent your first machine',
+  rentWhy: 'Choose a model and a template. The instance runs within seconds, and you can stop it at any time.',
+  seeMachines: 'See machines',
   attention: 'Needs attention',
-  nothing: 'Nothing: all is as it should be.',
-  looking: 'Looking …',
+  nothing: 'Nothing: everything is fine.',
+  looking: 'Checking …',
   urgent: 'Urgent: ',
   note: 'Note: ',
-  creditOver: 'Your credit ran out: everything is stopped.',
+  creditOver: 'Your credit has run out: everything is stopped.',
   creditOverUntil: (at: Shown) => (
-    <>Your credit ran out: everything is stopped, and is destroyed {at} without new credit.</>
+    <>Your credit has run out: everything is stopped and, without new credit, will be destroyed {at}.</>
   ),
-  creditEnds: (at: Shown) => <>Your credit runs out {at}. What runs stops then.</>,
-  limitWasReached: (at: Shown) => <>The limit of this month was reached {at}: what ran has stopped.</>,
-  limitIsReached: (at: Shown) => <>The limit of this month is reached {at}. What runs stops then.</>,
+  creditEnds: (at: Shown) => <>Your credit runs out {at}. Running instances then stop.</>,
+  limitWasReached: (at: Shown) => <>You reached your monthly limit {at}: running instances were stopped.</>,
+  limitIsReached: (at: Shown) => <>You will reach your monthly limit {at}. Running instances then stop.</>,
   volumeLost: (volume: Shown, name: Shown, at: Shown) => (
     <>
-      What {name} wrote to the volume {volume} after {at} is lost.
+      Changes that {name} made to volume {volume} after {at} are lost.
     </>
   ),
   volumeRefused: (volume: Shown, name: Shown, at: Shown) => (
     <>
-      The volume {volume} of {name} could not be stored. Its last stored state is of {at}.
+      Volume {volume} of {name} couldn’t be saved. It was last saved {at}.
     </>
   ),
   volumeUnsaved: (volume: Shown, name: Shown, at: Shown) => (
     <>
-      The volume {volume} of {name} has not been stored since {at}.
+      Volume {volume} of {name} hasn’t been saved since {at}.
     </>
   ),
-  silent: (name: Shown) => <>The machine of {name} is not heard from. It may come back by itself.</>,
+  silent: (name: Shown) => <>The machine of {name} is unreachable. It may come back without your help.</>,
   failed: (name: Shown, why: Shown) => (
     <>
       The container of {name} failed: {why}
     </>
   ),
-  failedSilently: 'its machine does not say why',
+  failedSilently: 'its machine reports no reason',
   notStarted: (name: Shown, at: Shown) => (
     <>
-      {name} could not be started. It stopped {at}.
+      {name} couldn’t be started. It stopped {at}.
     </>
   ),
   preempted: (name: Shown, at: Shown) => (
     <>
-      {name} was stopped {at}: its machine was rented on demand or reserved.
+      {name} was preempted {at}: its machine was rented on demand or reserved.
     </>
   ),
   endedBadly: (name: Shown, at: Shown, exitCode: Shown) => (
@@ -71,17 +71,17 @@ export const texts = {
   ),
   stops: (name: Shown, at: Shown) => (
     <>
-      {name} stops by itself {at}.
+      {name} stops automatically {at}.
     </>
   ),
   destroyed: (name: Shown, at: Shown) => (
     <>
-      {name} is destroyed by itself {at}. Its disk is erased then.
+      {name} will be destroyed automatically {at}. Its disk will be erased.
     </>
   ),
   limit: (name: Shown, at: Shown) => (
     <>
-      {name} reaches its spend limit {at}, and stops.
+      {name} reaches its spend limit {at} and then stops.
     </>
   ),
   costsStopped: (name: Shown, at: Shown, hourly: string) => (
@@ -89,18 +89,18 @@ export const texts = {
       {name} has been stopped since {at}. Its disk costs {hourly} USD/h.
     </>
   ),
-  changeLimit: 'Change the limit',
-  /** `unseen` shows what is only heard. */
-  open: (name: string, unseen: (words: string) => ComponentChildren) => <>Open{unseen(` ${name}`)}</>,
-  rented: 'What you rent',
-  allInstances: (count: number) => plural(count, { one: 'Your instance', other: `All ${number(count)} instances` }),
-  noneRented: 'Nothing is rented',
-  noneRentedWhat: 'What you rent shows here, with its cost to the second.',
+  changeLimit: 'Change limit',
+  /** `hidden` wraps text for screen readers only. */
+  open: (name: string, hidden: (text: string) => ComponentChildren) => <>Open{hidden(` ${name}`)}</>,
+  rented: 'Your instances',
+  allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
+  noneRented: 'No instances',
+  noneRentedWhat: 'Rent a machine to see its state and its cost, up to the second, here.',
   instance: 'Instance',
   state: 'State',
-  where: 'Where',
+  where: 'Location',
   hourly: 'USD/h now',
-  cost: 'Cost so far, USD',
+  cost: 'Cost so far (USD)',
   volumes: 'Volumes',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>
     plural(count, {

@@ -1,40 +1,40 @@
 import type { ComponentChildren } from 'preact';
 
-/** What stands around every screen, and parts that many screens have. */
+/** Texts around every screen, and of parts that many screens share. */
 export const texts = {
-  /** What the tab, the history and a screen reader call a screen. */
+  /** The name of a screen in tabs, in the history and for screen readers. */
   titleOf: (screen: string) => `${screen} · GPU rental`,
-  skip: 'Skip to the content',
-  moment: 'One moment …',
+  skip: 'Skip to content',
+  moment: 'Loading …',
   notLoaded:
-    'This part of the page could not be loaded. It is tried again automatically. If the service was upgraded, reload the page.',
-  reload: 'Reload the page',
-  private: 'This screen shows what is yours.',
-  nothingTitle: 'Nothing here',
-  nothingHere: 'There is nothing here',
-  seeMachines: 'See the machines',
+    'This part of the page couldn’t be loaded. The page retries automatically. If the service was upgraded, reload the page.',
+  reload: 'Reload page',
+  private: 'Sign in to see this screen.',
+  notFoundTitle: 'Not found',
+  notFound: 'Page not found',
+  seeMachines: 'See machines',
 
   signedOut: 'Signed out',
   connection: {
     waiting: 'Connecting …',
     live: 'Live',
-    restarting: 'The service is restarting. The page goes on by itself; what runs goes on running.',
-    limited: 'This account asked more than it may within a minute. The page goes on by itself',
-    lost: 'No connection to the service. Figures go on from the last answer; the page connects again by itself.',
+    restarting: 'The service is restarting. The page resumes automatically; running instances are unaffected.',
+    limited: 'This account exceeded its rate limit. The page resumes automatically',
+    lost: 'No connection to the service. Figures are projected from the last response; the page reconnects automatically.',
   },
-  /** After `limited`, seen and not heard. */
-  goesOn: (seconds: number) => (seconds === 0 ? ' now.' : ` in ${seconds} s.`),
-  clockFast: (by: string) => `The clock of this computer is ${by} fast. Figures follow the service's clock.`,
-  clockSlow: (by: string) => `The clock of this computer is ${by} slow. Figures follow the service's clock.`,
+  /** Follows `limited`; hidden from screen readers. */
+  resumesIn: (seconds: number) => (seconds === 0 ? ' now.' : ` in ${seconds} s.`),
+  clockFast: (by: string) => `This computer’s clock is ${by} fast. Figures use the service’s clock.`,
+  clockSlow: (by: string) => `This computer’s clock is ${by} slow. Figures use the service’s clock.`,
 
-  done: 'What was done',
+  messages: 'Messages',
   undo: 'Undo',
-  dismiss: (what: string) => `Dismiss: ${what}`,
+  dismiss: (message: string) => `Dismiss: ${message}`,
   control: 'Ctrl',
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
-  copyYourself: 'Select the text and copy it yourself',
+  copyYourself: 'Select the text and copy it manually',
   any: 'any',
   period: (from: ComponentChildren, to: ComponentChildren) => (
     <>
@@ -42,9 +42,9 @@ export const texts = {
     </>
   ),
 
-  /** Rows of fields; `one`: what a row is called. */
+  /** Rows of fields; `one`: the name of a row. */
   ofRow: (one: string, place: number) => `of ${one} ${place}`,
   removeRow: (one: string, place: number) => `Remove ${one} ${place}`,
   remove: 'Remove',
-  addRow: (one: string) => `Add a ${one}`,
+  addRow: (one: string) => `Add ${one}`,
 };

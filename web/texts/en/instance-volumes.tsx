@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 export const texts = {
   title: 'Volumes',
-  elsewhere: 'Continue elsewhere',
+  move: 'Move to another host',
   at: (name: ComponentChildren, path: ComponentChildren) => (
     <>
       {name} at {path}
@@ -10,29 +10,29 @@ export const texts = {
   ),
   release: 'Release',
   releaseThis: (name: string) => `Release ${name}`,
-  releaseAsk: (name: string) => `Release ${name}?`,
+  releaseQuestion: (name: string) => `Release ${name}?`,
   deleted: 'deleted',
-  lost: (since: ComponentChildren) => <>what it wrote after {since} is lost</>,
-  allStored: 'all that it wrote is stored',
+  lost: (since: ComponentChildren) => <>changes after {since} are lost</>,
+  allSaved: 'all changes are saved',
   noSnapshot: 'no snapshot yet',
-  storedTo: (at: ComponentChildren) => <>stored up to {at}</>,
-  storing: 'being stored',
-  storingTo: (at: ComponentChildren) => <>being stored; so far up to {at}</>,
+  savedTo: (at: ComponentChildren) => <>last saved {at}</>,
+  saving: 'saving …',
+  savingTo: (at: ComponentChildren) => <>saving …; last saved {at}</>,
   moveHint: (count: number, model: string) =>
-    `Rents the best free machine with ${count} × ${model} on another host, and runs the same there, with the same volumes. This instance keeps its own disk until you destroy it.`,
-  atMost: 'At most, USD per hour',
+    `Rents the best free machine with ${count} × ${model} on another host, and runs the same workload there with the same volumes. This instance keeps its own disk until you destroy it.`,
+  atMost: 'Maximum price (USD/h)',
   nothingRented: 'nothing was rented',
   cancel: 'Cancel',
   renting: 'Renting …',
-  continue: 'Continue there',
+  doMove: 'Move',
   releaseHint:
-    'What the instance wrote since the last snapshot is lost. Do it when its host does not come back, or does not say that it is done.',
+    'Changes since the last snapshot will be lost. Release a volume only if its host doesn’t come back or doesn’t finish.',
   releaseHintAt: (at: ComponentChildren) => (
     <>
-      What the instance wrote since the last snapshot ({at}) is lost. Do it when its host does not come back, or does
-      not say that it is done.
+      Changes since the last snapshot ({at}) will be lost. Release a volume only if its host doesn’t come back or
+      doesn’t finish.
     </>
   ),
-  wait: 'Wait for it',
-  doRelease: 'Release it',
+  wait: 'Wait',
+  doRelease: 'Release',
 };

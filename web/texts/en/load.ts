@@ -1,4 +1,4 @@
-/** Charts of what an instance does. */
+/** Charts of an instance’s load. */
 export const texts = {
   gpuLoad: 'GPU load',
   gpuMemory: 'GPU memory',
@@ -11,6 +11,6 @@ export const texts = {
   network: 'Network',
   in: 'In',
   out: 'Out',
-  most: 'Most',
+  most: 'Maximum',
   meanOf: (gpus: number) => `Mean of ${gpus} GPUs`,
 };

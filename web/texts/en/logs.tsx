@@ -2,9 +2,9 @@ import { number } from '../../figures/number.js';
 
 export const texts = {
   title: 'Log',
-  search: 'Search in the log',
+  search: 'Search the log',
   searchShort: 'Search',
-  before: 'Match before',
+  before: 'Previous match',
   next: 'Next match',
   found: (count: number) => `${number(count)} found`,
   at: (place: number, count: number) => `${number(place)} of ${number(count)}`,
@@ -12,9 +12,9 @@ export const texts = {
   wrap: 'Wrap',
   download: 'Download',
   lines: 'Lines of the log',
-  moment: 'One moment …',
-  nothing: 'Nothing written yet.',
-  toNewest: 'To the newest',
+  moment: 'Loading …',
+  nothing: 'No output yet.',
+  toNewest: 'Jump to newest',
   foot: (lines: number) =>
-    `The newest ${number(lines)} lines at most are shown; the download has all that the machine keeps.`,
+    `Shows at most the newest ${number(lines)} lines; the download contains everything that the machine keeps.`,
 };

@@ -5,14 +5,14 @@ export const texts = {
   title: 'Machines',
   market: (date: string) =>
     `Market of ${date}. Billed per second, no setup fee. No minimum, except 60 seconds of GPU if you preempt an interruptible instance.`,
-  toSheet: 'To the price sheet',
+  toSheet: 'Go to price sheet',
 
-  // Models to begin with.
+  // Popular models.
   popular: 'Models with the most free GPUs',
   popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free} free`,
   fromPrice: (price: string) => `from ${price} USD/h`,
 
-  // What is looked for.
+  // Requirements.
   search: 'Machines',
   modelHint: 'h100, rtx 4090',
   model: 'GPU model',
@@ -21,9 +21,9 @@ export const texts = {
   any: 'any',
   atLeast: (count: number) => `${count} or more`,
   exactly: (count: number) => `exactly ${count}`,
-  mostPrice: 'Most USD/GPU-h',
-  vramEach: 'VRAM per GPU, GB',
-  reliabilityMin: 'Reliability, %',
+  mostPrice: 'Max. USD/GPU-h',
+  vramEach: 'VRAM/GPU (GB)',
+  reliabilityMin: 'Reliability (%)',
   more: 'More requirements',
   tier: 'Class',
   tiers: {
@@ -32,13 +32,13 @@ export const texts = {
     CONSUMER_FLAGSHIP: 'Consumer flagship',
     CONSUMER: 'Consumer',
   },
-  ram: 'Memory, GB',
-  freeDisk: 'Free disk, GB',
+  ram: 'Memory (GB)',
+  freeDisk: 'Free disk (GB)',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
-  busy: 'Also those that an interruptible instance holds',
+  busy: 'Include machines held by an interruptible instance',
   only: 'Only',
-  noLongerOnly: (model: string) => `No longer only ${model}`,
+  removeModel: (model: string) => `Remove ${model}`,
   clear: 'Clear all requirements',
 
   // Saved searches.
@@ -53,23 +53,23 @@ export const texts = {
   removeShort: 'Delete',
   edit: 'Edit',
   done: 'Done',
-  isSaved: (name: string) => `The search ${name} is saved in this browser.`,
-  isRemoved: (name: string) => `The search ${name} is deleted.`,
-  isBack: (name: string) => `The search ${name} is back.`,
-  tooMany: (most: number) => `This browser keeps ${most} searches. Delete one first.`,
-  notKept: 'This browser keeps nothing for this page: the search is gone when you leave.',
+  isSaved: (name: string) => `Search ${name} saved in this browser.`,
+  isRemoved: (name: string) => `Search ${name} deleted.`,
+  restored: (name: string) => `Search ${name} restored.`,
+  tooMany: (most: number) => `You can save at most ${most} searches. Delete one first.`,
+  notKept: 'This browser doesn’t allow storage: the search will be gone when you leave the page.',
 
-  // The machines that are free.
-  list: 'Machines that are free',
+  // Free machines.
+  list: 'Free machines',
   searching: 'Searching …',
   count: (count: number) =>
-    plural(count, { one: `${count} machine to rent now`, other: `${number(count)} machines to rent now` }),
-  rentBest: 'Rent the best that fits',
-  none: 'No machine meets these requirements now',
+    plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
+  rentBest: 'Rent the best match',
+  none: 'No machine meets these requirements right now',
   noneHint:
-    'Take out a requirement, or look at machines that an interruptible instance holds. The list updates by itself.',
-  caption: 'Machines to rent, their prices in USD and what they have',
-  first: (most: number) => `These are the first ${most}. Ask for more, to find the one you want.`,
+    'Remove a requirement, or include machines held by an interruptible instance. The list updates automatically.',
+  caption: 'Available machines with prices in USD and hardware',
+  first: (most: number) => `These are the first ${most}. Add requirements to narrow the list.`,
   prices: 'Prices',
   compareHead: 'Compare',
   machineHead: 'Machine',
@@ -79,45 +79,45 @@ export const texts = {
     PRICE: 'USD/h',
     VRAM: 'VRAM',
     BANDWIDTH: 'GB/s',
-    RELIABILITY: 'Reliable',
+    RELIABILITY: 'Reliability',
     REGION: 'Region',
     CPU: 'vCPUs',
-    MEMORY: 'Memory, GB',
-    DISK: 'Disk, GB',
+    MEMORY: 'Memory (GB)',
+    DISK: 'Disk (GB)',
     NETWORK: 'Mbit/s in',
   },
   bandwidthMeans:
-    'Memory bandwidth of all its GPUs, as their maker publishes it for the model: not measured on the machine',
+    'Memory bandwidth of all its GPUs, as the vendor publishes it for the model: not measured on the machine',
   compare: (id: string) => `Compare ${id}`,
   rent: (id: string) => (
     <>
       Rent <span class="hidden">{id}</span>
     </>
   ),
-  heldTitle: 'An interruptible instance holds it, and has to leave',
+  heldTitle: 'Held by an interruptible instance, which will be preempted',
   held: (
     <>
       held<span class="hidden"> by an interruptible instance</span>
     </>
   ),
-  /** Whether a machine runs what is rented on it. */
+  /** Whether a machine runs containers. */
   runs: {
     real: { name: 'real', title: 'Its host agent runs your containers' },
     trial: { name: 'trial', title: 'Runs your containers; its GPUs are simulated' },
-    demo: { name: 'demo', title: 'A made-up machine: renting it creates a record, and nothing runs' },
-    record: { name: 'record only', title: 'It has no host agent: renting it creates a record, and nothing runs' },
+    demo: { name: 'demo', title: 'Fictitious machine: renting it creates a record, but runs nothing' },
+    record: { name: 'record only', title: 'No host agent: renting it creates a record, but runs nothing' },
   },
 
   // A comparison.
   compareTitle: 'Compare',
-  compareOne: 'Compare: 1 chosen',
-  compareMore: (most: number) => `Tick others in the list, up to ${most}.`,
-  closeCompare: 'Close the comparison',
-  whatTheyHave: 'What they have',
-  modePrice: (mode: string) => `${mode}, USD/h`,
+  compareOne: 'Compare: 1 selected',
+  compareMore: (most: number) => `Select more in the list, up to ${most}.`,
+  closeCompare: 'Close comparison',
+  comparison: 'Comparison',
+  modePrice: (mode: string) => `${mode} (USD/h)`,
   perGpuHour: 'USD per GPU-hour',
   vram: 'VRAM',
-  bandwidth: 'Memory bandwidth, published',
+  bandwidth: 'Memory bandwidth (published)',
   bandwidthPerUsd: 'GB/s per USD/h',
   reliability: 'Reliability',
   cpu: 'CPU',
@@ -139,7 +139,7 @@ export const texts = {
   // One model.
   allModels: 'All models',
   fewListings: (listings: number) =>
-    `Too few listings for a market median (${listings}; 5 are needed): the last price stays.`,
+    `Too few listings for a market median (${listings} of at least 5): the last price remains.`,
   median: (median: string, listings: number) =>
     `Market median ${median} USD per GPU-hour, from ${listings} listings; on demand is 70 % of it, rounded down.`,
 };

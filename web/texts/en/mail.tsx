@@ -1,37 +1,37 @@
 import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
 
-/** An address or a time, as it is shown. */
+/** An address or a time, as displayed. */
 type Shown = ComponentChildren;
 
 export const texts = {
-  title: 'Mail',
-  what: 'The same events, to one address.',
+  title: 'Email',
+  what: 'Sends the same events to one email address.',
   paused: (address: Shown, since: Shown, why: string) => (
     <>
-      {address} is not sent to since {since}: {why}. Set it again to go on.
+      Email to {address} is paused since {since}: {why}. Enter the address again to resume.
     </>
   ),
   unconfirmed: (address: Shown, until: Shown) => (
     <>
-      {address} was sent a link. Open it until {until}: nothing else is sent before.
+      We sent a confirmation link to {address}. Open it by {until}; until then, nothing else is sent.
     </>
   ),
   getsAll: (address: Shown, waiting: number) => (
     <>
-      {address} gets all events; {number(waiting)} waiting.
+      {address} receives all events; {number(waiting)} waiting.
     </>
   ),
   gets: (address: Shown, events: Shown, waiting: number) => (
     <>
-      {address} gets {events}; {number(waiting)} waiting.
+      {address} receives {events}; {number(waiting)} waiting.
     </>
   ),
-  test: 'Send a test mail',
-  delete: 'Delete the address',
-  tested: 'A test mail is on its way.',
-  yourAddress: 'Your mail address',
-  anotherAddress: 'Another address, or the same again',
+  test: 'Send test email',
+  delete: 'Delete address',
+  tested: 'A test email is being sent.',
+  yourAddress: 'Your email address',
+  anotherAddress: 'New address, or the same again',
   example: 'you@example.com',
-  confirm: 'Send me a link to confirm it',
+  confirm: 'Send confirmation link',
 };

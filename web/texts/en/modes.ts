@@ -1,11 +1,11 @@
-/** The names of the pricing modes, and what one agrees to. */
+/** The names and terms of the pricing modes. */
 export const texts = {
   onDemand: 'On demand',
-  onDemandMeaning: 'Yours until you stop it. The price is locked for the life of the instance.',
+  onDemandMeaning: 'Yours until you stop it. The price is locked for the lifetime of the instance.',
   interruptible: 'Interruptible',
   interruptibleMeaning:
-    'Half the price. Someone who rents the machine on demand or reserved stops it at once, without notice; its disk stays and keeps costing.',
+    'Half the price. It stops immediately and without notice if the machine is rented on demand or reserved; its disk is kept and still billed.',
   reserved: 'Reserved',
   reservedMeaning:
-    '65 % of the price for 3 months of running; time stopped does not count. Destroying it sooner costs the discount you had until then.',
+    '65 % of the price for 3 months of running time; time while stopped doesn’t count. If you destroy it earlier, you repay the discount received so far.',
 };

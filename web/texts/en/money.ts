@@ -1,5 +1,5 @@
 export const texts = {
-  title: 'Money',
-  reading: 'Reading your balance …',
+  title: 'Billing',
+  reading: 'Loading your balance …',
   asOf: (time: string) => `All amounts on this screen are as of ${time}.`,
 };

@@ -1,6 +1,6 @@
 export const texts = {
-  title: 'Limit of a month',
-  what: 'Everything that runs stops at the second at which it is reached. Disks stay, and cost.',
-  label: 'May spend in a UTC month',
+  title: 'Monthly limit',
+  what: 'When it is reached, all running instances stop immediately. Disks are kept and still billed.',
+  label: 'Limit per UTC month',
   used: 'spent this month',
 };

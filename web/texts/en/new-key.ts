@@ -1,24 +1,24 @@
-/** The form that makes an API key. */
+/** The form that creates an API key. */
 export const texts = {
   name: 'Name',
   nameExample: 'laptop, build server …',
-  create: 'Create a key',
-  lessPower: 'With less power',
-  scopes: 'What it may; with none chosen, what this session may',
+  create: 'Create key',
+  restrict: 'Restrict this key',
+  scopes: 'Permissions; if none are selected, those of this session',
   /** By the scope's name, which is the API's. */
   may: {
-    READ: 'read everything but logs and secrets',
+    READ: 'read everything except logs and secrets',
     RENT: 'rent, start, stop, destroy',
     ACCESS: 'SSH keys, terminals, web links, open ports, logs, secrets',
-    MONEY: 'make top-ups',
-    KEYS: 'create and revoke keys, say who is told of events',
+    MONEY: 'top up credit',
+    KEYS: 'create and revoke keys, set up notifications',
   },
-  ends: 'Ends',
-  in: { never: 'Never', day: 'In a day', days30: 'In 30 days', days90: 'In 90 days', year: 'In a year' },
-  networks: 'Only from these networks',
-  maySpend: 'May spend in a month (UTC), in USD',
+  ends: 'Expires',
+  in: { never: 'Never', day: 'In 1 day', days30: 'In 30 days', days90: 'In 90 days', year: 'In 1 year' },
+  networks: 'Allowed networks',
+  maySpend: 'Limit per UTC month (USD)',
   noLimit: 'no limit',
-  made: 'Your new key, shown this once',
-  copy: 'Copy the key',
-  haveIt: 'I have it',
+  created: 'Your new key. It is shown only once.',
+  copy: 'Copy key',
+  haveIt: 'I’ve saved it',
 };

@@ -1,1 +1,1 @@
-export const texts = { title: 'Notices' };
+export const texts = { title: 'Notifications' };

@@ -1,5 +1,5 @@
-/** What stands in the page before any script runs. */
+/** Content of the page before any script runs. */
 export const texts = {
   title: 'GPU rental',
-  noScript: 'This console needs JavaScript. The same can be done with the API and the command line.',
+  noScript: 'This console needs JavaScript. You can do the same with the API or on the command line.',
 };

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  nothingCosts: 'nothing costs now',
+  nothingCosts: 'no current cost',
   lastsForYears: 'lasts for years',
   ranOut: 'ran out',
   runsOut: (at: ComponentChildren) => <>runs out {at}</>,

@@ -1,12 +1,12 @@
 export const texts = {
   title: 'Spend by day',
-  what: 'USD by UTC day',
+  what: 'USD per UTC day',
   period: 'Period',
   days: (count: number) => `${count} days`,
-  none: 'Nothing was spent in these days',
-  noneWhat: 'The first second of the first rental shows here.',
-  /** The dates are ISO's; the amount is ready to be shown. */
-  chart: (from: string, to: string, total: string) => `Spend by UTC day from ${from} to ${to}: ${total} USD in all`,
+  none: 'Nothing spent in this period',
+  noneWhat: 'Spend appears here from the first second of a rental.',
+  /** The dates are ISO dates; the amount is formatted. */
+  chart: (from: string, to: string, total: string) => `Spend by UTC day from ${from} to ${to}: ${total} USD in total`,
   /** Under the axis. */
   shortDay: (date: string) => date.slice(5),
   ofDay: (date: string, amount: string) => `${date}: ${amount} USD`,
@@ -14,7 +14,7 @@ export const texts = {
   instance: 'Instance',
   usd: 'USD',
   others: 'all others',
-  together: 'Together',
-  asFigures: 'The days as figures',
+  total: 'Total',
+  asFigures: 'Show days as figures',
   day: 'UTC day',
 };

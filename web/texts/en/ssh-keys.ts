@@ -1,18 +1,18 @@
-/** Public keys that let into instances. `key`: its comment or fingerprint. */
+/** Public keys that open instances. `key`: its comment or fingerprint. */
 export const texts = {
   title: 'SSH keys',
-  hint: 'Whoever has the private part gets into every instance of this account.',
-  publicKey: 'Public key, the line of a .pub file',
+  hint: 'Anyone with the private part can access every instance of this account.',
+  publicKey: 'Public key (the line of a .pub file)',
   example: 'ssh-ed25519 AAAA… name',
-  add: 'Add the SSH key',
-  none: 'No SSH key yet',
-  noneHint: 'Make one with ssh-keygen, and add its public part above.',
+  add: 'Add SSH key',
+  none: 'No SSH keys yet',
+  noneHint: 'Create one with ssh-keygen and add its public part above.',
   comment: 'Comment',
   fingerprint: 'Fingerprint',
   added: 'Added',
-  noComment: 'without a comment',
+  noComment: 'no comment',
   remove: 'Remove',
-  removeKey: (key: string) => `Remove the SSH key ${key}`,
-  removed: (key: string) => `The SSH key ${key} is removed.`,
-  back: 'The SSH key is back.',
+  removeKey: (key: string) => `Remove SSH key ${key}`,
+  removed: (key: string) => `SSH key ${key} removed.`,
+  restored: 'SSH key restored.',
 };

@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   title: 'Statement',
   month: 'UTC month',
-  none: 'Nothing changed the balance in this month',
-  noneWhat: 'Credit and charges are listed here.',
-  what: 'What',
-  when: 'When',
+  none: 'No balance changes in this month',
+  noneWhat: 'Credit and charges will be listed here.',
+  what: 'Item',
+  when: 'Time',
   usd: 'USD',
   opening: 'Opening balance',
   closing: (at: ComponentChildren) => <>Balance {at}</>,
@@ -14,12 +14,12 @@ export const texts = {
     GPU: 'GPUs',
     DISK: 'disk',
     EARLY_EXIT: 'early exit',
-    PREEMPTION_MINIMUM: 'minimum of the start that preempted',
+    PREEMPTION_MINIMUM: 'minimum for preempting',
     VOLUME: 'volume',
   },
-  movements: { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'given back' },
+  movements: { CREDIT: 'Credit', ADJUSTMENT: 'Adjustment', SERVICE_CREDIT: 'Service credit' },
   atRate: (time: string, hourly: string) => `${time} at ${hourly} USD/h`,
-  /** Of each kind so many rows are shown. */
-  shown: (rows: number) => `The first ${rows} of each kind; the download holds all.`,
+  /** `rows`: the number of rows shown of each kind. */
+  shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
   download: 'Download CSV',
 };

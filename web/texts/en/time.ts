@@ -1,15 +1,13 @@
-/** Times and spans, as they stand in sentences and in cells. */
+/** Times and spans, in sentences and in cells. */
 export const texts = {
-  /** "14:05" of this day. */
-  today: (clock: string) => `today ${clock}`,
-  /** Within six days: "Tuesday 14:05". */
-  onWeekday: (day: string, clock: string) => `${day} ${clock}`,
-  /** "3 Dec 2026, 14:05". */
-  onDate: (date: string, clock: string) => `${date}, ${clock}`,
-  /** Units of spans: no form of theirs depends on the sentence. */
+  today: (clock: string) => `today at ${clock}`,
+  /** Within six days: "Tuesday at 14:05". */
+  onWeekday: (day: string, clock: string) => `${day} at ${clock}`,
+  /** "3 Dec 2026 at 14:05". */
+  onDate: (date: string, clock: string) => `${date} at ${clock}`,
+  /** Units of spans, the same for every number. */
   days: 'd',
   hours: 'h',
   minutes: 'min',
   seconds: 's',
-  /** When something that is bounded goes on. */
 };

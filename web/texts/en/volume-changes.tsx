@@ -3,24 +3,24 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   cancel: 'Cancel',
   new: 'New volume',
-  make: 'Make it',
+  create: 'Create volume',
   begins: (snapshot: ComponentChildren, name: string) => (
     <>
-      It begins with the snapshot {snapshot} of {name}, which stays as it is.
+      It starts with the contents of snapshot {snapshot} of {name}, which stays unchanged.
     </>
   ),
   name: 'Name',
-  size: 'Size, GB',
-  billed: 'It is billed per second until you delete it. It can grow later, and never shrinks.',
+  size: 'Size (GB)',
+  billed: 'Billed per second until you delete it. It can grow later but can’t shrink.',
   price: (rate: string) =>
-    `${rate} USD per hour, billed per second until you delete it. It can grow later, and never shrinks.`,
+    `${rate} USD per hour, billed per second until you delete it. It can grow later but can’t shrink.`,
   growThis: (name: string) => `Grow ${name}`,
-  grow: 'Grow it',
-  has: (gb: number) => `It has ${gb} GB. An instance that uses it sees the new size when it starts next.`,
+  grow: 'Grow',
+  has: (gb: number) => `Currently ${gb} GB. An instance that uses the volume gets the new size at its next start.`,
   hasThen: (gb: number, rate: string) =>
-    `It has ${gb} GB. Then it costs ${rate} USD per hour. An instance that uses it sees the new size when it starts next.`,
+    `Currently ${gb} GB. It will cost ${rate} USD per hour. An instance that uses the volume gets the new size at its next start.`,
   deleteThis: (name: string) => `Delete ${name}?`,
-  delete: 'Delete it for good',
-  erased: 'Everything on it and all its snapshots are erased. Nobody can bring them back.',
-  inUse: (instance: ComponentChildren) => <>The instance {instance} has it now: stop or destroy that first.</>,
+  delete: 'Delete permanently',
+  erased: 'All its data and snapshots will be erased. This can’t be undone.',
+  inUse: (instance: ComponentChildren) => <>Instance {instance} is using it: stop or destroy the instance first.</>,
 };

@@ -1,10 +1,10 @@
 export const texts = {
   title: (name: string) => `Snapshots of ${name}`,
-  what: 'The last snapshot of each of 24 hours and of 7 days is kept. A start begins with the newest.',
-  none: 'Nothing was stored yet',
-  noneHint: 'The first snapshot is made while an instance runs with it.',
-  columns: { when: 'When', size: 'Size', by: 'By', snapshot: 'Snapshot', do: 'Do' },
+  what: 'The last snapshot of each of the last 24 hours and 7 days is kept. Instances start with the newest.',
+  none: 'No snapshots yet',
+  noneHint: 'The first snapshot is taken while an instance uses the volume.',
+  columns: { when: 'Time', size: 'Size', by: 'Taken by', snapshot: 'Snapshot', actions: 'Actions' },
   unknown: 'unknown',
   ownRestic: 'your own restic',
-  newVolume: 'New volume from it',
+  newVolume: 'Create volume from it',
 };

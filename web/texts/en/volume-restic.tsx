@@ -1,11 +1,11 @@
 export const texts = {
-  title: (name: string) => `Copy in and out of ${name}`,
-  free: 'A volume is a repository of restic, which you can read from anywhere at any time, and write to while no instance uses it.',
+  title: (name: string) => `Copy data to and from ${name}`,
+  free: 'A volume is a restic repository. You can read it from anywhere at any time, and write to it while no instance uses it.',
   inUse:
-    'A volume is a repository of restic, which you can read from anywhere at any time; an instance uses it now, so it alone writes.',
+    'A volume is a restic repository. You can read it from anywhere at any time. An instance is using it now, so only that instance can write to it.',
   oneOfYourKeys: 'one of your API keys',
-  neverRan: 'a volume that never ran',
-  show: 'Show the password',
-  copy: 'Copy the password',
+  neverRan: 'a volume that no instance has used',
+  show: 'Show password',
+  copy: 'Copy password',
   close: 'Close',
 };

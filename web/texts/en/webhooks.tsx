@@ -3,36 +3,36 @@ import { plural } from '../plural.js';
 
 export const texts = {
   webhooks: 'Webhooks',
-  what: 'Programs of yours that are told.',
-  address: 'Address that events are sent to, signed by Standard Webhooks',
-  create: 'Create a webhook',
-  secret: 'Its secret, shown this once',
-  copySecret: 'Copy the secret',
+  what: 'Send events to your own programs.',
+  address: 'URL that receives events, signed according to Standard Webhooks',
+  create: 'Create webhook',
+  secret: 'The secret of this webhook. It is shown only once.',
+  copySecret: 'Copy secret',
   none: 'No webhooks yet',
-  noneHint: 'A webhook tells a program of yours when an instance starts, stops or ends, and when credit runs low.',
+  noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
   allEvents: 'all events',
-  waiting: (count: number) => plural(count, { one: '1 event waits', other: `${count} events wait` }),
-  nothingWaits: 'nothing waits',
+  waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
+  nothingWaits: 'no events waiting',
   paused: (since: ComponentChildren, reason: string) => (
     <>
-      Paused since {since}: {reason}. What happens meanwhile is not sent.
+      Paused since {since}: {reason}. Events in the meantime aren’t sent.
     </>
   ),
-  test: 'Send a test',
+  test: 'Send test',
   pause: 'Pause',
   resume: 'Resume',
-  newSecret: 'New secret',
+  rotateSecret: 'Rotate secret',
   delete: 'Delete',
   deleteThis: (url: string) => `Delete the webhook to ${url}`,
-  nothingSent: 'Nothing was sent to it within 30 days. Send a test to see whether it answers.',
-  columns: { event: 'Event', about: 'About', state: 'State', attempts: 'Attempts', again: 'Send again' },
+  nothingSent: 'Nothing was sent in the last 30 days. Send a test to check whether your program responds.',
+  columns: { event: 'Event', about: 'Subject', state: 'State', attempts: 'Attempts', again: 'Send again' },
   account: 'your account',
-  states: { PENDING: 'waits', DELIVERED: 'delivered', GIVEN_UP: 'given up' },
-  next: (at: ComponentChildren) => <>next try {at}</>,
-  nextInTurn: 'sent as soon as it is its turn',
+  states: { PENDING: 'pending', DELIVERED: 'delivered', GIVEN_UP: 'failed' },
+  next: (at: ComponentChildren) => <>next attempt {at}</>,
+  queued: 'queued',
   again: 'Send again',
   againThis: (type: string) => `Send again: ${type}`,
-  notWhilePaused: 'Resume the webhook to send something again.',
+  notWhilePaused: 'Resume the webhook to send events again.',
   attempts: (count: number) => plural(count, { one: '1 attempt', other: `${count} attempts` }),
   notTried: 'not tried yet',
   attempt: (number: number, at: ComponentChildren, outcome: string, ms: number) => (
@@ -40,6 +40,6 @@ export const texts = {
       {number}. {at}: {outcome}, {ms} ms
     </>
   ),
-  answered: (status: number) => `answered ${status}`,
-  noAnswer: (why: string) => `no answer: ${why}`,
+  responded: (status: number) => `responded ${status}`,
+  noResponse: (why: string) => `no response: ${why}`,
 };

@@ -5,7 +5,7 @@ import type { Instance } from './account.js';
 
 export type Action = VariablesOf<typeof Act>['action'];
 
-interface Asked {
+interface PendingAction {
   instance: Instance;
   action: Action;
   /** Why it can't be started, if known. */
@@ -13,4 +13,4 @@ interface Asked {
 }
 
 /** The requested action: its dialog first shows the cost. It belongs to no row, because rows may no longer be drawn. */
-export const askedAction = signal<Asked | null>(null);
+export const pendingAction = signal<PendingAction | null>(null);

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { visible } from '../figures/visible.js';
 import { Refusal, Unreachable } from '../graph/send.js';
-import { before, instead, known, texts } from '../texts/en/errors.js';
+import { introduction, replacements, texts, translations } from '../texts/en/errors.js';
 
 /** Matches the account's own rate limit, whose value is shown elsewhere. */
 const ACCOUNT_LIMIT = /^more than \d/;
 
-interface Words {
+interface Message {
   /** In the language of the page. */
   text: string;
   /** The service's own message, in English, if the page has no equivalent. */
@@ -14,25 +14,25 @@ interface Words {
 }
 
 /** A refusal's own message names the rule and the amount, so it is the best available. */
-function explained(error: unknown): Words {
-  const said = (text: string): Words => ({ text, own: null });
-  if (error instanceof Unreachable) return said(error.isWrite ? texts.lostWrite : texts.lostRead);
-  if (!(error instanceof Refusal)) return said(texts.broken);
+function explain(error: unknown): Message {
+  const only = (text: string): Message => ({ text, own: null });
+  if (error instanceof Unreachable) return only(error.isWrite ? texts.lostWrite : texts.lostRead);
+  if (!(error instanceof Refusal)) return only(texts.broken);
   const { code, message } = error;
-  if (code === 'rate_limited' && ACCOUNT_LIMIT.test(message)) return said(texts.tooOften);
-  if (instead[code] !== undefined) return said(instead[code]);
-  for (const [pattern, words] of known) {
+  if (code === 'rate_limited' && ACCOUNT_LIMIT.test(message)) return only(texts.tooOften);
+  if (replacements[code] !== undefined) return only(replacements[code]);
+  for (const [pattern, translate] of translations) {
     const found = pattern.exec(message);
-    if (found !== null) return said(visible(words(...found.slice(1))));
+    if (found !== null) return only(visible(translate(...found.slice(1))));
   }
   const own = sentence(code === 'rate_limited' ? message.replace(/; try again .*/, '') : message);
-  const text = before(code);
-  return text === null ? said(own) : { text, own };
+  const text = introduction(code);
+  return text === null ? only(own) : { text, own };
 }
 
 /** Returns an error's message for people. */
-export function wordsFor(error: unknown): ComponentChildren {
-  const { text, own } = explained(error);
+export function messageOf(error: unknown): ComponentChildren {
+  const { text, own } = explain(error);
   if (own === null) return text;
   return (
     <>
@@ -42,8 +42,8 @@ export function wordsFor(error: unknown): ComponentChildren {
 }
 
 /** Returns the same as plain text, where no element is possible. */
-export function plainWordsFor(error: unknown): string {
-  const { text, own } = explained(error);
+export function plainMessageOf(error: unknown): string {
+  const { text, own } = explain(error);
   return own === null ? text : `${text} ${own}`;
 }
 
