@@ -101,7 +101,7 @@ function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) 
   if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
   if (!holdsLease) return <>{texts.allSaved}</>;
   if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.savedTo(last);
-  return last === null ? <>{texts.saving}</> : texts.savingTo(last);
+  return last === null ? texts.saving : texts.savingTo(last);
 }
 
 /** Rents the best similar machine, with the same launch and volumes. */
