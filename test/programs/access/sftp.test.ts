@@ -54,7 +54,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
   });
   afterAll(() => sftp?.end());
 
-  it.skipIf(isLeftOut)('replaces a link to a folder with a file, and moves nothing into the folder', async () => {
+  it.skipIf(isLeftOut)('replaces a link to a folder instead of moving the file into that folder', async () => {
     for (const folder of ['folder', 'empty', 'full', 'moved', 'moved-too', 'from']) mkdirSync(at(folder));
     for (const file of ['file', 'full/kept', 'plain', 'linked']) writeFileSync(at(file), file);
     for (const link of ['link', 'link-2']) symlinkSync('folder', at(link));
@@ -92,7 +92,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     }
     const write = (index: number, offset: bigint, text: string) =>
       sftp.request(REQUEST.write, handles[index]!, offset, text);
-    // More than are written concurrently.
+    // More files than are written concurrently.
     for (let index = 0; index < 50; index += 1)
       expect((await write(index, 0n, `one ${index} `)).status).toBe(STATUS.ok);
     for (let index = 0; index < 50; index += 1) {
@@ -103,7 +103,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     for (const index of [0, 25, 49]) expect(readFileSync(at(`open-${index}`), 'utf8')).toBe(`one ${index} two`);
   });
 
-  it.skipIf(isLeftOut)('supports names that aren’t UTF-8', async () => {
+  it.skipIf(isLeftOut)('supports file names that aren’t valid UTF-8', async () => {
     const file = at('caf\xe9 $(x) \'"\xff');
     const opened = await sftp.request(REQUEST.open, file, OPEN.write | OPEN.create, NO_ATTRIBUTES);
     await sftp.request(REQUEST.write, SftpClient.handle(opened), 0n, 'words');
@@ -123,7 +123,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     expect(existsSync(bytes)).toBe(false);
   });
 
-  it.skipIf(isLeftOut)('reports the size of the disk, its limits and real paths', async () => {
+  it.skipIf(isLeftOut)('reports the disk’s size, the server’s limits and real paths', async () => {
     const { type, body } = await sftp.request(REQUEST.extended, 'statvfs@openssh.com', dir);
     expect(type).not.toBe(STATUS_TYPE);
     const { bsize, blocks } = (await import('node:fs')).statfsSync(dir);
@@ -140,7 +140,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     expect((await sftp.request(REQUEST.realpath, at('no/way'))).status).toBe(STATUS.noSuchFile);
   });
 
-  it.skipIf(isLeftOut)('applies the process’s mask to new files and folders', async () => {
+  it.skipIf(isLeftOut)('applies the process’s umask to new files and folders', async () => {
     await sftp.request(REQUEST.mkdir, at('masked'), MODE, 0o777);
     const opened = await sftp.request(REQUEST.open, at('masked/file'), OPEN.write | OPEN.create, MODE, 0o666);
     await sftp.request(REQUEST.close, SftpClient.handle(opened));

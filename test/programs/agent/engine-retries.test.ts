@@ -21,11 +21,11 @@ const INFO = {
   Runtimes: { runc: {} },
 };
 
-describe('an engine that does not answer yet', () => {
+describe('an engine that doesn’t respond yet', () => {
   let server: Server;
   afterEach(() => server.close());
 
-  /** Answers with `answers` in turn; the last one repeats. */
+  /** Starts an engine that sends these answers in turn and then repeats the last one. */
   async function engine(...answers: ((response: ServerResponse) => void)[]): Promise<string> {
     const socket = join(folder(), 'engine.sock');
     server = createServer((_, response) => (answers.length > 1 ? answers.shift()! : answers[0]!)(response));
@@ -37,7 +37,7 @@ describe('an engine that does not answer yet', () => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(INFO));
   };
 
-  it('is retried with a message, and then used', async () => {
+  it('is retried with a message and used once it responds', async () => {
     const socket = await engine(hangUp, answer);
     const { code, stdout, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect(code).toBe(0);
@@ -53,7 +53,7 @@ describe('an engine that does not answer yet', () => {
     expect(stderr).not.toContain('socket hang up');
   });
 
-  it('is reported with the time waited, which grows with each try', async () => {
+  it('gets more time on each attempt, and the error names that time', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
       message: `${socket} does not answer: no answer within 0.05 s`,
@@ -62,7 +62,7 @@ describe('an engine that does not answer yet', () => {
     await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
   });
 
-  it('is tried as one machine, even if the response to the join is lost', async () => {
+  it('is enrolled as a single machine even if the response to the join is lost', async () => {
     const socket = await engine(answer);
     const gateway = await startGateway();
     const wire = await openWire(gateway.address);
@@ -83,7 +83,7 @@ describe('an engine that does not answer yet', () => {
     expect(rows).toEqual([{ id }]);
   });
 
-  it('reports why the host could not be enrolled', async () => {
+  it('can’t be enrolled with invalid settings, and the reason is reported', async () => {
     const socket = await engine(answer);
     const gateway = createServer((_, response) => response.writeHead(401).end('{}'));
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
@@ -95,7 +95,7 @@ describe('an engine that does not answer yet', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it('is not retried if no program listens', async () => {
+  it('is not retried if nothing listens on its socket', async () => {
     server = createServer();
     const socket = join(folder(), 'none.sock');
     await expect(openEngine(socket, null)).rejects.toMatchObject({ mayAnswerLater: false });

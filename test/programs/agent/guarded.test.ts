@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { GUARDED_SCRIPT } from '../../../src/agent/volumes/guarded.js';
 import { needs } from '../../support/tools.js';
 
-/** Does in place of restic all that a repository could make a faulty restic do. */
+/** Replaces restic and does everything that a malicious repository could make a compromised restic do. */
 const PROGRAM = `#!/bin/sh
 chmod 4777 /restic; rm -f /restic; (echo more >> /restic)
 echo '#!/bin/sh' > /cache/run; chmod 755 /cache/run; /cache/run && echo ran > /mnt/ran
@@ -15,7 +15,7 @@ echo "$@" > /mnt/arguments
 ls -A / > /mnt/seen
 `;
 
-it('a compromised restic can change only its volume and its cache', needs('mount', 'setpriv'), () => {
+it('lets a compromised restic change only its volume and its cache', needs('mount', 'setpriv'), () => {
   const dir = mkdtempSync(join(tmpdir(), 'guarded-'));
   const [root, volume, cache, program] = ['root', 'volume', 'cache', 'program'].map((name) => join(dir, name)) as [
     string,

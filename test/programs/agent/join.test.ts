@@ -36,7 +36,7 @@ describe('gpu-agent join', () => {
 
   const at = (name: string) => ['--data-dir', join(dir, name), '--engine', engine.socket];
 
-  it('reports the host’s hardware, and keeps the token readable only by its owner', async () => {
+  it('reports the host’s hardware and stores a token that only its owner can read', async () => {
     const exit = await runAgent(['join', gateway.url, CODE, '--name', 'host-1', ...at('one')]).ended;
     expect(exit).toMatchObject({ code: 0 });
     expect(exit.stdout).toContain('machine m-test');
@@ -53,14 +53,14 @@ describe('gpu-agent join', () => {
     expect(gateway.joins).toHaveLength(1);
   });
 
-  it('shows the gateway’s message about a wrong code, and stores nothing', async () => {
+  it('shows the gateway’s message about a wrong code and stores nothing', async () => {
     const exit = await runAgent(['join', gateway.url, 'wrong', ...at('two')]).ended;
     expect(exit).toMatchObject({ code: 1, stderr: 'gpu-agent: The join code is not known.\n' });
     const run = await runAgent(['run', ...at('two')]).ended;
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('has not joined') });
   });
 
-  it('offers an image of the host to try if there is no network', async () => {
+  it('suggests an image that the host already has if there is no network', async () => {
     const opened = await openEngine(engine.socket, null);
     const [offline, online] = [async () => false, async () => true];
     await expect(chooseImage(opened, null, offline)).rejects.toThrow(
@@ -88,12 +88,12 @@ describe('gpu-agent join', () => {
     expect(exit).toMatchObject({ code: 2, stderr: expect.stringContaining('https://') });
   });
 
-  it('reports in one line that there is no engine, or that it does not respond', async () => {
+  it('reports in one line that the engine is missing or doesn’t respond', async () => {
     const nobody = await runAgent(['hardware', '--engine', join(dir, 'none.sock'), '--data-dir', dir]).ended;
     expect(nobody.code).toBe(2);
     expect(nobody.stderr.trim().split('\n')).toHaveLength(1);
     expect(nobody.stderr).toContain('does not answer');
-    // Without an engine's path; a computer with an engine at a usual place reports differently.
+    // No engine path is given. The message differs on a computer with an engine at a standard path.
     const usual = ['/run/docker.sock', '/run/podman/podman.sock'];
     if (!usual.some((path) => existsSync(path))) {
       const { code, stderr } = await runAgent(['try', '--data-dir', dir]).ended;
@@ -109,7 +109,7 @@ describe('gpu-agent join', () => {
     expect(away).toMatchObject({ code: 3, stderr: expect.stringContaining('does not answer') });
   });
 
-  it('links to the console with the machine and the image filled in', () => {
+  it('links to the console with the machine and image already filled in', () => {
     expect(deployLink('http://127.0.0.1:4000', 'm-1', 'localhost/acme:1.2')).toBe(
       'http://127.0.0.1:4000/deploy?machine=m-1&template=localhost%2Facme%3A1.2&deploy-disk=5',
     );
@@ -121,7 +121,7 @@ describe('gpu-agent join', () => {
     const second = await runAgent(['run', ...at('one')]).ended;
     expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`process ${first.pid}`) });
     expect((await first.end('SIGTERM')).code).toBe(0);
-    // A killed agent leaves nothing that blocks the next one.
+    // A killed agent leaves nothing behind that would block the next one.
     const third = runAgent(['run', ...at('one')]);
     await until('the agent runs', () => third.stderr().includes('agent started'), 15_000);
     await third.end('SIGKILL');

@@ -15,7 +15,7 @@ import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
 
-it('reports a disk without its container as UNKNOWN, and erases it when requested', async () => {
+it('reports a disk without a container as UNKNOWN and erases it when requested', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kept-disks-'));
   mkdirSync(join(dataDir, 'disks'));
   writeFileSync(join(dataDir, 'disks', `${ID}.ext4`), '');
@@ -42,7 +42,7 @@ it('reports a disk without its container as UNKNOWN, and erases it when requeste
   try {
     await reconciler.apply({ generation: 1, instances: [] });
     expect(reconciler.state).toMatchObject({ unknown: [ID], instances: [] });
-    // It remains: the agent keeps what isn't known to be unwanted.
+    // It remains because the agent erases only what is known to be unwanted.
     await reconciler.apply({ generation: 2, instances: [] });
     expect(reconciler.state.unknown).toEqual([ID]);
     await reconciler.apply({ generation: 3, instances: [desiredInstance(ID, 'absent')] });

@@ -14,7 +14,7 @@ const MAX_BYTES = 3_000_000;
 
 afterAll(cleanUp);
 
-/** Copies the file to a folder without a package.json or node_modules, which its parents lack as well. */
+/** Copies the file to a folder where neither it nor any parent folder has a package.json or node_modules. */
 function alone(): string {
   const file = join(folder(), 'gpu-agent.mjs');
   copyFileSync(BUILT, file);
@@ -28,7 +28,7 @@ function runAlone(...args: string[]) {
 }
 
 describe('gpu-agent.mjs', () => {
-  it('is small and self-contained, without any module of the gateway', () => {
+  it('is small and self-contained, and includes none of the gateway’s modules', () => {
     const print = `import(${JSON.stringify(SCRIPT)}).then(async ({ bundleAgent }) => console.log(JSON.stringify(await bundleAgent())))`;
     const { stdout } = spawnSync(process.execPath, ['-e', print], { encoding: 'utf8', maxBuffer: 4 * MAX_BYTES });
     const { code, imports, modules }: { code: string; imports: string[]; modules: string[] } = JSON.parse(stdout);
@@ -51,7 +51,7 @@ describe('gpu-agent.mjs', () => {
     expect(code).toContain('The MIT License (MIT)');
   });
 
-  it('shows its help and its errors in an empty folder', () => {
+  it('prints help and errors when it runs in an empty folder', () => {
     expect(runAlone('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: gpu-agent/) });
     expect(runAlone('hardware', '--engine', '/nowhere.sock')).toMatchObject({ status: 2, stdout: '' });
   });

@@ -32,29 +32,29 @@ const OWN_IMAGE = 'own/image';
 const FASTER = 100;
 const SIMULATED = { count: 4, name: 'NVIDIA L4', vramMb: 23_034 };
 
-/** A hundred seconds of the agent's pauses and deadlines pass in one second. */
+/** Speeds up the agent's pauses and deadlines a hundredfold. */
 const fastClock: AgentClock = {
   now: () => hostClock.now() * FASTER,
   sleep: (ms, signal) => hostClock.sleep(ms / FASTER, signal),
 };
 
-/** An engine that fails as no real one can be made to. It has every image except those of a registry. */
+/** An engine with failures that can't be provoked in a real one. It has every image that isn't in a registry. */
 class FailingEngine implements Partial<Engine> {
   readonly info = { name: 'docker', runtimes: [] as string[] } as unknown as Engine['info'];
   readonly containers = new Map<string, ContainerDetail>();
-  /** Instances whose containers it refuses to remove. */
+  /** Instances whose containers the engine refuses to remove. */
   readonly stuck = new Set<string>();
-  /** Which containers it starts: those that only probe the host, and those of instances. */
+  /** Which kinds of containers the engine starts: those that only probe the host, and those of instances. */
   starts = { probe: true, instance: true };
-  /** Whether it refuses to pin a container to processors, as an engine without that cgroup does. */
+  /** Whether the engine refuses to pin a container to processors, like one without the cpuset cgroup. */
   refusesCpus = false;
-  /** The processors with which containers of instances were created. */
+  /** The processors to which each instance's container was pinned when it was created. */
   readonly cpus = new Map<string, readonly number[] | null>();
-  /** The device that each container gets, regardless of the requested one. */
+  /** The device that every container gets, regardless of which one was requested. */
   device: string | null = null;
-  /** A stop completes with it. */
+  /** Delays every stop until this promise is resolved. */
   stops: Promise<void> = Promise.resolve();
-  /** The removal of a container completes with its promise. */
+  /** Delays the removal of a container until its promise is resolved. */
   readonly removals = new Map<string, Promise<void>>();
   probed = 0;
   pullSeconds = 0;
@@ -145,7 +145,7 @@ async function sees(id: string, phase: ObservedInstance['phase']): Promise<Obser
   return found()!;
 }
 
-it('starts other instances although one container can’t be erased', async () => {
+it('starts other instances even if one container can’t be erased', async () => {
   await engine.create({ instanceId: OTHER, machineId: MACHINE, start: 1 } as ContainerSpec);
   engine.stuck.add(OTHER);
   const instances = [desiredInstance(OTHER, 'absent'), desiredInstance(ID, 'running', { image: OWN_IMAGE })];
@@ -156,7 +156,7 @@ it('starts other instances although one container can’t be erased', async () =
   });
 });
 
-it('probes the host again after an image failed to start', async () => {
+it('probes the host again after an image has failed to start', async () => {
   const image = { image: OWN_IMAGE };
   engine.starts.instance = false;
   await reconciler.apply({ generation: 1, instances: [desiredInstance(ID, 'running', image)] });
@@ -166,7 +166,7 @@ it('probes the host again after an image failed to start', async () => {
   await expect.poll(() => reconciler.state.instances[0]).toMatchObject({ start: 2, phase: 'FAILED', fault: 'host' });
 });
 
-it('sets one deadline for all pulls of a start, however each of them ends', async () => {
+it('sets one deadline for all pulls of a start, regardless of how each pull ends', async () => {
   engine.pullSeconds = 40;
   await reconciler.apply({
     generation: 1,
@@ -178,13 +178,13 @@ it('sets one deadline for all pulls of a start, however each of them ends', asyn
   });
 });
 
-/** An instance on these of the host's GPUs. */
+/** Returns an instance that uses these GPUs of the host. */
 function on(id: string, places: readonly number[], rest = {}) {
   const gpuUuids = places.map((place) => `GPU-pretended-${place}`);
   return desiredInstance(id, 'running', { image: OWN_IMAGE, gpus: places.length, gpuUuids, ...rest });
 }
 
-it('waits for stopping containers on its own GPUs, not for those on other GPUs', async () => {
+it('waits for containers to stop on its own GPUs, but not on other GPUs', async () => {
   let stopped = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [old] });
@@ -201,7 +201,7 @@ it('waits for stopping containers on its own GPUs, not for those on other GPUs',
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits until its GPUs’ previous container is erased, not for other erasures', async () => {
+it('waits until its GPUs’ previous container is erased, but not for other erasures', async () => {
   let removed = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [{ ...old, phase: 'stopped' }] });
@@ -221,11 +221,11 @@ it('waits until its GPUs’ previous container is erased, not for other erasures
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits for an undocumented container on its GPUs; without GPU ids, for any', async () => {
+it('waits for an undocumented container on its GPUs, or for any without GPU ids', async () => {
   await reconciler.apply({ generation: 1, instances: [on(THIRD, [2])] });
   await sees(THIRD, 'RUNNING');
   engine.stops = new Promise(() => {});
-  // No document names it, and it ignores the stop.
+  // No document names this container, and it ignores the stop.
   await reconciler.apply({ generation: 2, instances: [on(ID, [0]), on(OTHER, [2])] });
   await sees(ID, 'RUNNING');
   await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/to stop$/);
@@ -235,7 +235,7 @@ it('waits for an undocumented container on its GPUs; without GPU ids, for any', 
   expect(engine.containers.get(LAST)).toBeUndefined();
 });
 
-it('runs nothing in a container with the wrong GPU, and blames the host', async () => {
+it('runs nothing in a container with the wrong GPU and blames the host', async () => {
   engine.device = '/dev/gpu-pretended1';
   await reconciler.apply({ generation: 1, instances: [on(ID, [2])] });
   expect(await sees(ID, 'FAILED')).toMatchObject({ message: 'the container has 0 of 1 GPUs', fault: 'host' });
@@ -246,7 +246,7 @@ it('runs nothing in a container with the wrong GPU, and blames the host', async 
   expect(await sees(OTHER, 'FAILED')).toMatchObject({ message, fault: 'host' });
 });
 
-it('counts a probe of the whole host for each part, and checks CPU pinning', async () => {
+it('reuses a probe of the whole host for each part of it and probes CPU pinning', async () => {
   const [processor] = await findProcessors();
   await reconciler.apply({ generation: 1, instances: [on(ID, [0], { cpus: [processor] }), on(OTHER, [1, 2])] });
   await Promise.all([sees(ID, 'RUNNING'), sees(OTHER, 'RUNNING')]);
@@ -257,7 +257,7 @@ it('counts a probe of the whole host for each part, and checks CPU pinning', asy
     ]),
   );
   expect([engine.probed, logged]).toEqual([1, []]);
-  // Processors that this host lacked when it was probed: their own probe reports that they are missing.
+  // The host lacked these processors when it was probed, so a second probe finds that they are missing.
   engine.refusesCpus = true;
   const instances = [on(THIRD, [3], { cpus: [4_000] }), on(LAST, [0], { cpus: [4_001] })];
   await reconciler.apply({ generation: 2, instances: [{ ...on(ID, [0]), phase: 'stopped' }, ...instances] });

@@ -11,7 +11,7 @@ import { needsRoot } from '../../support/tools.js';
 const VOLUME = 'v-00000001';
 
 it(
-  'restic reads and writes nothing of the host through links in a volume',
+  'keeps restic from reading or writing the host’s files through links in a volume',
   needsRoot('restic', 'rclone', 'setpriv'),
   async () => {
     const store = await ResticStore.open();
@@ -39,7 +39,7 @@ it(
       expect((await run(tricked, BACKUP_PATH, 'ro', 'backup', '/etc/shadow')).code).not.toBe(0);
       await run(tricked, RESTORE_ROOT + BACKUP_PATH, 'rw', 'restore', 'latest', '--target', RESTORE_ROOT);
       expect(readdirSync(secret)).toEqual(['token']);
-      // Nothing remains of its root.
+      // Restic's root folder is empty again.
       expect(readdirSync(join(dir, 'root'))).toEqual([]);
       expect(existsSync('/old')).toBe(false);
       expect(JSON.stringify(read)).not.toContain(open.token);

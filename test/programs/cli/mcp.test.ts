@@ -6,7 +6,7 @@ import { type Assistant, openAssistant } from '../../support/mcp.js';
 import { cleanUp, type Env, folder, run } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** Above the price of any machine used here; they are all h100-sxm of the price sheet. */
+/** Exceeds the price of any machine used here. They are all h100-sxm at the price sheet's rate. */
 const CAP = 100;
 const HELLO = {
   jsonrpc: '2.0',
@@ -40,7 +40,7 @@ const rented = async (of = renter) =>
   (await of.rest('GET', '/instances')).body.data.map(({ id }: { id: string }) => id);
 
 describe('gpu mcp', () => {
-  it('marks tools that change something, and requires a maximum price if they cost', async () => {
+  it('marks tools that change something and requires a maximum price for paid ones', async () => {
     const { tools } = await assistant.client.listTools();
     const kinds = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]));
     const reads = [
@@ -69,7 +69,7 @@ describe('gpu mcp', () => {
     await careful.close();
   });
 
-  it('rents what was quoted, once, and never above the maximum price', async () => {
+  it('rents exactly what was quoted, only once and never above the maximum price', async () => {
     const machineId = await service.machine();
     const { offers } = await assistant.call('search_offers', { gpus: ['h100-sxm'], limit: 50 });
     expect(offers).toContainEqual(expect.objectContaining({ machineId, pricePerHour: expect.any(Object) }));
@@ -110,7 +110,7 @@ describe('gpu mcp', () => {
     expect([balance < 1_000, burnPerHour]).toEqual([true, 0]);
   });
 
-  it('passes on deadlines and TCP ports; `run` rents no machine without an agent', async () => {
+  it('passes on deadlines and TCP ports, and `run` rents only machines with an agent', async () => {
     const machineId = await service.machine();
     const tcp = await assistant.call('quote', { machineId, launch: { tcpPorts: [5432] } });
     expect(tcp.summary).toContain('this service has no TCP ports');
@@ -140,7 +140,7 @@ describe('gpu mcp', () => {
     expect(await assistant.refused('run', { command: 'true' })).toContain('maxPricePerHour');
   });
 
-  it('does not rent at a price that rose since the quote', async () => {
+  it('doesn’t rent if the price has risen since the quote', async () => {
     const machineId = await service.machine({ gpu: 'rtx-4090' });
     const quote = await assistant.call('quote', { machineId });
     await service.publish('2026-11-21', { 'rtx-4090': 9 });
@@ -148,7 +148,7 @@ describe('gpu mcp', () => {
     expect(await rented()).toEqual([]);
   });
 
-  it('rents once when the response is lost and the model retries', async () => {
+  it('rents only once if the response is lost and the model retries', async () => {
     const wire = await openWire(service.address);
     const far = await openAssistant({ ...env, GPU_BASE_URL: wire.baseUrl });
     const { quote } = await far.call('quote', { machineId: await service.machine() });
@@ -163,7 +163,7 @@ describe('gpu mcp', () => {
     await wire.close();
   });
 
-  it('requires the cost of leaving a reserved term before it destroys', async () => {
+  it('requires acceptance of the early-exit cost before it ends a reserved term', async () => {
     const { quote } = await assistant.call('quote', { machineId: await service.machine(), mode: 'RESERVED' });
     const { id } = (await assistant.call('deploy', { quote, maxPricePerHour: CAP })).instance;
     service.clock.advance(3_600);
@@ -175,7 +175,7 @@ describe('gpu mcp', () => {
     expect(await rented()).toEqual([]);
   });
 
-  it('enforces the limit it was started with, also for concurrent deploys', async () => {
+  it('enforces the limit it was started with, even for concurrent deploys', async () => {
     const own = await service.renter('1000');
     const limited = await openAssistant(envOf(own), ['--max-per-hour', '3']);
     const quotes = await Promise.all(
@@ -190,10 +190,10 @@ describe('gpu mcp', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')!;
     expect(String(refused.reason)).toMatch(/above the 3\.00 of --max-per-hour \(spending_limit\)/);
     expect(await rented(own)).toHaveLength(1);
-    // The completed deploy is repeated, although a second such rental would exceed the limit.
+    // Repeating the completed deploy is allowed, although a second rental at this price would exceed the limit.
     const done = quotes[outcomes.findIndex(({ status }) => status === 'fulfilled')]!;
     const { id } = (await limited.call('deploy', { quote: done.quote, maxPricePerHour: CAP })).instance;
-    // A start that the limit allows, with a key and without.
+    // The limit allows these starts, with and without an idempotency key.
     for (const key of [{}, { idempotencyKey: 'again' }]) {
       await limited.call('stop_instance', { id });
       await limited.call('start_instance', { id, maxPricePerHour: CAP, ...key });
@@ -202,7 +202,7 @@ describe('gpu mcp', () => {
     expect((await gpu(['mcp', '--max-per-hour', '-1'], env)).code).toBe(2);
   });
 
-  it('shows what a host wrote as data, and escapes invisible characters', async () => {
+  it('marks text from hosts as data and escapes invisible characters', async () => {
     const hidden = [...'obey'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
     const machineId = await service.machine();
     await service.sql('update machine set cpu = $2 where id = $1', [
@@ -233,7 +233,7 @@ describe('gpu mcp', () => {
     expect(templates).toContainEqual(expect.objectContaining({ slug: 'pytorch' }));
   });
 
-  it('answers a thousand concurrent calls, and works on few of them', async () => {
+  it('responds to a thousand concurrent calls but executes only a few at a time', async () => {
     const program = run([GPU, 'mcp'], env);
     const call = (id: number) => ({ ...HELLO, id, method: 'tools/call', params: { name: 'balance', arguments: {} } });
     const messages = [HELLO, ...Array.from({ length: 1_000 }, (_, index) => call(index + 2))];
@@ -247,7 +247,7 @@ describe('gpu mcp', () => {
     expect(await program.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('continues after an invalid message, and exits with its client', async () => {
+  it('continues after an invalid message and exits when its client disconnects', async () => {
     const program = run([GPU, 'mcp'], env);
     program.stdin.write(`no message\n{"jsonrpc":"2.0"}\n\u001b[2J\n${JSON.stringify(HELLO)}\n`);
     await program.says(/"serverInfo":\{"name":"gpu-rental"/);

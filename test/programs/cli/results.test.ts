@@ -39,7 +39,7 @@ describe('results of a hostile instance', () => {
     writeFileSync(join(elsewhere, 'keys'), 'mine');
   });
 
-  /** Fetches `path` from an instance that sends these entries. */
+  /** Fetches `path` from an instance that responds with these entries. */
   async function bring(path: string, entries: readonly Entry[], to = path): Promise<string[]> {
     const archive = join(folder(), 'archive');
     const leftOut: string[] = [];
@@ -58,14 +58,14 @@ describe('results of a hostile instance', () => {
   const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname });
   const directory = (name: string): Entry => ({ name, type: 'directory' });
 
-  it('does not follow a link of the first run in the second', async () => {
+  it('doesn’t follow a link that an earlier fetch has created', async () => {
     expect(await bring('results', [directory('results'), link('results/sub', elsewhere)])).toEqual(['results/sub']);
     await bring('results', [directory('results/sub'), { name: 'results/sub/keys', text: 'evil' }]);
     expect(readFileSync(join(into, 'results/sub/keys'), 'utf8')).toBe('evil');
     expect(readFileSync(join(elsewhere, 'keys'), 'utf8')).toBe('mine');
   });
 
-  it('leaves out links that point outside, and keeps the others', async () => {
+  it('omits links that point outside and keeps the others', async () => {
     const entries = [
       directory('results/a/b'),
       link('results/up', '..'),
@@ -82,7 +82,7 @@ describe('results of a hostile instance', () => {
     expect(readlinkSync(join(into, 'results/a/b/ok'))).toBe('../../x');
   });
 
-  it('does not write through existing links, and replaces a link with a file', async () => {
+  it('replaces existing links with files instead of writing through them', async () => {
     mkdirSync(join(into, 'results'));
     symlinkSync(elsewhere, join(into, 'results/sub'));
     symlinkSync(join(elsewhere, 'keys'), join(into, 'results/file'));
@@ -92,18 +92,18 @@ describe('results of a hostile instance', () => {
     await bring('results', [{ name: 'results/file', text: 'new' }]);
     expect(readFileSync(join(into, 'results/file'), 'utf8')).toBe('new');
     expect([readdirSync(elsewhere), readFileSync(join(elsewhere, 'keys'), 'utf8')]).toEqual([['keys'], 'mine']);
-    // No unpacked file remains.
+    // No unpacked file is left behind.
     expect(readdirSync(into)).toEqual(['results']);
   });
 
-  it('moves nothing from behind a link', async () => {
+  it('moves no files that are reached only through a link', async () => {
     mkdirSync(join(elsewhere, 'b'));
     await expect(bring('a/b', [link('a', elsewhere)])).rejects.toThrow('a/b was not received');
     await expect(bring('a', [link('a', elsewhere)])).rejects.toThrow('a was not received');
     expect(existsSync(join(elsewhere, 'b'))).toBe(true);
   });
 
-  it('strips special bits, and makes no hard links', async () => {
+  it('strips special mode bits and creates no hard links', async () => {
     const entries: Entry[] = [
       { ...directory('results'), mode: 0o3777 },
       { name: 'results/program', text: 'x', mode: 0o6755 },
@@ -116,7 +116,7 @@ describe('results of a hostile instance', () => {
     expect(lstatSync(join(into, 'results/twin')).nlink).toBe(1);
   });
 
-  it('keeps local files that are not sent', async () => {
+  it('keeps local files that the instance doesn’t send', async () => {
     mkdirSync(join(into, 'results/sub'), { recursive: true });
     for (const name of ['results/sub/both', 'results/kept']) writeFileSync(join(into, name), 'old');
     await bring('results', [{ name: 'results/sub/both', text: 'new' }, directory('results/empty')]);
@@ -124,13 +124,13 @@ describe('results of a hostile instance', () => {
     expect(texts).toEqual(['new', 'old']);
   });
 
-  it('refuses a tree that is too deep, and leaves nothing of it', async () => {
+  it('rejects a tree that is too deep and leaves nothing of it behind', async () => {
     const deep = [{ name: `results/${'d/'.repeat(300)}file`, text: 'x' }];
     await expect(bring('results', deep)).rejects.toThrow('results can have at most 256 nested folders');
     expect(readdirSync(into)).toEqual([]);
   });
 
-  it('does not follow a link that replaces a folder in the meantime', { skip: process.platform !== 'linux' }, () => {
+  it('doesn’t follow a link that replaces a folder during the fetch', { skip: process.platform !== 'linux' }, () => {
     const draft = join(into, 'draft');
     mkdirSync(draft);
     const held = new OpenFolder(Buffer.from(draft));
@@ -143,7 +143,7 @@ describe('results of a hostile instance', () => {
   });
 
   it.each(['../stash/a', '/etc/passwd', 'a/../../b', 'a/..', 'a\0b', '', '.', '..\\up', '\\\\up'])(
-    'refuses the path %j, also in a launch',
+    'rejects the path %j on the command line and in a launch',
     (path) => {
       expect(() => checkOut([path])).toThrow('must be a path below the workspace');
       const launched = entrypointOf({ out: ['results', path], keep: false }, 600);
@@ -151,7 +151,7 @@ describe('results of a hostile instance', () => {
     },
   );
 
-  it('refuses a link as a destination in advance', () => {
+  it('rejects a link as the destination before it fetches anything', () => {
     symlinkSync(elsewhere, join(into, 'link'));
     for (const path of ['link', 'link/keys'])
       expect(() => checkDestinations([path], into)).toThrow('link is a link here');
@@ -160,7 +160,7 @@ describe('results of a hostile instance', () => {
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 
-  it('changes no existing file when attaching', () => {
+  it('leaves existing files unchanged when attaching', () => {
     mkdirSync(join(into, 'results'));
     const places = toSafePlace(['new/a', 'results/a', '.ssh/authorized_keys'], 'i-31f72534', into);
     expect(places.map(({ to }) => to)).toEqual(['new/a', 'i-31f72534/results/a', 'i-31f72534/.ssh/authorized_keys']);

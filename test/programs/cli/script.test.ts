@@ -43,7 +43,7 @@ async function idOf(args: string[]): Promise<string> {
 }
 
 describe('in a script', () => {
-  it('completes a rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
+  it('completes a rental from the prices to the final balance', async () => {
     const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
     expect(slugs).toHaveLength(83);
     const machine = await idOf(['offers', '--gpu', slugs.find((slug) => slug === 'rtx-4090')!, '--limit', '1']);
@@ -75,7 +75,7 @@ describe('in a script', () => {
     await expect(readable(stdout)).toMatchFileSnapshot(join(SNAPSHOTS, 'offers.piped.txt'));
   });
 
-  it('--json prints the service’s response byte for byte', async () => {
+  it('prints the service’s response byte for byte with --json', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     for (const [args, path] of [
       [['pricing'], '/gpus/pricing'],
@@ -98,7 +98,7 @@ describe('in a script', () => {
     expect([refused.code, refused.stdout]).toEqual([1, await bodyOf('/instances/i-00000000')]);
   });
 
-  it('--price-max excludes more expensive machines', async () => {
+  it('excludes more expensive machines with --price-max', async () => {
     const { stdout } = await gpu(
       ['offers', '--gpu', 'rtx-4090', '--num-min', '2', '--price-max', '1', '--limit', '100', '--json'],
       env,
@@ -107,7 +107,7 @@ describe('in a script', () => {
     expect(stdout).not.toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&limit=100'));
   });
 
-  it('--watch prints one response after the other until it is ended', async () => {
+  it('prints one response after another with --watch until it is interrupted', async () => {
     const program = run([GPU, 'offers', '-w', '1', '--json', '--limit', '1'], env);
     await program.says(/\n\{.*\n/);
     program.signal('SIGTERM');
@@ -115,7 +115,7 @@ describe('in a script', () => {
     expect([first, second]).toEqual([await bodyOf('/offers?limit=1'), first]);
   });
 
-  it('deploys once when the response is lost', async () => {
+  it('deploys only once if the response is lost', async () => {
     const machine = await service.machine();
     wire.next('lose answer');
     const { code, stdout } = await gpu(['deploy', machine, '-q'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -126,7 +126,7 @@ describe('in a script', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'prints the key when %s ends a deploy; the key finds the outcome',
+    'prints the idempotency key when %s ends a deploy, and a retry finds the outcome',
     async (signal) => {
       const machine = await service.machine();
       wire.next('lose answer', 'hang');
@@ -148,7 +148,7 @@ describe('in a script', () => {
   it.each([
     ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
     ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
-  ])('prints the given key when a %s is interrupted', async (_, args) => {
+  ])('prints the given idempotency key when a %s is interrupted', async (_, args) => {
     wire.next('hang');
     const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
     await expect.poll(() => wire.seen.length, { timeout: 60_000 }).toBe(1);
@@ -157,19 +157,19 @@ describe('in a script', () => {
     expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
   });
 
-  it('announces a wait that the service requests, but not a short one', async () => {
+  it('reports that it waits when the service rate-limits it, but not for short waits', async () => {
     wire.next('lose request', refusal(429, 'rate_limited', '1'));
     const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
     expect(stdout).toMatch(/^Balance /);
   });
 
-  it('deploys once per given key', async () => {
+  it('deploys once per idempotency key', async () => {
     const args = ['deploy', await service.machine(), '--idempotency-key', 'nightly-7'];
     expect(await idOf(args)).toBe(await idOf(args));
   });
 
-  it('escapes colours and cursor moves in what others wrote', async () => {
+  it('escapes colours and cursor movements in text from others', async () => {
     const machine = await service.machine({ gpu: 'a10', region: 'us-tx' });
     await service.sql(`update machine set cpu = E'EPYC\\u001b[2J\\u0007' where id = $1`, [machine]);
     const { stdout } = await gpu(['offers', '--gpu', 'a10', '--region', 'us-tx', '--limit', '100'], env);
@@ -178,7 +178,7 @@ describe('in a script', () => {
 });
 
 describe('exit codes', () => {
-  it('are the exit codes of the process, whose output is complete', async () => {
+  it('become those of the process, whose output is complete', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const ended = async (args: string[], more: Env = {}) => {
@@ -196,18 +196,18 @@ describe('exit codes', () => {
     [['deploy', 'm-unknown'], /^gpu: .*\(deploy_failed\)\n$/],
     [['offers', '--limit', '101'], 'gpu: limit must be a whole number from 1 to 100 (invalid_request)\n'],
     [['offers', '--num-min', '-1'], /^gpu: num_min .*\(invalid_request\)\n$/],
-  ])('1: refused by the service: %j', async (args, said) => {
+  ])('are 1 if the service refuses the request: %j', async (args, said) => {
     const { code, stdout, stderr } = await gpu(args, env);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(said);
   });
 
-  it('1: an unknown key', async () => {
+  it('are 1 for an unknown key', async () => {
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_API_KEY: 'wrong' });
     expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
   });
 
-  it('1: a fault of the service, with the request’s id', async () => {
+  it('are 1 for an internal error of the service, whose request id is shown', async () => {
     wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
@@ -228,14 +228,14 @@ describe('exit codes', () => {
       'gpu: --base-url must be an address such as https://gpu.example.com/v1; got nonsense\n',
     ],
     [['completion', 'tcsh'], /^gpu: .*Allowed choices are bash, zsh, fish/],
-  ])('2: wrong usage: %j', async (args, said) => {
+  ])('are 2 for wrong usage: %j', async (args, said) => {
     const { code, stdout, stderr } = await gpu(args, env);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
     expect(stderr.endsWith('\n')).toBe(true);
   });
 
-  it('2: no key, before anything is sent', async () => {
+  it('are 2 without a key, before anything is sent', async () => {
     wire.next();
     const { code, stderr } = await gpu(['balance'], { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: wire.baseUrl });
     expect([code, readable(stderr)]).toEqual([
@@ -245,7 +245,7 @@ describe('exit codes', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('3: no connection; after a write, with the key for a retry', async () => {
+  it('are 3 without a connection, and failed writes print the key for a retry', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
@@ -254,21 +254,21 @@ describe('exit codes', () => {
     expect(stderr).toMatch(/it is safe to repeat the command with --idempotency-key [0-9a-f-]{36}\n$/);
   });
 
-  it('3: a response from something other than the service', async () => {
+  it('are 3 if another program responds instead of the service', async () => {
     wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
     const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect(code).toBe(3);
     expect(stderr).toContain('unexpected response from');
   });
 
-  it('0: help and version', async () => {
+  it('are 0 for help and version', async () => {
     const { code, stdout } = await gpuProcess(['--help'], env);
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot(join(SNAPSHOTS, 'help.txt'));
     expect(await gpuProcess(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it('0: a reader that stops reading early', async () => {
+  it('are 0 if the reader stops reading early', async () => {
     const program = run([GPU, 'pricing'], env, { prefix: ['sh', '-c', '"$@" | true; echo done', 'sh'] });
     const { stdout, stderr } = await program.ended;
     expect([stdout, stderr]).toEqual(['done\n', '']);
@@ -284,7 +284,7 @@ describe('login', () => {
     file = join(home.XDG_CONFIG_HOME!, 'gpu/config.json');
   });
 
-  it('saves a verified key in a private file; config masks it, logout deletes it', async () => {
+  it('saves a verified key privately, config masks it, and logout deletes it', async () => {
     const told = [await gpu(['config'], home)];
     told.push(await gpuProcess(['login'], home, `${renter.key}\n`));
     expect(told[1]!.code).toBe(0);
@@ -303,7 +303,7 @@ describe('login', () => {
     );
   });
 
-  it('rejects a key that the service refuses, and keeps the previous one', async () => {
+  it('rejects a key that the service refuses and keeps the previous one', async () => {
     await gpu(['login'], home, renter.key);
     const before = readFileSync(file, 'utf8');
     expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });
@@ -311,7 +311,7 @@ describe('login', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('restricts a file that others could read to its owner', async () => {
+  it('restricts a file that others could read so that only its owner can', async () => {
     writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
     expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -328,7 +328,7 @@ describe('login', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('reports an invalid login file, and logout removes it', async () => {
+  it('reports an invalid login file, which logout removes', async () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, '{');
     const { code, stderr } = await gpu(['balance'], home);
@@ -348,7 +348,7 @@ describe('completion', () => {
     const complete = async (...words: string[]) => {
       const script = `. '${functions}'; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
       const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
-      // The prefix comes before node; bash ignores it as a word.
+      // Bash ignores the prefix before node when it counts words.
       const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];
       const { stdout, stderr } = await run(words, env, { prefix }).ended;
       expect(stderr).toBe('');
@@ -363,8 +363,8 @@ describe('completion', () => {
     expect(await complete('gpu', '--base-url', '')).toBe('');
   });
 
-  // Bash itself splits the line here, at colons too.
-  it('works at a bash prompt, after an address and after help', needs('script', 'bash'), async () => {
+  // Here bash itself splits the line, including at colons.
+  it('works at a bash prompt, even after an address or `help`', needs('script', 'bash'), async () => {
     const { key, rest } = await service.renter('1000');
     const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();

@@ -12,7 +12,7 @@ const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 
-/** Other systems have a `script` with other options. */
+/** On other systems `script` has different options. */
 
 describe('in a terminal (script of util-linux)', needs('script'), () => {
   let service: Service;
@@ -42,7 +42,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     return readable(`$ gpu ${args.join(' ')}\n${stdout}exit code ${code}\n`);
   }
 
-  it('shows units, colours, and as many columns as fit', async () => {
+  it('shows units, colours and as many columns as fit', async () => {
     const offers = ['offers', '--gpu', 'rtx-4090', '--limit', '3'];
     await expect(
       [
@@ -65,7 +65,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     }
   });
 
-  it('shows a rental from deploy to destroy', async () => {
+  it('shows each step of a rental from deploy to destroy', async () => {
     const [offer] = (await renter.rest('GET', '/offers?gpu=rtx-4090&limit=1')).body.data;
     const screens = [await told(['instances']), await told(['deploy', offer.machine_id, '--type', 'interruptible'])];
     const { id } = (await renter.rest('GET', '/instances')).body.data[0];
@@ -84,7 +84,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     ['y', 0, 'destroyed'],
     ['yes', 0, 'destroyed'],
     ['', 2, 'running'],
-  ])('destroy asks for confirmation; %j exits with %i', async (answer, code, status) => {
+  ])('asks for confirmation before destroy, and the reply %j exits with %i', async (answer, code, status) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -102,7 +102,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
   it.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
-  ])('%s at a question has no effect', async (_, key) => {
+  ])('destroys nothing when %s interrupts the question', async (_, key) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -112,7 +112,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await renter.rest('DELETE', `/instances/${id}`);
   });
 
-  it('login asks for the key and does not show it', async () => {
+  it('asks for the key at login without echoing it', async () => {
     const home = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: env.GPU_BASE_URL! };
     const program = gpuInTerminal(['login'], home);
     await program.says(/API key for .*: /);
@@ -125,7 +125,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await expect(text).toMatchFileSnapshot(join(SNAPSHOTS, 'login.terminal.txt'));
   });
 
-  it('--watch repaints in place, and shows changes', async () => {
+  it('repaints in place and shows changes with --watch', async () => {
     const id = await rent();
     wire.next('pass', 'pass', 'pass', refusal(503, 'unavailable', '600'));
     const program = gpuInTerminal(['instances', '--watch', '1'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -143,7 +143,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await renter.rest('DELETE', `/instances/${id}`);
   });
 
-  it('--watch shows at most as many lines as the terminal has', async () => {
+  it('shows no more lines with --watch than the terminal has', async () => {
     const program = gpuInTerminal(['offers', '--watch'], env, { rows: 12 });
     await program.says(/… \d+ more/);
     program.stdin.write('\u0003');
@@ -153,7 +153,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(readable(frame)).toContain('… 18 more');
   });
 
-  it('shows a spinner and the reason while it waits, and removes it at the end', async () => {
+  it('shows a spinner and the reason while it waits, then removes both', async () => {
     wire.next(refusal(503, 'unavailable', '1'));
     const { stdout, code } = await gpuInTerminal(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl }).ended;
     expect(code).toBe(0);
@@ -163,7 +163,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(readable(stdout)).toMatch(/^<dim>Balance /);
   });
 
-  it('Ctrl-C during a deploy prints its key, and leaves no spinner behind', async () => {
+  it('prints the key and removes the spinner on Ctrl-C during a deploy', async () => {
     wire.next('hang');
     const program = gpuInTerminal(['deploy', await service.machine()], { ...env, GPU_BASE_URL: wire.baseUrl });
     onTestFinished(() => program.signal('SIGKILL'));
@@ -177,10 +177,10 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(stdout.lastIndexOf(`${ESCAPE}[?25h`)).toBeGreaterThan(stdout.lastIndexOf(HIDE_CURSOR));
   });
 
-  it('--json on a terminal ends its line', async () => {
+  it('ends its output with a newline with --json', async () => {
     const { stdout } = await gpuInTerminal(['offers', '--json', '--limit', '1'], env).ended;
     const body = await fetch(`${service.address}/v1/offers?limit=1`).then((response) => response.text());
-    // A slow response shows the spinner.
+    // The response is slow enough for the spinner to appear.
     expect(stdout.replace(SPINNER, '')).toBe(`${body}\r\n`);
   });
 });

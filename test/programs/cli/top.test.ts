@@ -38,13 +38,13 @@ describe('gpu top', () => {
     return stdout.split('\n').slice(0, -1);
   };
 
-  it('prints nothing without instances, and refuses without a key', async () => {
+  it('prints nothing without instances and fails without a key', async () => {
     expect(await printed()).toEqual([]);
     const { GPU_API_KEY: _, ...without } = env;
     expect(await gpu(['top'], without)).toMatchObject({ code: 2, stderr: expect.stringContaining('no API key') });
   });
 
-  it('prints once each instance’s load, as the host agent measured it, and cost', async () => {
+  it('prints each instance’s measured load and its cost once', async () => {
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const { code } = await enrol(service.deps, input);
     const one = hardware().gpus[0]!;
@@ -98,7 +98,7 @@ describe('gpu top', () => {
     await renter.rest('DELETE', `/instances/${unmeasured.id}`);
   });
 
-  it('escapes what a terminal would interpret', async () => {
+  it('escapes characters that a terminal would interpret', async () => {
     const hostile = {
       id,
       name: `\u009b31m\u202egnp.exe${ESCAPE}]52;c;x\u0007`,
@@ -132,7 +132,7 @@ describe('gpu top', () => {
       expect(plain).toContain('BUSY');
     });
 
-    it('prints once with --once', async () => {
+    it('prints only once with --once', async () => {
       const { code, stdout } = await gpuInTerminal(['top', '--once'], env).ended;
       expect([code, stdout.includes('21.0 of 48'), stdout.includes(`${ESCAPE}[H`)]).toEqual([0, true, false]);
     });

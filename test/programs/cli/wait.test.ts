@@ -49,7 +49,7 @@ async function told(agent: WireAgent): Promise<string> {
 }
 
 describe('gpu deploy --wait', () => {
-  it('exits with 0 once the container runs, and not before', async () => {
+  it('exits with 0 once the container runs, but not before', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait', '--quiet'], env);
     let ended = false;
@@ -64,7 +64,7 @@ describe('gpu deploy --wait', () => {
     expect(await program).toEqual({ code: 0, stdout: `${id}\n`, stderr: '' });
   });
 
-  it('exits with 1 and the engine’s message if the start failed permanently', async () => {
+  it('exits with 1 and the engine’s message if the start fails permanently', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait', '--template', 'registry.test/none:1'], env);
     const id = await told(agent);
@@ -79,7 +79,7 @@ describe('gpu deploy --wait', () => {
     expect(shown.stdout).toContain('failed, manifest unknown: none\\u001b[31m:1');
   });
 
-  it('exits with 1 if the instance is destroyed in the meantime', async () => {
+  it('exits with 1 if the instance is destroyed while it waits', async () => {
     const agent = await machine();
     const program = gpu(['deploy', agent.machineId, '--wait'], env);
     const id = await told(agent);
@@ -91,12 +91,12 @@ describe('gpu deploy --wait', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${id} is not running: erased`)]);
   });
 
-  it('does not wait if the machine has no host agent', async () => {
+  it('doesn’t wait if the machine has no host agent', async () => {
     const ended = await gpu(['deploy', await service.machine(), '--wait', '--quiet'], env);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('shows the pull’s progress in a terminal, and clears the line', needs('script'), async () => {
+  it('shows the progress of the pull in a terminal and then clears the line', needs('script'), async () => {
     const agent = await machine();
     const program = gpuInTerminal(['deploy', agent.machineId, '--wait'], env);
     onTestFinished(() => program.signal('SIGKILL'));
@@ -119,7 +119,7 @@ describe('gpu deploy --wait', () => {
 });
 
 describe('gpu show', () => {
-  it('shows what the container does, with restarts and messages', async () => {
+  it('shows the container’s state with its restarts and messages', async () => {
     const agent = await machine();
     const id = (await gpu(['deploy', agent.machineId, '--quiet'], env)).stdout.trim();
     expect(await told(agent)).toBe(id);
@@ -133,7 +133,7 @@ describe('gpu show', () => {
     expect(await container()).toBe('starting, restarted 3 times, ended with 137');
     await agent.report([seen(id, 'EXITED', { exitCode: 137 })]);
     expect((await gpu(['show', id], env)).stdout).toMatch(/^Exit code +137 \(SIGKILL\)$/m);
-    // Scripts get the service's response, as always.
+    // Scripts get the service's response unchanged.
     const body = await fetch(`${service.address}/v1/instances/${id}`, {
       headers: { authorization: `Bearer ${renter.key}` },
     });

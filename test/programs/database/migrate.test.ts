@@ -13,7 +13,7 @@ const realMigrations = fileURLToPath(new URL('../../../prisma/migrations', impor
 
 let home: string;
 let migrations = 0;
-/** An empty database and an empty folder of migrations, new for each test. */
+/** An empty database and an empty migrations folder, both new for each test. */
 let url: string;
 let directory: string;
 
@@ -45,7 +45,7 @@ function write(name: string, sql: string): void {
   writeFileSync(join(directory, name, 'migration.sql'), sql);
 }
 
-/** Prisma's own engine, on `address`. */
+/** Calls `work` with Prisma's own engine, connected to the database at `address`. */
 async function withEngine<T>(
   address: string,
   work: (engine: Engine, migrationsList: unknown) => Promise<T>,
@@ -66,8 +66,8 @@ interface Engine {
 
 const filters = { externalTables: [], externalEnums: [] };
 
-describe('applying', () => {
-  it('applies new migrations in the order of names, each only once', async () => {
+describe('applyMigrations', () => {
+  it('applies new migrations once each, ordered by name', async () => {
     write('2_second', 'INSERT INTO t VALUES (2); INSERT INTO t VALUES (3)');
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1);');
     writeFileSync(join(directory, 'migration_lock.toml'), 'provider = "postgresql"\n');
@@ -78,7 +78,7 @@ describe('applying', () => {
     expect(await query(url, 'SELECT n FROM t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
   });
 
-  it('applies each once in concurrent starts', async () => {
+  it('applies each migration once in concurrent starts', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t SELECT 1 FROM pg_sleep(0.1)');
     const runs = await Promise.all([1, 2, 3, 4].map(() => applyMigrations(url, directory)));
@@ -86,7 +86,7 @@ describe('applying', () => {
     expect(await query(url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
   });
 
-  it('leaves nothing of a failed migration, and resumes once it is repaired', async () => {
+  it('rolls back a failed migration and resumes once it is repaired', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)');
     const message = 'migration 2_second failed: relation "nowhere" does not exist';
@@ -110,7 +110,7 @@ describe('applying', () => {
   });
 });
 
-describe('under traffic', () => {
+describe('a migration under traffic', () => {
   async function connect(): Promise<Client> {
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -118,7 +118,7 @@ describe('under traffic', () => {
     return client;
   }
 
-  it('yields repeatedly to clients queued behind it and a long reader', async () => {
+  it('repeatedly yields to clients that are queued behind it and a long reader', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'ALTER TABLE t ADD COLUMN m int');
@@ -128,13 +128,13 @@ describe('under traffic', () => {
     const waiting = `SELECT FROM pg_stat_activity WHERE application_name = 'migrations' AND wait_event_type = 'Lock'
       AND datname = current_database()`;
     await expect.poll(async () => (await other.query(waiting)).rowCount, { timeout: 20_000 }).toBe(1);
-    // Answered while the long reader still reads.
+    // These clients are served while the long query is still running.
     await other.query('SELECT FROM t');
     await longReader.query('COMMIT');
     expect(await migrating).toEqual(['2_second']);
   });
 
-  it('creates an index concurrently in concurrent starts', async () => {
+  it('builds an index concurrently, even in concurrent starts', async () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t SELECT generate_series(1, 1000)');
     write('2_second', '-- On a big table.\nCREATE INDEX CONCURRENTLY "t_n" ON "t" ("n");\n');
     write('3_third', 'CREATE TABLE u (n int)');
@@ -146,7 +146,7 @@ describe('under traffic', () => {
     );
   });
 
-  it('restarts an interrupted index', async () => {
+  it('rebuilds an index whose creation was interrupted', async () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1), (1)');
     write('2_second', 'CREATE UNIQUE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
     await expect(applyMigrations(url, directory)).rejects.toThrow(
@@ -161,7 +161,7 @@ describe('under traffic', () => {
     expect(await query(url, records)).toEqual([{ n: 1 }]);
   });
 
-  it('waits as briefly for a lock after a concurrent index as before', async () => {
+  it('waits as briefly for locks after a concurrent index build as before it', async () => {
     const limit = (table: string) => `CREATE TABLE ${table} AS SELECT current_setting('lock_timeout') AS lock`;
     write('1_first', `CREATE TABLE t (n int); ${limit('before')}`);
     write('2_second', 'CREATE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
@@ -174,13 +174,13 @@ describe('under traffic', () => {
   const VALID = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 't_n'::regclass`;
 });
 
-describe('refusing', () => {
+describe('applyMigrations refuses', () => {
   beforeEach(async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
   });
 
-  it('a database with a failed migration, until that is resolved', async () => {
+  it('a database with a failed migration until that is resolved', async () => {
     write('2_second', 'INSERT INTO t VALUES (1)');
     await query(url, `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '2_second')`);
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 2_second started here and failed; .*$/);
@@ -188,7 +188,7 @@ describe('refusing', () => {
     expect(await applyMigrations(url, directory)).toEqual(['2_second']);
   });
 
-  it('a database newer than the folder, before it changes anything', async () => {
+  it('a database newer than the folder before it changes anything', async () => {
     await query(url, `UPDATE _prisma_migrations SET migration_name = '9_later'`);
     const message =
       /^the database is newer than this version of the program: it has migration 9_later, which this version lacks$/;
@@ -196,7 +196,7 @@ describe('refusing', () => {
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });
 
-  it('a migration changed after it was applied', async () => {
+  it('a migration that was changed after it had been applied', async () => {
     appendFileSync(join(directory, '1_first/migration.sql'), ' ');
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 1_first was changed after it had been/);
   });
@@ -211,7 +211,7 @@ describe('next to Prisma’s own engine', () => {
   const rows = `SELECT length(id) AS id, checksum, finished_at >= started_at AS ended, migration_name, logs, rolled_back_at,
     abs(extract(epoch FROM now() - started_at)) < 60 AS started, applied_steps_count FROM _prisma_migrations ORDER BY 4`;
 
-  it('writes the same records, so that the engine finds nothing to do', async () => {
+  it('writes the same records, so the engine finds nothing to do', async () => {
     write('1_first', 'CREATE TABLE t (n int);\n-- ü\n');
     write('2_second', 'CREATE TABLE u (n int)');
     await applyMigrations(url, directory);
@@ -228,7 +228,7 @@ describe('next to Prisma’s own engine', () => {
     expect(await applyMigrations(theirs, directory)).toEqual([]);
   });
 
-  it('lets the engine continue, and continues after it', async () => {
+  it('lets the engine apply further migrations, and can itself continue afterwards', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'CREATE TABLE u (n int)');
@@ -249,7 +249,7 @@ describe('the comparison of migrations with the schema', () => {
       );
     });
 
-  it('finds a difference, and none in what Prisma can’t express', async () => {
+  it('reports real differences but ignores what Prisma can’t express', async () => {
     cpSync(realMigrations, directory, { recursive: true });
     write(
       '9_last',

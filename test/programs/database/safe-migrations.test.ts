@@ -9,9 +9,9 @@ import { scratchFolder } from '../../support/scratch.js';
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
 const require = createRequire(import.meta.url);
 const SQUAWK = require.resolve('squawk-cli/js/bin/squawk');
-/** Migrations that predate this check; docs/releasing.md lists how long each takes on a million instances. */
+/** Migrations that predate this check. docs/releasing.md lists how long each takes with a million instances. */
 const BEFORE_THE_CHECK = '20261122160100_machine_notices';
-/** The runner sets the time limits, and runs each migration atomically; the others are matters of taste. */
+/** The runner sets time limits and applies each migration atomically. The other excluded rules are matters of taste. */
 const EXCLUDED = [
   'require-lock-timeout',
   'require-statement-timeout',
@@ -20,9 +20,9 @@ const EXCLUDED = [
   'require-enum-value-ordering',
 ];
 
-/** The rules that each of these files breaks, by its path. */
+/** Returns the rules that each of these files breaks, by path. */
 async function faultsOf(paths: readonly string[]): Promise<Map<string, string[]>> {
-  // The runner's two ways (src/database/migrate.ts).
+  // The runner applies migrations in one of two ways (src/database/migrate.ts).
   const isConcurrent = (path: string) =>
     /^\s*create\s+(unique\s+)?index\s+concurrently/im.test(readFileSync(path, 'utf8'));
   const found = [
@@ -43,14 +43,14 @@ function squawk(more: readonly string[]): Promise<Fault[]> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [SQUAWK, ...args], (error, stdout, stderr) => {
       const faults: Fault[] = stdout === '' ? [] : JSON.parse(stdout);
-      // 1: it found something.
+      // Exit code 1 means that it found something.
       if (error !== null && (error.code !== 1 || faults.length === 0)) reject(new Error(stderr, { cause: error }));
       else resolve(faults);
     });
   });
 }
 
-it('no migration since the check began keeps a big table locked', async () => {
+it('finds no migration that keeps a big table locked', async () => {
   const names = readdirSync(MIGRATIONS).filter((name) => name > BEFORE_THE_CHECK && name !== 'migration_lock.toml');
   const found = await faultsOf(names.map((name) => join(MIGRATIONS, name, 'migration.sql')));
   for (const [path, faults] of found) expect(faults, `${path}: see docs/releasing.md#migrations`).toEqual([]);
@@ -59,7 +59,7 @@ it('no migration since the check began keeps a big table locked', async () => {
 
 const CASES: [string, string, string[]][] = [
   ['an index on a table in use', 'CREATE INDEX "i" ON "instance" ("gpu");', ['require-concurrent-index-creation']],
-  ['a unique one', 'CREATE UNIQUE INDEX "i" ON "instance" ("gpu");', ['require-concurrent-index-creation']],
+  ['a unique index', 'CREATE UNIQUE INDEX "i" ON "instance" ("gpu");', ['require-concurrent-index-creation']],
   [
     'a check that reads all rows',
     'ALTER TABLE "instance" ADD CONSTRAINT "c" CHECK ("disk_gb" > 0);',
@@ -76,26 +76,26 @@ const CASES: [string, string, string[]][] = [
     ['adding-foreign-key-constraint', 'constraint-missing-not-valid'],
   ],
   ['NOT NULL', 'ALTER TABLE "instance" ALTER COLUMN "stop_reason" SET NOT NULL;', ['adding-not-nullable-field']],
-  ['another type', 'ALTER TABLE "instance" ALTER COLUMN "disk_gb" TYPE bigint;', ['changing-column-type']],
+  ['a changed column type', 'ALTER TABLE "instance" ALTER COLUMN "disk_gb" TYPE bigint;', ['changing-column-type']],
   [
-    'a default that is another for each row',
+    'a default that differs for each row',
     'ALTER TABLE "instance" ADD COLUMN "at" timestamptz DEFAULT clock_timestamp();',
     ['adding-field-with-default'],
   ],
-  ['a column that goes', 'ALTER TABLE "instance" DROP COLUMN "region";', ['ban-drop-column']],
-  ['another name', 'ALTER TABLE "instance" RENAME COLUMN "region" TO "place";', ['renaming-column']],
-  ['an index beside the traffic', 'CREATE INDEX CONCURRENTLY "i" ON "instance" ("gpu");', []],
+  ['a dropped column', 'ALTER TABLE "instance" DROP COLUMN "region";', ['ban-drop-column']],
+  ['a renamed column', 'ALTER TABLE "instance" RENAME COLUMN "region" TO "place";', ['renaming-column']],
+  ['an index built concurrently', 'CREATE INDEX CONCURRENTLY "i" ON "instance" ("gpu");', []],
   ['an index on a new table', 'CREATE TABLE "t" ("n" bigint); CREATE INDEX "i" ON "t" ("n");', []],
   [
     'a column without a default',
     'ALTER TABLE "instance" ADD COLUMN "at" timestamptz, ADD COLUMN "n" bigint NOT NULL DEFAULT 0;',
     [],
   ],
-  ['a check for new rows', 'ALTER TABLE "instance" ADD CONSTRAINT "c" CHECK ("disk_gb" > 0) NOT VALID;', []],
-  ['and then for all', 'ALTER TABLE "instance" VALIDATE CONSTRAINT "c";', []],
+  ['a check of new rows only', 'ALTER TABLE "instance" ADD CONSTRAINT "c" CHECK ("disk_gb" > 0) NOT VALID;', []],
+  ['a later validation of a check', 'ALTER TABLE "instance" VALIDATE CONSTRAINT "c";', []],
 ];
 
-describe('the check', () => {
+describe('the migration check', () => {
   const folder = scratchFolder('migrations-');
   const pathOf = (name: string) => join(folder, `${name.replaceAll(' ', '-')}.sql`);
   let found: Map<string, string[]>;
@@ -106,7 +106,7 @@ describe('the check', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(CASES)('%s', (name, _sql, faults) => {
+  it.each(CASES)('recognizes %s', (name, _sql, faults) => {
     expect(found.get(pathOf(name))).toEqual(faults);
   });
 });

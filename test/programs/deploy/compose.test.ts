@@ -35,7 +35,7 @@ const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed
 
 afterAll(cleanUp);
 
-describe('in containers', wanted, () => {
+describe('the deployment', wanted, () => {
   let engine: TestEngine | null = null;
   let docker: Docker;
 
@@ -59,7 +59,7 @@ describe('in containers', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('the image contains only the built programs, which its user can’t change', () => {
+  it('has only the built programs in its image, and the image’s user can’t change them', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
@@ -72,7 +72,7 @@ describe('in containers', wanted, () => {
     expect(docker.run('run', '--rm', IMAGE, 'admin', '--help')).toMatch(/^Usage: admin/);
   });
 
-  it('one read-only container serves with its own PostgreSQL', async () => {
+  it('serves from one read-only container with its own PostgreSQL', async () => {
     const port = await freePort();
     const options = ['-d', '--init', '--name', 'alone', '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL'];
     const startedAt = performance.now();
@@ -105,7 +105,7 @@ describe('in containers', wanted, () => {
     expect(rented.status).toBe(201);
     expect(inside('alone', 'admin', 'audit')).toMatch(/no mismatch/);
 
-    // Process 1 adopts a killed server's orphans. Node would leave them as zombies: 15 of them, when tried.
+    // Process 1 adopts a killed server's orphans. Node would leave them as zombies (15 in one trial).
     inside('alone', 'sh', '-c', 'kill -9 $(head -1 /data/postgres/postmaster.pid)');
     await until('it is down', async () => !(await isReady()), 10_000);
     await until('it is ready again', isReady, HEALTHY_WITHIN_MS);
@@ -194,7 +194,7 @@ describe('in containers', wanted, () => {
       if (deploy !== undefined) compose('down', '-v', '-t', '1');
     }, 120_000);
 
-    it('start together on an empty database, which one of them migrates', () => {
+    it('start together on an empty database, and one of them migrates it', () => {
       const logs = ['gateway-1', 'gateway-2'].map(
         (service) =>
           docker.run('logs', containerOf(service)) +
@@ -209,7 +209,7 @@ describe('in containers', wanted, () => {
       expect(first.slice(0, 2)).toEqual(['node', 'dist/gateway.mjs']);
     });
 
-    it('serve a tour by REST and GraphQL, and SSH; PostgreSQL and Redis are private', async () => {
+    it('serve REST, GraphQL and SSH, and don’t expose PostgreSQL or Redis', async () => {
       const headers = { authorization: `Bearer ${key}` };
       const call = async (method: string, path: string, body?: unknown) => {
         const { status, text } = await requestCaddy(caddy, {
@@ -240,7 +240,7 @@ describe('in containers', wanted, () => {
         expect(docker.look(containerOf(service), '{{json .HostConfig.PortBindings}}')).toBe('{}');
     });
 
-    it('restart in turn under load without a failed request', async () => {
+    it('restart one after the other under load without failing a request', async () => {
       const load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
       const startedAt = performance.now();
       for (const service of ['gateway-1', 'gateway-2']) {
@@ -258,7 +258,7 @@ describe('in containers', wanted, () => {
       ['gateway-2', 20, 45],
       ['postgres', 45, 85],
       ['redis', 85, 95],
-    ])('lose nothing acknowledged when %s is killed under load and restarted', async (service, from, to) => {
+    ])('lose no acknowledged data if %s is killed and restarted under load', async (service, from, to) => {
       const load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(from, to) });
       await load.more(STEP);
       const container = containerOf(service);
@@ -297,7 +297,7 @@ describe('in containers', wanted, () => {
       audit();
     });
 
-    it('shut down in order on SIGTERM', async () => {
+    it('shut down cleanly on SIGTERM', async () => {
       const startedAt = performance.now();
       const containers = ['gateway-1', 'gateway-2', 'postgres', 'caddy', 'redis'].map(containerOf);
       compose('stop');

@@ -15,7 +15,7 @@ const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
 afterAll(cleanUp);
 
 describe('shkeeper/compose.yaml', () => {
-  it('enables wallets by the names of SHKeeper’s modules, not by coin codes', () => {
+  it('enables wallets by the names of SHKeeper’s modules instead of coin codes', () => {
     // "<MODULE>_WALLET", named after shkeeper/modules/cryptos/<module>.py.
     const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
       ([, name]) => name!,
@@ -28,15 +28,15 @@ describe('compose.yaml', () => {
   const example = read('.env.example');
   const offered = [...example.matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
 
-  it('takes all its values from .env, which offers no others', () => {
+  it('takes all its values from .env, which contains no unused ones', () => {
     const used = [...read('compose.yaml').matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, name]) => name!);
-    // The socket is for engines elsewhere. Any setting of the gateway may be in .env, too.
+    // The socket is only for engines at other paths. Also, .env may contain any setting of the gateway.
     const missing = used.filter((name) => !offered.includes(name) && name !== 'ENGINE_SOCKET');
     expect(missing).toEqual([]);
     expect(offered.filter((name) => !used.includes(name) && !(name in SETTINGS))).toEqual([]);
   });
 
-  it('sets only existing settings of the gateway', () => {
+  it('sets only settings that the gateway has', () => {
     const [, settings] = /^x-settings: &settings\n((?: {2}.*\n)+)/m.exec(read('compose.yaml'))!;
     const names = [...settings!.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(5);
@@ -49,17 +49,17 @@ describe('compose.yaml', () => {
     const compose = (...args: string[]) =>
       spawnSync('docker-compose', ['-f', join(copy, 'compose.yaml'), ...args], { cwd: copy, encoding: 'utf8' });
     writeFileSync(join(copy, '.env'), example);
-    // The only value without an example.
+    // This is the only value without an example.
     expect(compose('config').stderr).toMatch(/POSTGRES_PASSWORD.*a password/);
     writeFileSync(join(copy, '.env'), example.replace('POSTGRES_PASSWORD=', 'POSTGRES_PASSWORD=planted1'));
     expect(compose('config')).toMatchObject({ status: 0, stderr: '' });
   });
 });
 
-describe('the units', () => {
+describe('the systemd units', () => {
   const units = readdirSync(join(DEPLOY, 'systemd'));
 
-  it.each(units)('%s names existing files', (unit) => {
+  it.each(units)('run only existing files: %s', (unit) => {
     const commands = [...read('systemd', unit).matchAll(/^Exec\w+=\/usr\/bin\/node (\S+)/gm)].map(([, path]) => path!);
     expect(commands.length).toBeGreaterThan(0);
     const root = '/opt/gpu-rental-gateway/';
@@ -70,7 +70,7 @@ describe('the units', () => {
   const verify = 'systemd-analyze';
   it('are valid for systemd', needs(verify), () => {
     const copy = folder();
-    // An instance of the template, with programs that exist.
+    // This is an instance of the template whose programs exist.
     for (const unit of units) {
       const text = read('systemd', unit).replaceAll('/usr/bin/node', process.execPath);
       writeFileSync(join(copy, unit.replace('@.', '@1.')), text);
@@ -84,7 +84,7 @@ describe('the units', () => {
   });
 });
 
-it('ready.mjs reports whether a gateway of this host is ready, and waits for it', async () => {
+it('ready.mjs waits for a gateway on this host and reports whether it is ready', async () => {
   const script = join(DEPLOY, 'ready.mjs');
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);

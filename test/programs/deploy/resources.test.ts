@@ -26,11 +26,11 @@ import {
 } from '../../support/process.js';
 import { until } from '../../support/until.js';
 
-/** Fits a new cluster with its log, and little more. */
+/** Just enough space for a new cluster and its log. */
 const DISK_MB = 256;
 /**
- * How long the disk stays full. After more than 20 s a gateway has failed once to start its PostgreSQL, which is too
- * long for every run.
+ * How long the disk stays full. After more than 20 s, a gateway has failed once to start its PostgreSQL. That takes too
+ * long to wait for in every run.
  */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
 const RECOVERS_WITHIN_MS = 60_000;
@@ -39,12 +39,12 @@ const PATIENT = { timeout: 300_000 };
 const MAX_DEPLOYS = 5_000;
 /** PostgreSQL's limit: its shared memory and a gateway's connections fit. */
 const MEMORY_MB = 400;
-/** A gateway's limit in addition to its memory at the start: some hundred requests use it up. */
+/** A gateway's limit in addition to its initial memory. A few hundred requests use it up. */
 const LITTLE_MEMORY_MB = 8;
 
 afterAll(cleanUp);
 
-/** Rents and destroys, and records what was acknowledged. */
+/** Rents and destroys instances, and records what the gateway acknowledged. */
 class Renting {
   readonly acknowledged: string[] = [];
   readonly refusals: { status: number; code: string }[] = [];
@@ -61,14 +61,14 @@ class Renting {
     }
     const deployed = await this.renter.rest('POST', '/instances', { machine_id: this.#machines[0], disk_gb: 1 });
     if (deployed.status !== 201) {
-      // It may have been rented anyway, and the response lost.
+      // The machine may have been rented anyway and the response lost.
       this.#machines.shift();
       return this.#refused(deployed.status, deployed.body);
     }
     this.acknowledged.push(deployed.body.id);
     const destroyed = await this.renter.rest('DELETE', `/instances/${deployed.body.id}`);
     if (destroyed.status === 200) return true;
-    // Its machine may remain rented.
+    // The instance's machine may remain rented.
     this.#machines.shift();
     return this.#refused(destroyed.status, destroyed.body);
   }
@@ -83,7 +83,7 @@ async function isReady(gateway: GatewayProcess): Promise<boolean> {
   return (await fetch(`${gateway.address}/readyz`)).ok;
 }
 
-/** Expects every acknowledged rental to exist, and consistent books. */
+/** Expects every acknowledged rental to exist and the books to be consistent. */
 async function expectKept(env: Env, databaseUrl: string, acknowledged: readonly string[]): Promise<void> {
   const known = (await query(databaseUrl, 'select id from instance')).map(({ id }) => id);
   expect(known).toEqual(expect.arrayContaining([...acknowledged]));
@@ -100,7 +100,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it('refuses clearly, loses nothing acknowledged, and recovers once there is space', PATIENT, async () => {
+  it('causes clear errors, loses nothing acknowledged, and ends once there is space', PATIENT, async () => {
     disk = mountSmallDisk(DISK_MB);
     const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
     gateway = await startProcess(env);
@@ -108,19 +108,19 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     expect(await renting.once()).toBe(true);
     const server = await serverOf(env.DATA_DIR!);
 
-    // On a full disk a new session may fail to write PostgreSQL's catalogue files.
+    // On a full disk, a new session may fail because it writes PostgreSQL's catalogue files.
     const session = await connect(await embeddedUrl(env.DATA_DIR!));
     const nextLogFile = () => session.query(`select pg_switch_wal(), pg_logical_emit_message(true, '', '')`);
-    // Uses up the log files that it keeps in reserve, as after a first start.
+    // This uses up the log files that PostgreSQL keeps in reserve, as after a first start.
     for (let count = 0; count < 3; count += 1) await nextLogFile();
     const ballast = join(disk.path, 'ballast');
     const { bavail, bsize } = statfsSync(disk.path);
     execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
-    // First tables can't grow.
+    // At first, tables can't grow.
     let deploys = 0;
     while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
     expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
-    // Then its log can't grow, which ends PostgreSQL and prevents its restart.
+    // Then the log can't grow either, which stops PostgreSQL and prevents its restart.
     await expect(nextLogFile()).rejects.toThrow();
     await until(
       'PostgreSQL is gone',
@@ -135,7 +135,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
       new Set(['503 unavailable']),
     );
     expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
-    // The operator is notified of the reason.
+    // The log tells the operator the reason.
     expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
 
     await sleep(FULL_MS);
@@ -147,7 +147,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
 });
 
 describe('a query that uses up all memory', () => {
-  it('is killed with its server, and the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
+  it('is killed together with its server, but the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
     const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
@@ -178,7 +178,7 @@ describe('a query that uses up all memory', () => {
 });
 
 describe('a gateway above its memory limit', () => {
-  it('is killed at any point; the next one has all acknowledged data and rents', {
+  it('is killed at any point, and the next one keeps all acknowledged data and rents', {
     ...needsMemoryLimit(),
     ...PATIENT,
   }, async () => {
@@ -188,14 +188,14 @@ describe('a gateway above its memory limit', () => {
     const { key } = await openAccount(env);
     const renting = new Renting(client(first.address, key));
     expect(await renting.once()).toBe(true);
-    // Memory that it allocates afterwards counts.
+    // Only memory that it allocates from here counts.
     limit!.add(first.pid);
     let isOver = false;
     const killed = first.ended.finally(() => {
       isOver = true;
     });
     while (!isOver) await renting.once().catch(() => {});
-    // SIGKILL, which no program sends to itself.
+    // The signal must be SIGKILL, which no program sends to itself.
     expect(await killed).toMatchObject({ code: null });
     expect(limit!.kills()).toBe(1);
     const next = await startProcess(env);

@@ -19,20 +19,20 @@ import {
 import { needs } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
-/** One per protocol. */
+/** Workers of the load, one per protocol. */
 const WORKERS = 2;
-/** Requests answered between two steps: enough for each kind over each protocol. */
+/** Number of responses between two steps, enough for each kind of request over each protocol. */
 const STEP = 24;
 const PATIENT = { timeout: 300_000 };
 const STREAM = '/agent/v1/streams/0123456789abcdef0123456789abcdef';
 
-/** Returns the client-side port of the connection that waits for a lock of this one. */
+/** Returns the client-side port of the connection that waits for a lock held by this one. */
 async function portBehind(lock: pg.Client): Promise<number | undefined> {
   const text = 'select client_port from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))';
   return (await lock.query(text)).rows[0]?.client_port;
 }
 
-/** Returns whether a process has a connection from this local port. */
+/** Whether a process has a connection from this local port. */
 function holdsPort(pid: number, port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes = ['tcp', 'tcp6']
@@ -49,7 +49,7 @@ function holdsPort(pid: number, port: number): boolean {
   });
 }
 
-/** Sends requests on one connection, while the gateway keeps it open. */
+/** Sends requests on one connection for as long as the gateway keeps it open. */
 function keptConnection({ address }: GatewayProcess) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
@@ -86,11 +86,11 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     };
     return startProcess(env);
   };
-  /** Waits until Caddy sends it requests; the readiness checks of other programs don't count. */
+  /** Waits until Caddy routes requests to a gateway. Readiness checks of other programs don't count. */
   const isUsed = (gateway: GatewayProcess) =>
     expect.poll(() => /"route":"\/(v1|graphql)/.test(gateway.stderr()), { timeout: 60_000 }).toBe(true);
   const createRenter = () => openAccount({ DATABASE_URL: databaseUrl }, '10000');
-  /** Dials like a host agent, without its token. */
+  /** Dials like a host agent, but without a token. */
   const upgrade = (path: string) =>
     requestCaddy(caddy, {
       path,
@@ -121,14 +121,14 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
   });
   afterAll(() => caddy?.end());
 
-  it('restart in turn under load without a failed request', PATIENT, async () => {
+  it('restart one after the other under load without failing a request', PATIENT, async () => {
     load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
     for (const index of [0, 1]) {
       await load.more(STEP);
       const connection = keptConnection(gateways[index]!);
       expect((await connection.get('/healthz')).headers.connection).toBe('keep-alive');
       gateways[index]!.signal('SIGTERM');
-      // It still serves in its last second, and closes each connection with its response.
+      // It still serves requests in its last second, and closes each connection after its response.
       const closes = async () => {
         const { statusCode, headers } = await connection.get('/v1/offers?limit=1');
         expect(statusCode).toBe(200);
@@ -150,7 +150,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('serve instances’ hosts, and each its own address for streams', async () => {
+  it('serve the instances’ hosts and each have their own address for streams', async () => {
     const page = await requestCaddy(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
     for (const number of [1, 2]) {
@@ -159,7 +159,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     }
   });
 
-  it('lose only a killed one’s requests in flight; a retry by key rents once', PATIENT, async () => {
+  it('lose only requests in flight at a killed one, and a retry by key rents once', PATIENT, async () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>
@@ -174,7 +174,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
 
     load = startLoad(caddy, { key, workers: WORKERS, machines: others });
     await load.more(STEP);
-    // The killed gateway is the one in which a deploy waits: its connection waits for the lock.
+    // The gateway to kill is the one whose database connection waits for the lock, because a deploy waits there.
     const lock = await connectDatabase(databaseUrl);
     await lock.query('begin');
     await lock.query('select from account where id = $1 for update', [renter.accountId]);
@@ -209,7 +209,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('if both are down, the response has the form of all errors', async () => {
+  it('are replaced by an error response in the usual form if both are down', async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
     const { status, headers, text } = await requestCaddy(caddy, { path: '/v1/offers' });
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([

@@ -9,7 +9,7 @@ import { cleanUp, connect, type GatewayProcess, query, startProcess } from '../.
 afterAll(cleanUp);
 
 const KILLS = killsOf(20);
-/** From the end of the second to the commit of the stop; a busy machine gets more time. */
+/** Maximum time from the end of the second to the commit of the stop. A busy machine gets more. */
 const WITHIN_MS = isLong ? 1_000 : 20_000;
 const RTX_4090_UNITS = 447_000n;
 
@@ -21,12 +21,12 @@ const MACHINES = `
 
 interface Expected {
   id: string;
-  /** The second at which it ends. */
+  /** The second in which the instance ends. */
   at: string;
   reason: 'DEADLINE' | 'SPEND_LIMIT';
 }
 
-/** Returns the milliseconds from the end of each one's second to the first check that finds it stopped. */
+/** Returns how many milliseconds after the end of its second each instance is first seen stopped. */
 async function watch(url: string, expected: Expected[], done: () => boolean): Promise<number[]> {
   const late = new Map<string, number>();
   const database = await connect(url);
@@ -45,7 +45,7 @@ async function watch(url: string, expected: Expected[], done: () => boolean): Pr
   return [...late.values()];
 }
 
-/** Rents two that end in about three seconds: one at a deadline, one at a spend limit. */
+/** Rents two instances that end in about three seconds, one at a deadline and one at a spend limit. */
 async function rentTwo(renter: Renter, machines: string[]): Promise<Expected[]> {
   const answers = await Promise.all(
     [machines.pop(), machines.pop()].map((machine_id) => renter.rest('POST', '/instances', { machine_id })),
@@ -62,7 +62,7 @@ async function rentTwo(renter: Renter, machines: string[]): Promise<Expected[]> 
   ];
 }
 
-test('enforces deadlines and limits within a second, despite killed gateways', {
+test('enforces deadlines and limits within a second, even if gateways are killed', {
   timeout: isLong ? 1_800_000 : 240_000,
 }, async () => {
   const url = await createTestDatabase();

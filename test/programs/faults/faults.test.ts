@@ -17,9 +17,9 @@ import { until } from '../../support/until.js';
 afterAll(cleanUp);
 
 const KILLS = killsOf(20);
-/** Rentals per round; the next round begins when the gateway is available again. */
+/** Rentals per round. The next round begins once the gateway is available again. */
 const DEPLOYS = 6;
-/** How often all the gateway's connections are cut. */
+/** Number of times that all of the gateway's connections are cut. */
 const CUTS = 12;
 const SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
 
@@ -34,7 +34,7 @@ async function machines(renter: Renter, gpu: string): Promise<string[]> {
 }
 
 describe('the database', () => {
-  test('stopped: both surfaces and readiness return 503, and recover without a loss', {
+  test('makes both APIs and readiness return 503 while stopped, and nothing is lost', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -43,10 +43,10 @@ describe('the database', () => {
     const [machine_id, other] = await machines(renter, 'rtx-4090');
     const { body } = await renter.rest('POST', '/instances', { machine_id });
     const server = (await serverOf(env.DATA_DIR))!;
-    // The server's sessions may briefly survive it.
+    // Sessions may briefly outlive the killed server.
     process.kill(server.pid, 'SIGKILL');
     const away = await renter.rest('POST', '/instances', { machine_id: other });
-    // A session may outlive the server by a moment: what it acknowledges must be kept.
+    // Anything that such a session acknowledges must be kept.
     expect([201, 503]).toContain(away.status);
     const acknowledged = [body.id, ...(away.status === 201 ? [away.body.id] : [])];
     const answers = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
@@ -60,7 +60,7 @@ describe('the database', () => {
     expect((await gateway.end()).code).toBe(0);
   });
 
-  test('connections cut under load: requests get 503, and the books stay consistent', {
+  test('may drop connections under load, which causes 503s but no inconsistent books', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -80,7 +80,7 @@ describe('the database', () => {
     let attempts = 0;
     const workers = Array.from({ length: 4 }, async () => {
       while (!isOver) {
-        // Another machine each time: it stays rented if the response is lost.
+        // Each request names another machine, because a machine stays rented if the response is lost.
         const machine_id = free[attempts++ % free.length];
         const rented = await renter.rest('POST', '/instances', { machine_id, disk_gb: 1 });
         note(rented);
@@ -90,7 +90,7 @@ describe('the database', () => {
     });
     const cutter = (async () => {
       const database = await connect(url);
-      // Each cut follows a rental, while the other workers are busy: a slow machine takes its time between two.
+      // Each cut follows a rental while the other workers are busy, so slow machines have enough time between cuts.
       for (let cut = 0; cut < CUTS; cut += 1) {
         const before = rentals();
         await until('one is rented', () => rentals() > before, 60_000);
@@ -111,7 +111,7 @@ describe('the database', () => {
 });
 
 describe('the gateway', () => {
-  test('killed repeatedly under load: keeps what it acknowledged, replays the rest', {
+  test('keeps what it acknowledged and replays the rest when killed repeatedly', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -135,7 +135,7 @@ describe('the gateway', () => {
           answered += 1;
         }
       });
-      // Before any response, then after three of them, again before any, after two, five, one, four.
+      // Kills before any response, after three of them, again before any, then after two, five, one and four.
       await until('enough are answered', () => answered >= (round * 3) % (DEPLOYS + 1), 30_000, 1);
       await gateway.kill();
       await Promise.all(deploys);
@@ -145,7 +145,7 @@ describe('the gateway', () => {
     const { body } = await renter.rest('GET', '/instances');
     const present = new Set(body.data.map(({ id }: { id: string }) => id));
     expect([...acknowledged.values()].filter((id) => !present.has(id))).toEqual([]);
-    // The same request again: one rental per key, whether its first response was lost before or after the commit.
+    // Repeated requests yield one rental per key, whether the response was lost before or after the commit.
     for (const key of unanswered) {
       const [, round, index] = key.split('-').map(Number);
       const machine_id = free[(round! * DEPLOYS + index!) % free.length];

@@ -14,7 +14,7 @@ import { cleanUp, startProcess } from '../../support/process.js';
 import { type Service, startService } from '../../support/service.js';
 
 /**
- * A gateway crashes in its first second; another one on the same database continues, and receives no other notice in
+ * A gateway crashes in its first second. Another one on the same database continues and receives no other notices in
  * the meantime.
  */
 
@@ -24,7 +24,7 @@ const PATIENCE = { timeout: 60_000, interval: 50 };
 
 afterAll(cleanUp);
 
-/** The gateway that remains, with one renting account and its subscriber. */
+/** The remaining gateway, with one renting account and a subscriber to its events. */
 class Witness {
   readonly #service: Service;
   readonly accountId: string;
@@ -52,8 +52,8 @@ class Witness {
   }
 
   /**
-   * Expects that no rental of the crashed gateway is still offered or missing from the subscriber; returns how many are
-   * new.
+   * Expects that no machine rented through the crashed gateway is still offered and that the subscriber received every
+   * rental. Returns how many rentals are new.
    */
   async knowsAll(): Promise<number> {
     const rented = await this.#service.deps.db.prisma.instance.findMany({ where: { accountId: this.accountId } });
@@ -71,13 +71,13 @@ class Witness {
   }
 }
 
-describe('other gateways learn of all rentals of a gateway that crashes in its 1st second', () => {
-  // Three concurrently, each with its own witness: what a witness reads after one crash would hide the next.
+describe('other gateways learn of all rentals of one that crashes in its first second', () => {
+  // Three run concurrently with a witness each, since data read after one crash would hide the effect of the next.
   const COUNT = isLong ? 20 : 6;
   const POINTS = Array.from({ length: COUNT }, (_, index) => (index * 1_000) / COUNT);
   const WITNESSES = isLong ? 3 : 2;
 
-  test('disconnected at several points', { timeout: 240_000 }, async () => {
+  test('when it is disconnected at different points', { timeout: 240_000 }, async () => {
     const left = [...POINTS];
     const lane = async (): Promise<number> => {
       const service = await startService();
@@ -91,10 +91,10 @@ describe('other gateways learn of all rentals of a gateway that crashes in its 1
           const dying = createDeps(db, systemClock, testSettings());
           await db.notices.ready();
           await sleep(afterMs);
-          // The first notice is sent immediately; the others wait to be sent together. The last may not be committed
-          // yet.
+          // The first notice is sent immediately, and the others are sent later in one batch. The last rental may not
+          // be committed yet.
           for (const machineId of machines) {
-            // Connecting may take 5 s, which a busy machine may exceed.
+            // The gateway allows 5 s for connecting, which may be too little on a busy machine.
             const rent = () => deploy(dying, witness.accountId, { machineId, diskGb: 1 });
             await rent().catch((error) => (isUnavailable(error) ? rent() : Promise.reject(error)));
           }
@@ -115,7 +115,7 @@ describe('other gateways learn of all rentals of a gateway that crashes in its 1
   });
 
   test.each(isLong ? [0, 200] : [0])(
-    'killed %i ms after it reports that it listens',
+    'when it is killed %i ms after it reports that it listens',
     { timeout: 120_000 },
     async (afterMs) => {
       const service = await startService();

@@ -6,7 +6,7 @@ import { cleanUp, connect, startProcess } from '../../support/process.js';
 
 afterAll(cleanUp);
 
-/** Returns every row of every table as text. */
+/** Returns all rows of all tables as text. */
 async function dump(url: string): Promise<string> {
   const database = await connect(url);
   const tables = await database.query(`select tablename from pg_tables where schemaname = 'public'`);
@@ -21,7 +21,7 @@ async function dump(url: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('an API key appears in no log, error or table', async () => {
+test('never writes an API key to a log, an error or a table', async () => {
   const databaseUrl = await createTestDatabase();
   const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '5' };
   const gateway = await startProcess(env);
@@ -48,12 +48,12 @@ test('an API key appears in no log, error or table', async () => {
   const places = { told, tables, log: gateway.stderr(), listed: listed.stdout, revoked: revoked.stdout };
   for (const [place, text] of Object.entries(places)) {
     for (const secret of [key, made, stray]) {
-      // Neither the whole secret nor a half from which the rest could be guessed.
+      // Neither the whole secret may appear nor a half of it from which the rest could be guessed.
       expect(text.includes(secret.slice(9)), `${place} holds a key`).toBe(false);
       expect(text.includes(secret.slice(9, 29)), `${place} holds half a key`).toBe(false);
     }
   }
-  // The search works: it finds the last four characters in the table.
+  // To prove that the search works, it finds the last four characters in the table.
   expect(places.tables).toContain(key.slice(-4));
   expect(places.log).toContain('"route":"/v1/balance"');
 });

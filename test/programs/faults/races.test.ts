@@ -10,7 +10,7 @@ import { type Answer, createRenter, type Renter } from '../../support/gateway.js
 import { isLong } from '../../support/long.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
 
-/** Three times the number of a gateway's database connections. */
+/** Three times as many as a gateway has database connections. */
 const ACCOUNTS = isLong ? 200 : 60;
 /** Two real gateways on one PostgreSQL, and access to its data. */
 let gateways: GatewayProcess[];
@@ -36,7 +36,7 @@ async function renters(count: number, creditUsd = '100'): Promise<Renter[]> {
   return made;
 }
 
-/** The same renter, calling another gateway. */
+/** Returns the same renter with calls to another gateway. */
 function through(renter: Renter, index: number): Renter {
   const address = at(index);
   const call = async (path: string, init: RequestInit): Promise<Answer> => {
@@ -77,8 +77,8 @@ function tally(answers: Answer[]): Record<string, number> {
   return counts;
 }
 
-describe('races', () => {
-  test('many accounts deploy one machine concurrently through two gateways: one gets it', async () => {
+describe('concurrent requests to two gateways', () => {
+  test('rent a machine to only one of many accounts that deploy it', async () => {
     const [machine_id] = await freeMachines(1);
     const all = await renters(ACCOUNTS);
     const answers = await Promise.all(all.map((renter) => renter.rest('POST', '/instances', { machine_id })));
@@ -86,10 +86,10 @@ describe('races', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  test('20 deploys on 20 machines with credit for one: one is rented', async () => {
+  test('rent only one of 20 machines if the credit suffices for only one', async () => {
     const machines = await freeMachines(20, 'rtx-4090');
     const offer = await deps.db.prisma.machine.findFirstOrThrow({ where: { id: machines[0]! } });
-    // Credit for an hour of one such machine, but not of two.
+    // The credit suffices for an hour of one such machine but not of two.
     const [renter] = await renters(1, String(0.44 * offer.numGpus + 0.1));
     const answers = await Promise.all(
       machines.map((machine_id, index) => through(renter!, index).rest('POST', '/instances', { machine_id })),
@@ -97,7 +97,7 @@ describe('races', () => {
     expect(tally(answers)).toEqual({ '201': 1, '409 deploy_failed': 19 });
   });
 
-  test('deploys of all modes compete for a machine: one runs', async () => {
+  test('run only one of several deploys of different modes on the same machine', async () => {
     const [machine_id] = await freeMachines(1, 'l4');
     const all = await renters(40);
     const types = ['interruptible', 'interruptible', 'od', 'res'];
@@ -114,14 +114,14 @@ describe('races', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  test('two accounts preempt each other in turn without a visible deadlock', async () => {
+  test('let two accounts repeatedly preempt each other without a visible deadlock', async () => {
     const [first, second] = await freeMachines(2, 'a40');
     const [ann, bob] = await renters(2, '1000');
     const rent = async (renter: Renter, machine_id: string, type: string) =>
       (await renter.rest('POST', '/instances', { machine_id, type, disk_gb: 1 })).status;
     for (let round = 0; round < 8; round += 1) {
       await Promise.all([rent(ann!, first!, 'interruptible'), rent(bob!, second!, 'interruptible')]);
-      // Each preempts the other concurrently.
+      // Both accounts preempt each other at the same time.
       const statuses = await Promise.all([rent(ann!, second!, 'od'), rent(bob!, first!, 'od')]);
       expect(statuses).toEqual([201, 201]);
       for (const renter of [ann!, bob!]) {
@@ -132,7 +132,7 @@ describe('races', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  test('concurrent actions on one instance: valid responses, consistent books', async () => {
+  test('get valid responses and keep the books consistent for actions on one instance', async () => {
     const [renter] = await renters(1);
     const [machine_id] = await freeMachines(1);
     const { body } = await renter!.rest('POST', '/instances', { machine_id });
@@ -157,7 +157,7 @@ describe('races', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  test('50 concurrent requests with one key, on both surfaces and gateways: one rental', async () => {
+  test('rent once for 50 requests with the same idempotency key on both APIs', async () => {
     const [renter] = await renters(1);
     const [machine_id] = await freeMachines(1);
     const query = `mutation($input: DeployInput!) { deploy(input: $input) { id } }`;
@@ -177,7 +177,7 @@ describe('races', () => {
     expect(await deps.db.prisma.instance.count({ where: { accountId: renter!.accountId } })).toBe(1);
   });
 
-  test('an account with blocked writes doesn’t keep others waiting', async () => {
+  test('don’t wait for another account whose writes are blocked', async () => {
     const [stuck, free] = await renters(2);
     const machines = await freeMachines(2, 'rtx-3060');
     const client = await deps.db.pool.connect();
@@ -202,11 +202,11 @@ describe('races', () => {
 });
 
 describe('several gateways on one database', () => {
-  /** Resolves once `look` returns true: within a second, or longer on a busy machine. */
+  /** Resolves once `look` returns true, which must happen within a second, or longer on a busy machine. */
   const within1s = (look: () => Promise<boolean>) =>
     expect.poll(look, { timeout: whileBusy(1_000), interval: 50 }).toBe(true);
 
-  test('a key revoked at one is refused by the other', async () => {
+  test('refuse a key that was revoked at the other', async () => {
     const [renter] = await renters(1);
     const keys = await through(renter!, 0).graphql('{ apiKeys { id } }');
     await through(renter!, 0).graphql('mutation($id: ID!) { revokeApiKey(id: $id) { id } }', {
@@ -215,7 +215,7 @@ describe('several gateways on one database', () => {
     await within1s(async () => (await through(renter!, 1).rest('GET', '/balance')).status === 401);
   });
 
-  test('a rented machine leaves the other’s offers, and returns', async () => {
+  test('remove a machine from their offers while it is rented through the other', async () => {
     const [renter] = await renters(1);
     const [machine_id] = await freeMachines(1, 'rtx-3080');
     const offered = async () =>
@@ -229,7 +229,7 @@ describe('several gateways on one database', () => {
     await within1s(offered);
   });
 
-  test('both show a new price', async () => {
+  test('all show a new price', async () => {
     const publish = `
       insert into market_snapshot values ('2027-01-04', now());
       insert into gpu_price select '2027-01-04', gpu, on_demand_rate + 10000, median_micro, listings from gpu_price`;

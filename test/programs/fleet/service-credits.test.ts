@@ -8,13 +8,13 @@ import { admin, adminJson } from '../../support/operator.js';
 import { cleanUp, connect, query, startProcess, waiters } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** Kills per gateway, and gateways, each with its own database: most of the time only the clock advances. */
+/** Kills per gateway, and number of gateways, each with its own database. Most of the test just waits. */
 const KILLS = isLong ? 5 : 2;
 const GATEWAYS = isLong ? 2 : 1;
 
 afterAll(cleanUp);
 
-/** The seconds that outages and starts of an instance left undelivered. */
+/** Seconds that were not delivered because of outages and starts of an instance. */
 interface Undelivered {
   id: string;
   gpu: number;
@@ -23,14 +23,14 @@ interface Undelivered {
 
 describe('a gateway', () => {
   const times = KILLS * GATEWAYS;
-  test(`killed ${times} times before booking an outage loses and doubles nothing`, {
+  test(`loses and duplicates no credit if killed ${times} times before booking outages`, {
     timeout: 240_000,
   }, async () => {
     const unbooked = await Promise.all(Array.from({ length: GATEWAYS }, killAgainAndAgain));
     expect(Math.max(...unbooked)).toBeGreaterThan(0);
   });
 
-  /** Returns how many outages were not booked yet when it was killed. */
+  /** Returns how many outages were not booked yet when the gateway was killed. */
   async function killAgainAndAgain(): Promise<number> {
     const url = await createTestDatabase();
     const env = { DATABASE_URL: url, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
@@ -44,7 +44,7 @@ describe('a gateway', () => {
       const agent = await WireAgent.join(gateway.address, code);
       await agent.report();
       let answer = await renter.rest('POST', '/instances', { machine_id: agent.machineId });
-      // Offered with the first heartbeat, which is written within a second.
+      // The machine is offered once its first heartbeat is written, within a second.
       for (let tries = 0; answer.status !== 201 && tries < 50; tries += 1) {
         await sleep(100);
         answer = await renter.rest('POST', '/instances', { machine_id: agent.machineId });
@@ -62,7 +62,7 @@ describe('a gateway', () => {
     };
     const open = () => query(url, 'select machine_id from machine_outage where not settled');
     let unbooked = 0;
-    // Each round has its own machine: no later outage can credit what it lost.
+    // Each round has its own machine, so no later outage can make up for a lost credit.
     for (const [round, { agent: returning }] of rented.entries()) {
       // As if no heartbeats had arrived for that time.
       await sleep(1_100);
@@ -70,8 +70,8 @@ describe('a gateway', () => {
         returning.machineId,
       ]);
       await allReport();
-      // Every other time the booking definitely waits for its account; otherwise the gateway is killed at a random
-      // moment.
+      // In every other round, the booking is forced to wait for its account. In the remaining rounds, the gateway is
+      // killed at a random moment.
       const holder = round % 2 === 0 ? await connect(url) : null;
       await holder?.query('begin');
       await holder?.query('select 1 from account where id = $1 for update', [account.id]);
@@ -93,7 +93,7 @@ describe('a gateway', () => {
   }
 });
 
-/** Seconds credited by the ledger, per instance. */
+/** Returns the seconds that the ledger credits, per instance. */
 async function booked(url: string): Promise<Undelivered[]> {
   const rows = await query(
     url,
@@ -113,7 +113,7 @@ async function booked(url: string): Promise<Undelivered[]> {
   return [...of.values()];
 }
 
-/** The same from the observed machines: each second without a running container, once. */
+/** Returns the same from the machines' observed states: each second without a running container counts once. */
 async function undelivered(url: string): Promise<Undelivered[]> {
   const epoch = (column: string) => `extract(epoch from ${column})::float8`;
   const instances = await query(

@@ -30,7 +30,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
     });
     afterAll(() => Promise.all(gateways.map((gateway) => gateway.close())));
 
-    /** One account with two keys, at both gateways. */
+    /** Creates an account with two keys and returns callers for both keys at both gateways. */
     async function callers(): Promise<Renter[]> {
       const [first, second] = gateways;
       const { accountId, key } = await first.renter();
@@ -38,7 +38,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       return [key, secret].flatMap((each) => [client(first.address, each), client(second.address, each)]);
     }
 
-    /** A burst, half of it REST, half GraphQL, spread over all callers. */
+    /** Sends a burst of requests, half REST and half GraphQL, spread over all callers. */
     function burst(all: readonly Renter[], count: number): Promise<Answer[]> {
       const requests = Array.from({ length: count }, (_, index) => {
         const caller = all[Math.floor(index / 2) % all.length]!;
@@ -66,7 +66,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       refused: answers.filter(({ status }) => status === 429).length,
     });
 
-    it('admit exactly the limit of 300 concurrent requests by two keys and surfaces', async () => {
+    it('admit exactly the limit of 300 concurrent requests with two keys on both APIs', async () => {
       await becomes('ok');
       const answers = await burst(await callers(), 300);
       expect(tally(answers)).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });
@@ -80,12 +80,12 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       }
     });
 
-    it('limit separately without Redis, from their shared state; then share again', async () => {
+    it('limit separately if Redis fails, keep earlier counts, and share again afterwards', async () => {
       const before = await callers();
       expect(tally(await burst(before, 80))).toEqual({ admitted: 80, refused: 0 });
 
       await redis.kill();
-      // Each gateway admitted 40 of the 80, so 80 remain at each.
+      // Each gateway admitted 40 of the 80 requests, so 80 remain at each.
       expect(tally(await burst(before, 200))).toEqual({ admitted: 2 * (LIMIT - 40), refused: 40 });
       expect(tally(await burst(await callers(), 300))).toEqual({ admitted: 2 * LIMIT, refused: 300 - 2 * LIMIT });
       await becomes('away');
@@ -95,7 +95,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(tally(await burst(await callers(), 300))).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });
     });
 
-    it('delay only the first requests when Redis hangs, and only briefly', async () => {
+    it('briefly delay only the first requests when Redis hangs', async () => {
       const all = await callers();
       await burst(all, 4);
       redis.freeze();
@@ -126,7 +126,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       if (times.length > 0) await redis.client.rpush(KEY + account, ...times.map((time) => Number(time) - ms));
     }
 
-    it('covers any 60 s by Redis’ clock, and admits a request whole or not at all', async () => {
+    it('covers any 60 s of the Redis clock and never admits part of a request’s cost', async () => {
       const limiter = createRateLimiter(buckets);
       const admit = async (cost: number) => {
         const { admitted, remaining, retryAfterSeconds, resetSeconds } = await limiter.admit('window', cost, 5);
@@ -144,7 +144,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(await admit(2)).toEqual([true, 0, 0, 60]);
     });
 
-    it('leaves nothing behind: a key expires with its last request', async () => {
+    it('leaves nothing behind because a key expires with its last request', async () => {
       await buckets.reserve('expiry', 3, 120);
       const ttl = await redis.client.pttl(`${KEY}expiry`);
       expect(ttl).toBeGreaterThan(59_000);
@@ -155,9 +155,9 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
     });
 
     it.each([
-      ['a little', 20_000],
-      ['much', 3_600_000],
-    ])('survives a clock of Redis that is set back by %s', async (_name, ms) => {
+      ['20 seconds', 20_000],
+      ['an hour', 3_600_000],
+    ])('stays correct if the Redis clock is set back by %s', async (_name, ms) => {
       await buckets.reserve(`back ${ms}`, 120, 120);
       await age(`back ${ms}`, -ms);
       const { admitted, retryMs } = await buckets.reserve(`back ${ms}`, 1, 120);
@@ -165,7 +165,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(retryMs).toBeLessThanOrEqual(60_000);
     });
 
-    it('queries Redis once per request', async () => {
+    it('takes one Redis query per request', async () => {
       await buckets.reserve('once', 1, 120);
       const calls = async () => {
         const text = await redis.client.info('commandstats');
@@ -173,14 +173,14 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       };
       const before = await calls();
       for (let index = 0; index < 50; index += 1) await buckets.reserve('once', 1, 120);
-      // Each open client also probes once per second.
+      // Each open client also probes Redis once per second.
       expect((await calls()) - before).toBeGreaterThanOrEqual(50);
       expect((await calls()) - before).toBeLessThan(55);
     });
   });
 
   describe('the log', () => {
-    it('has one line per change of state, not per request', async () => {
+    it('has one line per change of state instead of one per request', async () => {
       const { log, lines } = recorder();
       const buckets = await openRedisBuckets(redis.url, log);
       expect(buckets.state()).toBe('ok');
@@ -197,7 +197,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(lines()[1]!.msg).toMatch(/^Redis reachable again/);
     });
 
-    it('has one line for a Redis that responds but stores nothing', async () => {
+    it('has one line if Redis responds but stores nothing', async () => {
       const { log, lines } = recorder();
       const buckets = await openRedisBuckets(redis.url, log);
       await redis.client.config('SET', 'maxmemory', '1');
@@ -210,7 +210,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       buckets.close();
     });
 
-    it('reports a Redis missing at the start, which continues, without the password', async () => {
+    it('reports at start that Redis is unreachable, without its password', async () => {
       const { log, lines } = recorder();
       const startedAt = performance.now();
       const buckets = await openRedisBuckets(NOBODY, log);

@@ -42,7 +42,7 @@ describe('deployBest over two gateways', () => {
     for (const { address } of gateways) await expect.poll(() => offered(address)).toEqual(ids);
   }
 
-  /** The ids of a gateway's first hundred offers. */
+  /** Returns the machine ids of a gateway's first hundred offers. */
   async function offered(address: string): Promise<string[]> {
     const { data } = await (await fetch(`${address}/v1/offers?limit=100`)).json();
     return data.map(({ machine_id }: { machine_id: string }) => machine_id);
@@ -73,7 +73,7 @@ describe('deployBest over two gateways', () => {
   const NOTHING_FITS = 'deploy_failed: no matching machine is free now: ';
   const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 33);
 
-  it('100 concurrent accounts get 60 rentals of 60 machines and 40 refusals', async () => {
+  it('rents 60 machines to 100 concurrent accounts and refuses 40 of them', async () => {
     await machines(60);
     const answers = await Promise.all(
       people.map(({ key }, index) => ask(gateways[index % 2]!.address, key, { gpus: ['rtx-4090'] })),
@@ -83,7 +83,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('100 concurrent requests of one account get the same', async () => {
+  it('does the same for 100 concurrent requests of a single account', async () => {
     await machines(60);
     const { key } = await createRenter(deps, gateways[0]!.address, '1000');
     const answers = await Promise.all(
@@ -94,7 +94,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('never refuses while a machine is free, unless the account is too poor', async () => {
+  it('never refuses while a machine is free that the account can afford', async () => {
     await machines(10);
     const poor = await Promise.all(Array.from({ length: 20 }, () => createRenter(deps, gateways[0]!.address, '0.1')));
     const asking = [...poor.map(({ key }) => key), ...people.slice(0, 20).map(({ key }) => key)];
@@ -103,7 +103,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('of 30 renters that may preempt 12 machines, 12 do and 18 are refused', async () => {
+  it('lets 12 of 30 renters preempt 12 machines and refuses the other 18', async () => {
     await machines(12);
     const holder = await createRenter(deps, gateways[0]!.address);
     for (let index = 0; index < 12; index += 1) {
@@ -122,7 +122,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('accounts preempt each other in a circle without a visible fault', async () => {
+  it('lets accounts preempt each other in a circle without visible errors', async () => {
     const circle = people.slice(40, 46);
     for (let turn = 0; turn < 5; turn += 1) {
       await machines(6);
@@ -140,7 +140,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('after a gateway crash, 100 retries with their keys yield 60 machines', async () => {
+  it('rents 60 machines in total when 100 requests are retried after a gateway crash', async () => {
     await machines(60);
     const dying = await startProcess(env);
     const wish = (index: number) => ({ idempotencyKey: `round-${index}` });

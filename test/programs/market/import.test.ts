@@ -48,7 +48,7 @@ async function renter(credit = '1000'): Promise<Renter> {
   return made;
 }
 
-/** Polled, because the gateway is notified of an import. */
+/** Must be polled, because the gateway learns of an import through a notice. */
 async function priceOf(slug: string) {
   const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
   return { snapshot: body.market_snapshot, ...body.data.find((entry: { slug: string }) => entry.slug === slug) };
@@ -58,7 +58,7 @@ describe('market import', () => {
   const importing = (name: string, rows: string[], ...options: string[]) =>
     admin(['market', 'import', file(name, MARKET_HEADER + rows.join('\n')), '--date', '2026-09-30', ...options], env);
 
-  test('a repeated listing counts once, and repeats are reported', async () => {
+  test('counts a repeated listing once and reports the repeats', async () => {
     const rows = [...Array.from({ length: 5 }, () => 'same,l4,1,9,us'), 'other,l4,1,9,us', ',l4,1,9,us'];
     const path = file('repeats.csv', MARKET_HEADER + rows.join('\n'));
     const args = ['market', 'import', path, '--date', '2026-09-30', '--dry-run'];
@@ -72,7 +72,7 @@ describe('market import', () => {
     );
   });
 
-  test('reports the first 20 of many rejected rows, and their number', async () => {
+  test('reports the first 20 of many rejected rows and their total number', async () => {
     const bad = Array.from({ length: 500 }, (_, index) => `b-${index},l4,0,9,us`);
     const { code, stdout } = await importing('bad-rows.csv', ['good,l4,1,1,us', ...bad], '--dry-run');
     expect(code).toBe(0);
@@ -85,7 +85,7 @@ describe('market import', () => {
     expect([rejected.length, rejected_count]).toEqual([20, 500]);
   });
 
-  test('names the first 20 of many unknown models, and counts all their rows', async () => {
+  test('names the first 20 of many unknown models and counts all their rows', async () => {
     const rows = Array.from({ length: 3_000 }, (_, index) => `u-${index},unknown-${index % 1_500},1,9,us`);
     const args = ['market', 'import', file('unknown.csv', MARKET_HEADER + ['good,l4,1,1,us', ...rows].join('\n'))];
     const options = ['--date', '2026-09-30', '--dry-run'];
@@ -98,7 +98,7 @@ describe('market import', () => {
   });
 
   test.each([['\n'], ['\r\n']])(
-    'reports lines as editors count them, after quoted line breaks too: %j',
+    'reports line numbers as editors count them, even after quoted line breaks (%j)',
     async (end) => {
       const text = ['x-1,l4,1,1,"a', 'b"', '"x-2', '', '",l4,1,1,us', 'x-3,l4,0,1,us', '', 'x-4,l4,0,1,us'].join(end);
       const path = file('breaks.csv', MARKET_HEADER.replace('\n', end) + text);
@@ -107,7 +107,7 @@ describe('market import', () => {
     },
   );
 
-  test('refuses a day after tomorrow, and blocks no later sheet', async () => {
+  test('rejects a date after tomorrow without blocking later sheets', async () => {
     const path = file('early.csv', market());
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const refused = await admin(['market', 'import', path, '--date', day(3)], env);
@@ -118,7 +118,7 @@ describe('market import', () => {
     expect((await admin(['market', 'import', path, '--date', day(1), '--dry-run'], env)).code).toBe(0);
   });
 
-  test('requires acceptance of a file that drops most medians', async () => {
+  test('requires confirmation for a file that drops most medians', async () => {
     const few = market()
       .split('\n')
       .slice(0, 12)
@@ -132,7 +132,7 @@ describe('market import', () => {
     expect((await importing('few.csv', few, '--dry-run')).code).toBe(0);
   });
 
-  test('a dry run reports the changes and rejected rows, and changes nothing', async () => {
+  test('reports changes and rejected rows in a dry run without changing anything', async () => {
     const text = `${market({ 'rtx-4090': Array.from({ length: 5 }, () => 'rtx-4090,1,0.80') })}
 bad-1,rtx-9090,1,3,us
 bad-2,rtx-4090,0,3,us
@@ -156,7 +156,7 @@ bad-3,rtx-4090,1,free,us`;
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
   });
 
-  test('publishes a sheet whole; running instances keep their rates', async () => {
+  test('publishes a sheet as a whole, and running instances keep their rates', async () => {
     const ann = await renter();
     const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
@@ -166,7 +166,7 @@ bad-3,rtx-4090,1,free,us`;
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     const price = await priceOf('rtx-4090');
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
-    // A null median keeps the last published price.
+    // A model with a null median keeps its last published price.
     await expect
       .poll(() => priceOf('gb200'))
       .toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
@@ -190,21 +190,26 @@ bad-3,rtx-4090,1,free,us`;
     ['is not newer', ['--date', '2026-09-26'], market({}), /must be after/],
     ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
     ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /is missing the columns/],
-    ['is no CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
+    ['isn’t CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
-      'holds nothing known',
+      'has no listing of a known model',
       ['--date', '2026-10-10'],
       `${MARKET_HEADER}a,rtx-9090,1,2,us`,
       /no listing of a known model/,
     ],
     [
-      'falls',
+      'cuts a price too far',
       ['--date', '2026-10-10'],
       market(listings('l4', '0.05')),
       /prices would move by more than 50 %: l4 -[5-9]\d %/,
     ],
-    ['jumps', ['--date', '2026-10-10'], market(listings('l4', '9')), /prices would move by more than 50 %: l4 8\d\d %/],
-  ])('a file that %s is refused and changes nothing', async (_name, options, text, message) => {
+    [
+      'raises a price too far',
+      ['--date', '2026-10-10'],
+      market(listings('l4', '9')),
+      /prices would move by more than 50 %: l4 8\d\d %/,
+    ],
+  ])('rejects a file that %s and changes nothing', async (_name, options, text, message) => {
     const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');
     const refused = await admin(['market', 'import', file('wrong.csv', text), ...options], env);
     expect(refused.code).toBe(2);
@@ -212,7 +217,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2')).toEqual(before);
   });
 
-  test('the threshold of a jump is a setting', async () => {
+  test('takes the maximum price change from a setting', async () => {
     const path = file('moves.csv', market(listings('a10', '0.25')));
     const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
     const refused = await admin(['market', 'import', path, '--date', '2026-10-15'], narrow!);
@@ -221,7 +226,7 @@ bad-3,rtx-4090,1,free,us`;
     expect([done.code, done.stderr]).toEqual([0, '']);
   });
 
-  test('reports its progress only on a terminal', needs('script'), async () => {
+  test('reports progress only on a terminal', needs('script'), async () => {
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
@@ -234,7 +239,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(shown.code).toBe(0);
   });
 
-  test('an accepted jump is published; one of two concurrent imports wins', async () => {
+  test('publishes a confirmed jump, and only one of two concurrent imports', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
     const codes = (await Promise.all([adminProcess(args, env), admin(args, env)])).map(({ code }) => code);
@@ -244,7 +249,7 @@ bad-3,rtx-4090,1,free,us`;
 });
 
 describe('models and regions', () => {
-  test('are created and updated atomically; a new model has its reference price', async () => {
+  test('are created and updated atomically, and a new model gets its reference price', async () => {
     const header = 'slug,name,vram_gb,tier,nvlink,pcie_gen,reference_price_usd_hour\n';
     const wrong = file('wrong-models.csv', `${header}new-1,New 1,24,consumer,false,5,1.00\nNew 2,x,0,huge,maybe,5,-1`);
     const refused = await admin(['model', 'import', wrong], env);
@@ -271,14 +276,14 @@ describe('models and regions', () => {
 describe('a JSON file', () => {
   const noun = ['machine', 'model', 'region', 'template', 'market'];
 
-  test.each(noun)('of %s import names the entry that is not an object', async (name) => {
+  test.each(noun)('with an entry that isn’t an object is rejected by `%s import`, naming it', async (name) => {
     const path = file(`${name}.json`, '[{}, null]');
     const refused = await admin([name, 'import', path, ...(name === 'market' ? ['--date', '2026-11-20'] : [])], env);
     const stderr = `${path} must contain an array of objects; entry 2 is null\n`;
     expect(refused).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  test('names the field that is null', async () => {
+  test('with a null field is rejected, naming the field', async () => {
     const machines = file('null-fields.json', '[{"id":null,"gpu":"p40"}]');
     expect((await admin(['machine', 'import', machines], env)).stderr).toContain('\nline 1: id is missing\n');
     const good = { listing_id: 'a', gpu_slug: 'l4', num_gpus: 1, price_usd_hour: 0.5 };
@@ -288,7 +293,7 @@ describe('a JSON file', () => {
   });
 });
 
-test('an import aborted by the database reports one line and changes nothing', async () => {
+test('reports one line and changes nothing if the database aborts an import', async () => {
   const holder = await connect(env.DATABASE_URL!);
   onTestFinished(() => holder.end());
   await holder.query('begin; lock table region in exclusive mode');
@@ -330,14 +335,14 @@ describe('machines', () => {
     return Object.values({ ...fields, ...rest, ...changes }).join(',');
   };
 
-  test('a file with one fault changes nothing and reports every fault by line', async () => {
+  test('are left unchanged by a file with faults, all of which are reported by line', async () => {
     const text = [
       row('rig-1'),
       row('rig-2', { num_gpus: '9' }),
       row('rig-3', { gpu: 'nope' }),
       row('rig-1'),
       row('rig 4'),
-      // All faults of a line together.
+      // All faults of a line are reported together.
       row('rig-2', { num_gpus: '0', gpu: 'nope', region: 'nowhere' }),
     ].join('\n');
     const refused = await admin(['machine', 'import', file('bad.csv', header + text)], env);
@@ -358,14 +363,14 @@ describe('machines', () => {
 
   test.each([
     ['nothing', 'empty.csv', ''],
-    ['a header alone', 'header.csv', header],
+    ['only a header', 'header.csv', header],
     ['an empty list', 'empty.json', '[]'],
-  ])('a file with %s is refused', async (_name, name, text) => {
+  ])('aren’t imported from a file with %s', async (_name, name, text) => {
     const refused = await admin(['machine', 'import', file(name, text)], env);
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file has no machine\n' });
   });
 
-  test('reports the first 20 faults of each kind, and how many more there are', async () => {
+  test('are rejected with the first 20 faults of each kind and the number of others', async () => {
     const odd = (index: number): Record<string, string> =>
       index < 60 ? { num_gpus: '9' } : { gpu: `model-${index}`.padEnd(300, 'x') };
     const rows = Array.from({ length: 110 }, (_, index) => row(`rig-${index}`, odd(index)));
@@ -379,7 +384,7 @@ describe('machines', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(150);
   });
 
-  test('are created and updated by id from CSV and JSON; a dry run changes nothing', async () => {
+  test('are created and updated by id from CSV and JSON, but not in a dry run', async () => {
     const path = file('rigs.csv', header + [row('rig-1'), row('rig-2', { gpu: 'p40', disk_gb: '120' })].join('\n'));
     expect(await adminJson(['machine', 'import', path, '--dry-run'], env)).toEqual({
       created: 2,
@@ -400,7 +405,7 @@ describe('machines', () => {
     expect(await adminJson(['machine', 'import', bigger], env)).toMatchObject({ updated: 1 });
   });
 
-  test('drained, offline and retired ones refuse rentals; running ones continue', async () => {
+  test('refuse rentals if drained, offline or retired, but running instances continue', async () => {
     const ann = await renter();
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: 'rig-1', disk_gb: 10 });
     const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });

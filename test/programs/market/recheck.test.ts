@@ -42,7 +42,7 @@ afterAll(async () => {
   await cleanUp();
 });
 beforeEach(() => {
-  // Each test has its own Monday, at four.
+  // Each test runs on its own Monday at four o'clock.
   const now = new Date(MONDAY);
   now.setUTCDate(now.getUTCDate() + 7 * weeks);
   weeks += 1;
@@ -58,7 +58,7 @@ function look(options: Partial<RecheckOptions> = {}, by: Deps = deps) {
   return recheckIfDue(by, { onEvent, signal: new AbortController().signal, ...options });
 }
 
-/** Another process on the same database. */
+/** Returns the state of another process on the same database. */
 function other(settings: Partial<Settings> = {}): Deps {
   return createDeps(openDatabase(url), deps.clock, { ...deps.settings, ...settings });
 }
@@ -82,7 +82,7 @@ const recheck = async () =>
   (await rows(`select status, attempts, error from market_recheck order by day desc limit 1`))[0];
 const sheets = () => rows('select * from gpu_price order by snapshot_date, gpu');
 
-/** Resolves with a function that answers the next request, once it has arrived. */
+/** Resolves once the next request has arrived, with a function that responds to it. */
 function held(): Promise<() => void> {
   return new Promise((resolve) => {
     source.answers((request, response) => resolve(() => csv(market())(request, response)));
@@ -94,7 +94,7 @@ describe('a due re-check', () => {
     const unknown = ['x,rtx-9090,1,3,us', 'x,rtx-4090,0,3,us'].join('\n');
     source.answers(csv(`${market(listings('rtx-4090', '0.80'))}\n${unknown}`));
     const before = source.requests();
-    // Monday was missed, and is made up for.
+    // Monday's re-check was missed and is made up for.
     deps.clock.advance(2 * 86_400);
     expect(await look()).toBeNull();
     const wednesday = formatInstant(deps.clock.now()).slice(0, 10);
@@ -111,7 +111,7 @@ describe('a due re-check', () => {
     expect(await recheck()).toEqual({ status: 'PUBLISHED', attempts: 1, error: null });
   });
 
-  test('runs once per day and once per time of the schedule', async () => {
+  test('runs once per day and once per scheduled time', async () => {
     const before = source.requests();
     expect(await look()).toBeNull();
     expect(await look()).toBeNull();
@@ -124,7 +124,7 @@ describe('a due re-check', () => {
     weeks += 1;
   });
 
-  test('runs once per day however often it is due', async () => {
+  test('runs once per day regardless of how often it is due', async () => {
     const minutely = withSettings({ marketSchedule: '* * * * *' });
     const before = source.requests();
     for (const seconds of [0, 60, 3_600, 60_000]) {
@@ -138,7 +138,7 @@ describe('a due re-check', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('runs in one of two processes; the other later finds it done', async () => {
+  test('runs in one of two processes, and the other one later finds it done', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();
@@ -153,7 +153,7 @@ describe('a due re-check', () => {
     await second.db.close();
   });
 
-  test('is not repeated by a process that waited for a connection', async () => {
+  test('isn’t repeated by a process that had to wait for a connection', async () => {
     const own = other();
     const before = source.requests();
     let go = () => {};
@@ -170,7 +170,7 @@ describe('a due re-check', () => {
       return own.db.pool.connect();
     };
     const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
-    // Only the domain's own connection waits: due re-checks were read before it.
+    // Only the domain's own connection waits. The due re-checks had been read before.
     const second = { ...own, db: { ...own.db, pool: new Proxy<typeof own.db.pool>(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
@@ -191,7 +191,7 @@ describe('a due re-check', () => {
     await Promise.all(processes.map(({ db }) => db.close()));
   });
 
-  test('counts as done after a manual import, before it or during it', async () => {
+  test('counts as done after a manual import, whether before or during the re-check', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
@@ -225,14 +225,14 @@ describe('a due re-check', () => {
 });
 
 describe('the source', () => {
-  test('may be a file, relative to the gateway’s folder or not', async () => {
+  test('may be a file with an absolute path or a path in the gateway’s folder', async () => {
     const path = join(folder(), 'listings of the week.csv');
     writeFileSync(path, market(listings('l4', '1.20')));
     expect(await look({}, withSettings({ marketSource: path }))).toBeNull();
     expect((await sheet()).price('l4').marketMedian).toBe(1_200_000n);
   });
 
-  test('may be compressed and redirected 5 times; credentials stay with their host', async () => {
+  test('may be compressed and redirect 5 times, but other hosts get no credentials', async () => {
     const elsewhere = await openMarketSource();
     const seen: (string | undefined)[] = [];
     source.answers((request, response) => {
@@ -307,14 +307,14 @@ describe('the source', () => {
       csv(`${market()}\n${unreadable}`),
       /^most rows of the source can't be read, the first in line 357/,
     ],
-    ['jumps', csv(market(listings('l4', '9'))), /^prices would move by more than 50 %: l4 \d+ %$/],
+    ['raises a price too far', csv(market(listings('l4', '9'))), /^prices would move by more than 50 %: l4 \d+ %$/],
     [
-      'has shrunk to a row',
+      'has shrunk to one row',
       csv(market().split('\n').slice(0, 2).join('\n')),
       /^more than 50 % of the models would lose their median: 71 of 71$/,
     ],
-    ['falls', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
-  ])('that %s leaves the sheet unchanged, and is retried until it works', async (_name, answer, reason, limits) => {
+    ['cuts a price too far', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
+  ])('that %s leaves the sheet unchanged and is retried until it works', async (_name, answer, reason, limits) => {
     const before = await sheets();
     source.answers(answer);
     const retryAt = deps.clock.now() + 60n;
@@ -340,9 +340,9 @@ describe('the source', () => {
 
   test.each([
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
-    ['is no file', async () => join(folder(), 'absent.csv'), /ENOENT/],
+    ['is missing', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('that %s is tried again too; its address is not shown', async (_name, place, code) => {
+  ])('that %s is retried as well, and its address isn’t shown', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));
@@ -367,7 +367,7 @@ describe('the source', () => {
     return path;
   }
 
-  test('is abandoned after four attempts, until the schedule is due again', async () => {
+  test('is abandoned after four attempts until the schedule is due again', async () => {
     source.answers(status(503));
     const before = source.requests();
     for (const wait of [60, 300, 1_500]) {
@@ -390,7 +390,7 @@ describe('the source', () => {
     expect(events.at(-1)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('the maximum price change is a setting', async () => {
+  test('may change prices by a maximum that is a setting', async () => {
     const before = source.requests();
     const strict = withSettings({ marketMaxJumpPercent: 20 });
     source.answers(csv(market(listings('rtx-4090', '0.80'))));
@@ -413,7 +413,7 @@ describe('the content of a source', () => {
     return [events.at(-1)!.kind, price('rtx-4090').pricePerGpuHour.onDemand];
   };
 
-  test('may move a price by exactly the limit, up and down, and no further', async () => {
+  test('may raise or lower a price by exactly the limit but no further', async () => {
     await look();
     expect((await sheet()).price('rtx-4090').pricePerGpuHour.onDemand).toBe(440_000n);
     expect(await next(market(listings('rtx-4090', '0.958')))).toEqual(['failed', 440_000n]);
@@ -425,12 +425,12 @@ describe('the content of a source', () => {
     expect(await next(market())).toEqual(['succeeded', 440_000n]);
   });
 
-  test('counts listings up to their bounds and no further', async () => {
+  test('counts listings up to the bounds of their values but not beyond', async () => {
     const rows = [
       'gb200,1024,100',
       'gb200,1,1000000',
       'gb200,1,0.000001',
-      // Skipped starting here.
+      // The rows from here on are skipped.
       'gb200,1025,100',
       'gb200,0,100',
       'gb200,1.5,100',
@@ -453,14 +453,14 @@ describe('an interrupted attempt', () => {
        where locktype = 'advisory' and objid = 4207003 and granted and datname = current_database()`,
     );
 
-  test('that loses its connection records nothing; another process takes over', async () => {
+  test('that loses its connection records nothing, and another process takes over', async () => {
     const second = other();
     const asked = held();
     const first = look();
     const answer = await asked;
     const [{ pid }] = await lockHolders();
     await rows('select pg_terminate_backend($1)', [pid]);
-    // Its answer has not arrived: it ended because of the lock.
+    // The response hasn't arrived. The attempt ended because it lost the lock.
     expect(await first).toBe(deps.clock.now() + 60n);
     expect(events.map(({ kind }) => kind)).toEqual(['started']);
     await expect.poll(lockHolders, { timeout: 20_000 }).toEqual([]);
@@ -475,7 +475,7 @@ describe('an interrupted attempt', () => {
     await second.db.close();
   });
 
-  test('ends with the gateway, and does not count', async () => {
+  test('ends with the gateway and doesn’t count', async () => {
     const before = await sheets();
     const ending = new AbortController();
     const asked = held();
@@ -491,7 +491,7 @@ describe('an interrupted attempt', () => {
     expect(events.slice(1)).toMatchObject([{ kind: 'started', attempt: 1 }, { kind: 'succeeded' }]);
   });
 
-  test('that crashed as the last one ends the re-check', async () => {
+  test('that was the last one and crashed ends the re-check', async () => {
     await rows(`insert into market_recheck (day, attempts, started_at, next_attempt_at) values ($1, 4, $2, $2)`, [
       monday,
       `${monday}T04:00:00Z`,

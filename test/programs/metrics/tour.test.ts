@@ -13,7 +13,7 @@ import { cleanUp, type Env, type GatewayProcess, startProcess } from '../../supp
 import { startRedis, type TestRedis } from '../../support/redis.js';
 import { find, needs } from '../../support/tools.js';
 
-/** The built gateway with everything that has metrics, after a tour of what renters do. */
+/** The built gateway with every feature that has metrics, after a tour of typical renter actions. */
 let gateway: GatewayProcess;
 let redis: TestRedis | null = null;
 let metricsAddress: string;
@@ -102,7 +102,7 @@ describe('the metrics after a tour', () => {
     ).toBe(4);
   });
 
-  it('count GraphQL operations by name, none by a name with an id', () => {
+  it('count GraphQL operations by name, except names that contain an id', () => {
     const count = (labels: Record<string, string>) => result.sum('gpu_rental_graphql_operations_total', labels);
     expect(count({ operation: 'Mine', type: 'query', result: 'ok' })).toBe(1);
     expect(count({ operation: 'Best', type: 'mutation' })).toBe(1);
@@ -111,7 +111,7 @@ describe('the metrics after a tour', () => {
     expect(result.find('gpu_rental_graphql_operation_seconds_total', { operation: 'Mine' })).toBeGreaterThan(0);
   });
 
-  it('count refusals by code, and deploys by outcome', () => {
+  it('count refusals by code and deploys by outcome', () => {
     const refusals = (code: string) => result.find('gpu_rental_refusals_total', { code });
     expect(refusals('unauthorized')).toBe(2);
     expect(refusals('not_found')).toBe(1);
@@ -138,7 +138,7 @@ describe('the metrics after a tour', () => {
     expect(result.find('gpu_rental_instance_stops_total', { reason: 'preempted' })).toBe(1);
   });
 
-  it('show rate limit decisions, and what is open', () => {
+  it('show rate limit decisions and open connections', () => {
     expect(result.find('gpu_rental_rate_limit_decisions_total', { decision: 'refused' })).toBe(1);
     expect(result.find('gpu_rental_rate_limit_decisions_total', { decision: 'admitted' })).toBeGreaterThan(10);
     expect(result.find('gpu_rental_event_streams_open')).toBe(1);
@@ -148,7 +148,7 @@ describe('the metrics after a tour', () => {
     expect(result.sum('gpu_rental_payment_processor_faults_total')).toBeGreaterThan(0);
   });
 
-  it('show the database’s figures', async () => {
+  it('show the state of the database', async () => {
     const now = result;
     expect(now.find('gpu_rental_database_figures_up')).toBe(1);
     expect(now.sum('gpu_rental_instances_running')).toBe(1);
@@ -163,14 +163,14 @@ describe('the metrics after a tour', () => {
     expect(now.find('gpu_rental_price_sheet_timestamp_seconds')).toBe(Date.parse('2026-09-26') / 1_000);
   });
 
-  it('identify no account, key, instance, machine, name or address', () => {
+  it('don’t identify any account, key, instance, machine, name or address', () => {
     const labels = result.samples.flatMap(({ labels }) => Object.values(labels)).join('\n');
     for (const secret of [renter.key, renter.accountId, renter.accountId.slice(4), 'Ada', 'Lovelace', '127.0.0.1'])
       expect(labels).not.toContain(secret);
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are bounded in number, and each states whether gateways may be summed', () => {
+  it('are bounded in number, and each says whether it may be summed over gateways', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
@@ -179,7 +179,7 @@ describe('the metrics after a tour', () => {
   });
 });
 
-/** Names in PromQL that are a metric of the gateway, Node or the process. */
+/** Returns the names in PromQL that are metrics of the gateway, Node or the process. */
 function namesIn(text: string): string[] {
   return [...new Set(text.match(/\b(gpu_rental|nodejs|process)_\w+/g))];
 }
@@ -196,17 +196,17 @@ function unknownNames(text: string, { text: scraped, samples }: Scrape): string[
 const fileOf = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
 const FILES = ['deploy/grafana/dashboard.json', 'deploy/prometheus/rules.yml', 'deploy/prometheus/rules.cases.yml'];
 
-describe('dashboard and alert rules', () => {
-  it.each(FILES)('%s names only existing metrics', (path) => {
+describe('the dashboard and alert rules', () => {
+  it.each(FILES)('name only existing metrics in %s', (path) => {
     const text = fileOf(path);
-    // Redis is not everywhere.
+    // Not every computer has Redis.
     const unknown = unknownNames(text, result).filter((name) => redis !== null || name !== 'gpu_rental_redis_up');
     expect(unknown).toEqual([]);
     expect(namesIn(text).length).toBeGreaterThan(12);
     expect(unknownNames(text.replace('gpu_rental_agents', 'gpu_rental_agnets'), result)).toContain('gpu_rental_agnets');
   });
 
-  it('import unchanged: every panel queries the selected data source', () => {
+  it('can be imported unchanged, since every panel uses the selected data source', () => {
     const { panels, templating, uid } = JSON.parse(fileOf(FILES[0]!));
     expect(uid).toBe('gpu-rental-gateway');
     expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
@@ -219,7 +219,7 @@ describe('dashboard and alert rules', () => {
     }
   });
 
-  it('every metric of the gateway is on the dashboard', () => {
+  it('show every metric of the gateway on the dashboard', () => {
     const shown = namesIn(fileOf(FILES[0]!)).map((name) => name.replace(/_(bucket|sum|count)$/, ''));
     const ours = [...result.text.matchAll(/^# TYPE (gpu_rental_\w+)/gm)].map(([, name]) => name!);
     const LEFT_OUT = [
@@ -242,13 +242,13 @@ describe('promtool', needs('promtool'), () => {
     return { status, said: stdout + stderr };
   };
 
-  it('finds the metrics clean, and would report any fault', () => {
+  it('finds no fault in the metrics, but reports a planted one', () => {
     expect(promtool(['check', 'metrics'], result.text)).toEqual({ status: 0, said: '' });
     const worse = result.text.replaceAll('gpu_rental_deploys_total', 'gpu_rental_deploys');
     expect(promtool(['check', 'metrics'], worse).said).toContain('counter metrics should have "_total" suffix');
   });
 
-  it('finds the metrics of an instance clean', () => {
+  it('finds no fault in the metrics of an instance', () => {
     const gpu = {
       busyPercent: 97.5,
       memoryUsedMb: 20_000,
@@ -270,7 +270,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'rules', 'rules.yml'])).toMatchObject({ status: 0 });
   });
 
-  it('sees each alert fire when it should, and not before', () => {
+  it('sees each alert fire when it should and not before', () => {
     const { status, said } = promtool(['test', 'rules', 'rules.cases.yml']);
     expect(said).toContain('SUCCESS');
     expect(status).toBe(0);

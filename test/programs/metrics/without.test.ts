@@ -4,8 +4,8 @@ import { cleanUp, startProcess } from '../../support/process.js';
 
 afterAll(cleanUp);
 
-describe('without metrics', () => {
-  it('loads nothing of prom-client or OpenTelemetry', async () => {
+describe('a gateway without metrics', () => {
+  it('loads neither prom-client nor OpenTelemetry', async () => {
     const report =
       'data:text/javascript,' +
       encodeURIComponent(

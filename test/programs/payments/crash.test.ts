@@ -13,10 +13,10 @@ import { cleanUp, connect, query, startProcess } from '../../support/process.js'
 afterAll(cleanUp);
 
 const ROUNDS = killsOf(20);
-/** Milliseconds within which most callbacks are answered. */
+/** Number of milliseconds in which most callbacks get a response. */
 const ANSWERED_MS = 40;
 
-test(`killed ${ROUNDS} times before a commit, payments are credited exactly once`, {
+test(`credits payments exactly once although killed ${ROUNDS} times before a commit`, {
   timeout: 300_000,
 }, async () => {
   const chain = new WrittenChain();
@@ -48,7 +48,8 @@ test(`killed ${ROUNDS} times before a commit, payments are credited exactly once
     made.push(id);
     await chain.pay(address, amount);
     await chain.mine(6);
-    // Every other time it definitely waits for its account when it is killed; otherwise at a random moment.
+    // In every other round, the callback is forced to wait for its account when the gateway is killed. In the
+    // remaining rounds, the gateway is killed at a random moment.
     const holder = round % 2 === 0 ? await connect(url) : null;
     await holder?.query('begin');
     await holder?.query('select 1 from account where id = $1 for update', [account.id]);
@@ -61,7 +62,7 @@ test(`killed ${ROUNDS} times before a commit, payments are credited exactly once
     gateway = await startProcess(env);
   }
   const lostAnswers = shkeeper.transactions.filter(({ callbackConfirmed }) => !callbackConfirmed).length;
-  // Each round's callback was repeated after the next start; the last ones are now.
+  // Each round's callback was repeated after the next start. The last round's callbacks are repeated now.
   await shkeeper.poll();
   await shkeeper.poll();
   expect(shkeeper.transactions.every(({ callbackConfirmed }) => callbackConfirmed)).toBe(true);
@@ -72,7 +73,7 @@ test(`killed ${ROUNDS} times before a commit, payments are credited exactly once
   expect((await renter.rest('GET', '/balance')).body.balance).toBe(5 * ROUNDS);
   expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
 
-  // The operator sees it.
+  // The operator sees the payment.
   const [newest] = await adminJson(['topup', 'list'], env);
   expect(newest).toMatchObject({ id: made.at(-1), state: 'credited', asset: 'LTC', usd: 5, credited: 5 });
   const shown = await admin(['topup', 'show', made[0]!], env);

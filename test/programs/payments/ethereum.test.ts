@@ -11,7 +11,7 @@ describe('on a real Ethereum node', needs('anvil'), () => {
   });
   afterAll(() => chain?.close());
 
-  test('ETH and a token like USDT are credited once, at 12 confirmations', async () => {
+  test('payments in ETH and a token like USDT are credited once, after 12 confirmations', async () => {
     const token = await TokenChain.open(chain);
     const shop = await openShop({
       chains: { ETH: chain, 'ETH-USDT': token },

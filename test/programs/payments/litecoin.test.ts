@@ -13,14 +13,14 @@ describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
   });
   afterAll(() => chain?.close());
 
-  test('is shown after its first block and credited once, at 6 confirmations', async () => {
+  test('are shown after the first block and credited once, after 6 confirmations', async () => {
     const shop = await openShop({ chains: { LTC: chain }, fee: { policy: 'PERCENT_FEE', percent: '2' } });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50);
     expect(made).toMatchObject({ state: 'WAITING', network: 'Litecoin', amount: '0.6375', rate: '80' });
     expect(made.uri).toBe(`litecoin:${made.address}?amount=0.6375`);
     await chain.pay(made.address, made.amount);
-    // SHKeeper's service for LTC doesn't report a payment that is in no block.
+    // SHKeeper's service for LTC doesn't report payments before their first block.
     await shop.shkeeper.poll();
     expect(await read(renter, made.id)).toMatchObject({ state: 'WAITING', payments: [] });
     for (let block = 1; block < 6; block += 1) {
@@ -42,7 +42,7 @@ describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
     await shop.close();
   });
 
-  test('reverted by a reorganization before 6 confirmations credits nothing', async () => {
+  test('are not credited if a reorganization reverts them before 6 confirmations', async () => {
     const shop = await openShop({ chains: { LTC: chain } });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50);
@@ -60,7 +60,7 @@ describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
     await shop.close();
   });
 
-  test('reverted after 6 confirmations is reversed by the operator, and balances', async () => {
+  test('can be reversed by the operator if reverted after 6 confirmations', async () => {
     const shop = await openShop({ chains: { LTC: chain } });
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
@@ -70,7 +70,7 @@ describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
     await shop.shkeeper.poll();
     expect((await read(renter, made.id)).balance).toBe(50);
     await refundTopUp(deps, made.id, { usdMicro: 10_000_000n, transaction: 'outside-1', note: 'asked for' });
-    // Again: booked once. Another amount for it, or more than the balance: refused.
+    // A repeated reversal is booked once. One with another amount or above the balance is refused.
     await refundTopUp(deps, made.id, { usdMicro: 10_000_000n, transaction: 'outside-1', note: 'asked for' });
     const refund = (usdMicro: bigint, outside: string) =>
       refundTopUp(deps, made.id, { usdMicro, transaction: outside, note: 'asked for' });
@@ -83,7 +83,7 @@ describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
     await refusePayment(deps, made.id, { transaction, note: 'reorganised away' });
     expect(await read(renter, made.id)).toMatchObject({ credited: 0, balance: -10 });
     await expect(refusePayment(deps, made.id, { transaction, note: 'again' })).rejects.toThrow('no such payment');
-    // Reported again, it stays reversed.
+    // If the payment is reported again, it stays reversed.
     shop.shkeeper.transactions[0]!.callbackConfirmed = false;
     await shop.shkeeper.sendCallbacks();
     expect((await read(renter, made.id)).balance).toBe(-10);

@@ -12,7 +12,7 @@ let renter: Renter;
 let env: Env;
 
 beforeAll(async () => {
-  // As a coin whose service shows its memory pool.
+  // This coin's service shows its memory pool.
   shop = await openShop({ reportsUnconfirmed: ['LTC'] });
   renter = await shop.gateway.renter('0');
   env = envOf(shop.gateway.address, renter.key);
@@ -34,7 +34,7 @@ async function pay(id: string): Promise<void> {
 describe('topUpChanged', () => {
   const TEXT = 'subscription ($id: ID) { topUpChanged(id: $id) { id state credited confirmations } }';
 
-  test('reports each step of a payment, to its account only', async () => {
+  test('reports each step of a payment only to its account', async () => {
     const made = await topUp(renter, 50);
     const stream = await subscribe(shop.gateway.address, TEXT, { key: renter.key, variables: { id: made.id } });
     const other = await shop.gateway.renter('0');
@@ -52,7 +52,7 @@ describe('topUpChanged', () => {
     others.abort();
   });
 
-  test('refuses another account’s top-up like an unknown one', async () => {
+  test('rejects another account’s top-up like an unknown one', async () => {
     const made = await topUp(renter, 50);
     const { key } = await shop.gateway.renter('0');
     const stream = await subscribe(shop.gateway.address, TEXT, { key, variables: { id: made.id } });
@@ -62,7 +62,7 @@ describe('topUpChanged', () => {
 });
 
 describe('gpu topup', () => {
-  test('prints the top-up; a script gets JSON and waits for nothing', async () => {
+  test('prints the top-up, and gives a script JSON without waiting', async () => {
     const { code, stdout } = await gpu(['topup', 'ltc', '50', '--json'], env);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'WAITING', asset: 'LTC', usd: 50, amount: '0.625' });
@@ -73,7 +73,7 @@ describe('gpu topup', () => {
     expect((await gpu(['topup'], env)).stdout).toMatch(/LTC +Litecoin +6/);
   });
 
-  test('refuses invalid and too small amounts, and unsupported coins', async () => {
+  test('rejects invalid amounts, amounts that are too small, and unsupported coins', async () => {
     expect(await gpu(['topup', 'LTC', 'much'], env)).toMatchObject({ code: 2, stdout: '' });
     expect(await gpu(['topup', 'LTC', '1'], env)).toMatchObject({
       code: 1,
@@ -94,7 +94,7 @@ describe('gpu topup', () => {
     await gateway.close();
   });
 
-  test('on a terminal shows a QR code and waits until the payment is credited', needs('script'), async () => {
+  test('shows a QR code on a terminal and waits until the payment is credited', needs('script'), async () => {
     const program = gpuInTerminal(['topup', 'LTC', '51'], env, { rows: 50 });
     await program.says(/Ctrl-C stops waiting/);
     const id = /t-[0-9a-f]{20}/.exec(program.stdout())![0];

@@ -23,7 +23,7 @@ describe('an operator command', () => {
     databaseUrl = await createTestDatabase();
   });
 
-  it('prints the same as a process and within this one', async () => {
+  it('prints the same as a separate process and within this one', async () => {
     for (const args of [
       ['account', 'create', '--name', ''],
       ['audit', '--json'],
@@ -34,7 +34,7 @@ describe('an operator command', () => {
     }
   });
 
-  it('exits with 2 for wrong settings, with 1 for a missing database', async () => {
+  it('exits with 2 for wrong settings and with 1 for a missing database', async () => {
     const wrong = await adminProcess(['account', 'list'], { DATABASE_URL: 'somewhere' });
     expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
       2,
@@ -55,14 +55,14 @@ describe('an operator command', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^can't write the output: [^\n]*\n$/)]);
   });
 
-  it('explains itself with --help', async () => {
+  it('prints its usage with --help', async () => {
     const { code, stdout, stderr } = await adminProcess(['--help'], {});
     expect([code, stderr]).toEqual([0, '']);
     for (const name of ['account', 'key', 'instance', 'statement', 'audit']) expect(stdout).toContain(`  ${name} `);
   });
 });
 
-describe('on a data folder', () => {
+describe('an operator command on a data folder', () => {
   const dataDir = join(folder(), 'data');
   const env = { DATA_DIR: dataDir };
   let early: { id: string };
@@ -73,14 +73,14 @@ describe('on a data folder', () => {
     expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
   };
 
-  it('a command may run before the first start, which still loads the catalogue', async () => {
+  it('may run before the gateway’s first start, which still loads the catalogue', async () => {
     early = await adminJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
     await expectNoServer();
     gateway = await startProcess({ ...env, SEED: 'catalogue' });
     expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
   });
 
-  it('a command uses the running gateway’s server, and leaves it running', async () => {
+  it('uses the server of the running gateway and leaves it running', async () => {
     const server = await serverOf(dataDir);
     const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
     expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
@@ -89,7 +89,7 @@ describe('on a data folder', () => {
     await expectNoServer();
   });
 
-  it('a command and the gateway may start together; the last stops the server', async () => {
+  it('may start together with the gateway, and the last to exit stops the server', async () => {
     const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
     gateway = await startProcess(env);
     expect((await credit).balance).toBe(3);

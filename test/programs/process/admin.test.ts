@@ -14,7 +14,7 @@ const KEY_COLUMNS = 'ID KEY CREATED LAST_USED REVOKED';
 
 afterAll(cleanUp);
 
-/** The cells of a table, each column found where its heading begins. */
+/** Returns the cells of a table. Each column begins where its heading does. */
 function table(text: string): { columns: string; rows: string[][] } {
   const [heading, ...lines] = text.trimEnd().split('\n');
   const starts = [...heading!.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index);
@@ -49,7 +49,7 @@ describe('while the gateway runs', () => {
     renter = client(gateway.address, key.api_key);
   });
 
-  it('account create prints id, name and balance, and nothing else', async () => {
+  it('account create prints only id, name and balance', async () => {
     expect(account).toStrictEqual({
       id: expect.stringMatching(ACCOUNT_ID),
       name: 'Zoë & Söhne 株式会社',
@@ -64,7 +64,7 @@ describe('while the gateway runs', () => {
     });
   });
 
-  it('key create prints id, account and the key, which works immediately', async () => {
+  it('key create prints the key with its id and account, and it works immediately', async () => {
     expect(key).toStrictEqual({
       id: expect.stringMatching(KEY_ID),
       account_id: account.id,
@@ -75,7 +75,7 @@ describe('while the gateway runs', () => {
     expect(plain).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gpu_live_[0-9a-f]{40}\n$/) });
   });
 
-  it('account credit adds what the renter sees, once per reference', async () => {
+  it('account credit adds to the balance that the renter sees, once per reference', async () => {
     const before = await balance();
     const credit = ['account', 'credit', account.id, '--amount', '0.000001', '--note', 'Wire', '--reference', 'INV-1'];
     const credited = await adminJson(credit, env);
@@ -88,14 +88,14 @@ describe('while the gateway runs', () => {
     ).toStrictEqual([{ kind: 'CREDIT', units: '3600', note: 'Wire' }]);
   });
 
-  it('account adjust deducts and adds, with a reason', async () => {
+  it('account adjust deducts or adds an amount with a reason', async () => {
     const adjust = ['account', 'adjust', account.id, '--note', 'Outage', '--amount'];
     expect((await adminJson([...adjust, '-2.5'], env)).balance).toBe(10.000002);
     expect((await adminJson([...adjust, '90'], env)).balance).toBe(100.000002);
     expect(await balance()).toBe(100.000002);
   });
 
-  it('account list is a table for people and a list for scripts', async () => {
+  it('account list prints a table for people and a list for scripts', async () => {
     const listed: { id: string }[] = await adminJson(['account', 'list'], env);
     expect(listed.find(({ id }) => id === account.id)).toStrictEqual({
       id: account.id,
@@ -116,7 +116,7 @@ describe('while the gateway runs', () => {
     expect(rows).toContainEqual(row);
   });
 
-  it('key list hides key and hash; key revoke works immediately and is idempotent', async () => {
+  it('key list hides keys and hashes, and key revoke is immediate and idempotent', async () => {
     const second = await adminJson(['key', 'create', '--account', account.id], env);
     const user = client(gateway.address, second.api_key);
     expect((await user.rest('GET', '/balance')).status).toBe(200);
@@ -139,7 +139,7 @@ describe('while the gateway runs', () => {
     const revoked = await adminJson(['key', 'revoke', second.id], env);
     expect(revoked).toStrictEqual({ ...live, last_used_at: revoked.last_used_at, revoked_at: revoked.revoked_at });
     expect(revoked.revoked_at).toMatch(INSTANT);
-    // The gateway is notified of it.
+    // The gateway is notified of the revocation.
     await expect.poll(async () => (await user.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.rest('GET', '/balance')).status).toBe(200);
     expect((await adminJson(['key', 'revoke', second.id], env)).revoked_at).toBe(revoked.revoked_at);
@@ -182,12 +182,12 @@ describe('while the gateway runs', () => {
     expect(await adminJson(['instance', 'list'], env)).toEqual([]);
   });
 
-  it('account suspend rejects keys and stops instances; resume only accepts keys', async () => {
+  it('account suspend rejects keys and stops instances, resume only restores keys', async () => {
     const id = await rent();
     const suspended = await adminJson(['account', 'suspend', account.id], env);
     expect(suspended).toMatchObject({ id: account.id, live_instances: 1 });
     expect(suspended.suspended_at).toMatch(INSTANT);
-    // The gateway is notified of it by the database.
+    // The database notifies the gateway of the suspension.
     await expect.poll(async () => (await renter.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
     expect(await adminJson(['instance', 'list'], env)).toMatchObject([{ id, status: 'stopped' }]);
@@ -199,7 +199,7 @@ describe('while the gateway runs', () => {
     expect((await adminJson(['instance', 'destroy', id], env)).status).toBe('destroyed');
   });
 
-  it('statement adds up to the balance as table, JSON and CSV', async () => {
+  it('statement adds up to the balance in table, JSON and CSV form', async () => {
     const from = ['statement', account.id, '--from', '2020-01-01'];
     const made = await adminJson(from, env);
     expect(made).toMatchObject({ object: 'statement', account_id: account.id, currency: 'USD', opening_balance: 0 });
@@ -228,7 +228,7 @@ describe('while the gateway runs', () => {
     expect(early).toMatchObject({ to: '2020-01-02T03:04:05Z', closing_balance: 0, movements: [], lines: [] });
   });
 
-  it('export is everything about an account and no other; no key and no hash', async () => {
+  it('export prints all data of one account, but no key or hash', async () => {
     const other = await adminJson(['account', 'create', '--name', 'Other', '--credit', '3'], env);
     await adminJson(['key', 'create', '--account', other.id], env);
     const { code, stdout, stderr } = await admin(['export', '--account', account.id], env);
@@ -249,7 +249,7 @@ describe('while the gateway runs', () => {
       (select id from instance where account_id = '${account.id}')`;
     expect([{ count: exported.usage_interval.length }]).toEqual(await query(databaseUrl, intervals));
     for (const hidden of [other.id, key.api_key, '"hash"', '\\\\x']) expect(stdout).not.toContain(hidden);
-    // A table of a later version that stores something about an account must reference it.
+    // If a later version adds a table with data of an account, the table must reference the account.
     const owning = await query(
       databaseUrl,
       `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid
@@ -261,7 +261,7 @@ describe('while the gateway runs', () => {
     expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
   });
 
-  it('audit finds no mismatch in all of this', async () => {
+  it('audit finds no mismatch after all of this', async () => {
     const { code, stdout, stderr } = await admin(['audit'], env);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no mismatch\n$/);
@@ -292,7 +292,7 @@ describe('while the gateway runs', () => {
     expect((await admin(['audit'], env)).code).toBe(0);
   });
 
-  it('leaves the gateway unchanged', async () => {
+  it('all commands leave the gateway running as before', async () => {
     expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
     expect(gateway.log().filter(({ level }) => level > 30)).toEqual([]);
     expect((await gateway.end()).code).toBe(0);
@@ -318,7 +318,7 @@ describe('bad input', () => {
 
   const NOBODY = 'acc-0123456789abcdef';
   const CREATE = ['account', 'create', '--name', 'X', '--credit'];
-  /** Stands for an existing account. */
+  /** Placeholder for an existing account. */
   const ACCOUNT = '{account}';
 
   it.each<[string[], RegExp]>([
@@ -361,7 +361,7 @@ describe('bad input', () => {
     [['statement', ACCOUNT, '--from', '2026-01-02', '--to', '2026-01-01'], /^to must not be before from$/],
     [['statement', ACCOUNT, '--from', '9998-01-01'], /^from must not be in the future$/],
     [['statement', ACCOUNT, '--from', '2026-01-01', '--format', 'xml'], /--format.*xml/],
-  ])('%j is reported in one line and exits with 2', async (args, message) => {
+  ])('%j is reported in one line with exit code 2', async (args, message) => {
     const typed = args.map((text) => text.replace(ACCOUNT, accountId));
     const { code, stdout, stderr } = await admin(typed, { DATABASE_URL: databaseUrl });
     expect(stderr).toMatch(/^[^\n]+\n$/);

@@ -23,23 +23,23 @@ import {
   startProcess,
 } from '../../support/process.js';
 
-/** `BACKUP_RENTERS=24 npm run test:long` is the long form (docs/operating.md). */
+/** `BACKUP_RENTERS=24 npm run test:long` runs the long form (docs/operating.md). */
 const RENTERS = Number(process.env.BACKUP_RENTERS ?? 1);
 const KILLS = killsOf(20);
 const random = xoroshiro128plus(seedOf(1));
-/** The result is in place; before that progress is a share of it. */
+/** Progress once the result is in place. Before that, progress is below it. */
 const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
-/** Enough for PostgreSQL to discard what a backup needs, unless it keeps it on request. */
+/** Enough WAL for PostgreSQL to discard what a backup needs unless it was requested to keep it. */
 const SWITCHES = 8;
-/** Between two rentals of a renter. */
+/** Pause between two rentals of a renter. */
 const PAUSE_MS = 100;
-/** Counting the files of a restore takes some milliseconds itself. */
+/** Counting the files of a restore itself takes a few milliseconds. */
 const LOOK_EVERY_MS = 10;
 const PATIENT = { timeout: 300_000 };
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
-/** Accounts with credit and a key: one per renter, because writes of one account take turns. */
+/** Creates accounts with credit and a key. Each renter needs its own, because writes of one account take turns. */
 const RENTERS_SQL = `
   with renter as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, 'gpu_live_' || lpad(to_hex(n), 40, '0') as key,
       date_trunc('second', now()) as at from generate_series(1, $1::int) n),
@@ -52,7 +52,7 @@ const RENTERS_SQL = `
 
 afterAll(cleanUp);
 
-/** Sizes of a folder's files, in all its folders; files that disappear in the meantime count or not. */
+/** Returns the number of files and folders below a folder. Those that disappear meanwhile may or may not count. */
 function entriesOf(directory: string): number {
   try {
     return readdirSync(directory, { recursive: true }).length;
@@ -62,7 +62,7 @@ function entriesOf(directory: string): number {
   }
 }
 
-/** The names of the files in a backup. */
+/** Returns the names of the files in a backup. */
 async function namesIn(file: string): Promise<string[]> {
   const names: string[] = [];
   const reading = extract();
@@ -74,7 +74,7 @@ async function namesIn(file: string): Promise<string[]> {
   return names;
 }
 
-/** All instances that ever existed, with their state. */
+/** Returns all instances that ever existed, with their states. */
 async function instancesOf(dataDir: string): Promise<Map<string, string>> {
   const { url, release } = await openEmbeddedPostgres({ dataDir });
   const rows = await query(url, 'select id, status from instance');
@@ -88,9 +88,9 @@ describe('a backup', () => {
   const file = join(backups, 'gateway.tar.gz');
   let gateway: GatewayProcess;
   let url: string;
-  /** The last response per instance: `running`, then `destroyed`. */
+  /** The last acknowledged state of each instance. */
   const acknowledged = new Map<string, string>();
-  /** The same, as of the start of the backup. */
+  /** The same states as of the start of the backup. */
   const known = new Map<string, string>();
   let isRenting = false;
   let renting: Promise<unknown> = Promise.resolve();
@@ -104,7 +104,7 @@ describe('a backup', () => {
       const destroyed = await renter.rest('DELETE', `/instances/${id}`);
       if (destroyed.status !== 200) throw new Error(JSON.stringify(destroyed.body));
       acknowledged.set(id, 'DESTROYED');
-      // On a busy machine a slower backup would mean more concurrent work.
+      // Without a pause, a slow backup on a busy machine would face more concurrent work.
       await sleep(PAUSE_MS);
     }
   }
@@ -122,7 +122,8 @@ describe('a backup', () => {
   }
 
   /**
-   * Kills the command at a random moment of the `kill`-th part of its work, the last time when `progress` says DONE.
+   * Kills the command at a random moment of the `kill`-th part of its work. The last kill happens when `progress`
+   * returns DONE.
    */
   async function killed(args: string[], where: Env, kill: number, progress: () => number): Promise<void> {
     const moment = kill === KILLS - 1 ? DONE : (kill + uniformInt(random, 0, 999) / 1_000) / (KILLS - 1);
@@ -144,7 +145,7 @@ describe('a backup', () => {
   });
   afterAll(() => gateway.end());
 
-  it('leaves the previous one, and nothing in the server, when killed', PATIENT, async () => {
+  it('keeps the previous one and leaves nothing in the server when killed', PATIENT, async () => {
     const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
     const seen = { old: 0, new: 0, parts: 0 };
@@ -167,12 +168,12 @@ describe('a backup', () => {
     }
     console.info(`killed while backing up: ${JSON.stringify(seen)}`);
     expect(Math.min(seen.old, seen.parts)).toBeGreaterThan(0);
-    // Neither a running base backup nor WAL that is kept for one.
+    // The server has neither a running base backup nor WAL that is kept for one.
     const left = `select (select count(*) from pg_stat_progress_basebackup) + (select count(*) from pg_replication_slots) as n`;
     await expect.poll(async () => (await query(url, left))[0]!.n, { timeout: 30_000 }).toBe('0');
   });
 
-  it('works during rentals', PATIENT, async () => {
+  it('can be made and restored while renters are active', PATIENT, async () => {
     await beginRenting();
     await expect.poll(() => acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(10);
     for (const [id, status] of acknowledged) known.set(id, status);
@@ -192,16 +193,16 @@ describe('a backup', () => {
     console.info(`${rented} rentals in ${seconds.toFixed(1)} s of backup: ${(rented / seconds).toFixed(0)} a second`);
     expect(rented).toBeGreaterThan(0);
 
-    // Nothing remains of the killed ones either.
+    // The killed backups haven't left anything either.
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('leaves nothing or a complete restore when killed', PATIENT, async () => {
+  it('leaves nothing or a complete restore if the restore is killed', PATIENT, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
     const files = (await namesIn(file)).length;
     const seen = { nothing: 0, all: 0, parts: 0 };
-    // In the suite only in the middle of it.
+    // The regular suite kills it only in the middle.
     for (let kill = 0; kill < (isLong ? KILLS : 1); kill += 1) {
       rmSync(join(target, 'postgres'), { recursive: true, force: true });
       await killed(['restore', file], where, kill, () => {
@@ -222,12 +223,12 @@ describe('a backup', () => {
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no mismatch\n$/)]);
     expect(readdirSync(target).sort()).toEqual(['postgres', 'postgres.log']);
     const there = await instancesOf(target);
-    // Running instances may have been destroyed before the backup ended.
+    // Instances that were running may have been destroyed before the backup ended.
     const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
     expect([...known].filter(differs)).toEqual([]);
   });
 
-  it('is refused without a database, or without a place for it', async () => {
+  it('is refused without a database or a place to store it', async () => {
     const empty = folder();
     const full = folder();
     mkdirSync(join(full, 'other'));

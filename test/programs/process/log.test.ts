@@ -7,7 +7,7 @@ import { client } from '../../support/gateway.js';
 import { adminJson } from '../../support/operator.js';
 import { cleanUp, type Env, type GatewayProcess, type LogLine, query, startProcess } from '../../support/process.js';
 
-/** A buffered line is written after a second; the rest is for a busy machine. */
+/** Buffered lines are written after a second. The rest is slack for a busy machine. */
 const FLUSHED = { timeout: 30_000, interval: 50 };
 
 let env: Env;
@@ -26,13 +26,13 @@ afterAll(cleanUp);
 const idOf = ({ headers }: { headers: Headers }) => headers.get('x-request-id')!;
 const linesOf = (process: GatewayProcess, id: string) => process.log().filter((line) => line.id === id);
 
-/** The only line of a request, once it is written. */
+/** Resolves to the only line of a request once it is written. */
 async function lineOf(answer: { headers: Headers }): Promise<LogLine> {
   await expect.poll(() => linesOf(gateway, idOf(answer)).length, FLUSHED).toBe(1);
   return linesOf(gateway, idOf(answer))[0]!;
 }
 
-/** Plain, and percent-encoded as far and as often as a client may. */
+/** Returns the text, and its percent-encoded forms that a client may send. */
 const formsOf = (secret: string) => [
   secret,
   secret.replaceAll('_', '%5F'),
@@ -43,7 +43,7 @@ const digits = () => key.slice('gpu_live_'.length);
 const plain = (text: string) =>
   text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
-describe('the line of a request', () => {
+describe('the log line of a request', () => {
   it('has the fields that an operator needs', async () => {
     const answer = await client(gateway.address, key).rest('GET', '/balance');
     const line = await lineOf(answer);
@@ -69,7 +69,7 @@ describe('the line of a request', () => {
     expect(line.bytes).toBeLessThan(length + 1_000);
   });
 
-  it('names the route template, also of a cached response, or one word if unknown', async () => {
+  it('names the route template, even of a cached response, or `unknown`', async () => {
     const routes = [
       ['/v1/gpus/pricing', '/v1/gpus/pricing'],
       ['/v1/offers?gpu=l4', '/v1/offers'],
@@ -86,7 +86,7 @@ describe('the line of a request', () => {
     for (const [answer, route] of answers) expect((await lineOf(answer)).route).toBe(route);
   });
 
-  it('names the executed operation, and no other input of the caller', async () => {
+  it('names the executed operation but no other input of the caller', async () => {
     const operationOf = async (query: string, operationName?: string, times = 1) => {
       const body = JSON.stringify({ query, operationName });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
@@ -126,7 +126,7 @@ describe('the line of a request', () => {
       const socket = connect(Number(port), hostname);
       const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n`;
       socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n{`);
-      // Until the head has been read: a response on another connection comes after it.
+      // Waits until the head has been read, which precedes a response on another connection.
       await fetch(`${gateway.address}/healthz`);
       socket.resetAndDestroy();
     }
@@ -140,8 +140,8 @@ describe('the line of a request', () => {
   });
 });
 
-describe('an API key is in no line', () => {
-  it('if it is pasted anywhere in an address, plain or encoded', async () => {
+describe('an API key appears in no log line', () => {
+  it('if it is pasted anywhere in an address, whether plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];
@@ -162,7 +162,7 @@ describe('an API key is in no line', () => {
     expect(plain(gateway.stderr())).not.toContain(digits());
   });
 
-  it('nor in a fault of the gateway that contains the caller’s input', async () => {
+  it('if an internal error of the gateway quotes the caller’s input', async () => {
     const before = gateway.stderr().length;
     await query(env.DATABASE_URL!, 'alter table ledger_entry rename to mislaid');
     const renter = client(gateway.address, key);
@@ -181,13 +181,13 @@ it('an unread log blocks neither requests nor the shutdown, and stays readable',
   for (let time = 0; time < 20; time += 1) expect((await fetch(`${stalled.address}/readyz`)).status).toBe(200);
   await expect.poll(() => pipe.read(), FLUSHED).toMatch(/"msg":"listening"[\s\S]*"route":"\/readyz"/);
   pipe.fill();
-  // It exits with 1 when its time is up.
+  // It would exit with 1 if its time were up.
   expect((await stalled.end()).code).toBe(0);
   pipe.close();
 });
 
 describe('buffered lines are written', () => {
-  it('when the process shuts down, up to the last request it answers', async () => {
+  it('when the process shuts down, including that of the last request', async () => {
     const ids: string[] = [];
     const ask = async () => {
       const answer = await fetch(`${gateway.address}/healthz`).catch(() => null);
@@ -205,10 +205,10 @@ describe('buffered lines are written', () => {
   it.each([
     ['an exception', 'throw error'],
     ['a rejection', 'void Promise.reject(error)'],
-  ])('when the process crashes by an uncaught %s, with a cause without its keys', async (_name, crash) => {
+  ])('when the process crashes on %s that isn’t caught, and the cause hides keys', async (_name, crash) => {
     const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
     const message = `no ${secrets.join(', ')}: gone`;
-    // In the running gateway, outside of any request.
+    // The error occurs in the running gateway, outside of any request.
     const script = `process.on("SIGUSR2",()=>{const error=new Error(${JSON.stringify(message)});${crash}})`;
     const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
     const doomed = await startProcess(env, { nodeOptions });

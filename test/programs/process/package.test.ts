@@ -12,7 +12,7 @@ const exec = promisify(execFile);
 const { name, version, bin } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
 
 let files: string[];
-/** The package, unpacked where nothing else of the checkout exists except its dependencies. */
+/** The package, unpacked where nothing else of the checkout exists except the dependencies. */
 let unpacked: string;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(cleanUp);
 
 describe('the package', needs('tar'), () => {
-  it('contains everything needed at run time, and no sources, tests or build tools', () => {
+  it('contains everything needed at run time but no sources, tests or build tools', () => {
     const folders = new Set(files.map((path) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '.')));
     expect([...folders].sort()).toEqual(['.', 'deploy', 'dist', 'docs', 'prisma', 'sdk']);
     const sources = files.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
@@ -37,7 +37,7 @@ describe('the package', needs('tar'), () => {
     expect(files).toEqual(expect.arrayContaining(Object.values(bin)));
   });
 
-  it('is named like its command, so that npx fetches no other package', () => {
+  it('has the same name as its command, so npx fetches no other package', () => {
     expect(name).toBe('gpu-rental');
     expect(bin).toEqual({
       'gpu-rental': bin.gpu,
@@ -52,7 +52,7 @@ describe('the package', needs('tar'), () => {
     expect(readFileSync(join(unpacked, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S node --|node)\n/);
   });
 
-  it('reads --env-file itself, not Node', async () => {
+  it('handles --env-file itself instead of leaving it to Node', async () => {
     const [required, variables] = [join(folder(), 'required.cjs'), join(folder(), 'variables')];
     writeFileSync(required, 'console.log("required here")');
     writeFileSync(variables, `NODE_OPTIONS=--require=${required}\n`);
@@ -66,7 +66,7 @@ describe('the package', needs('tar'), () => {
     expect(await deploy(variables, { HOME: folder() })).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('has a working server, with its data, its page and its client', async () => {
+  it('has a working server with its data, web page and client', async () => {
     const env = { DATABASE_URL: await createEmptyDatabase() };
     const server = run([join(unpacked, 'dist/gateway.mjs')], env);
     onTestFinished(() => server.signal('SIGKILL'));

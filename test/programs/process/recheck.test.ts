@@ -35,7 +35,7 @@ describe('processes on one database', () => {
   let databaseUrl: string;
   beforeEach(async () => {
     databaseUrl = await createTestDatabase();
-    // These processes use the machine's clock: at any time, the sheet is old.
+    // These processes use the machine's clock. The sheet is old enough at any time.
     await query(
       databaseUrl,
       `insert into market_snapshot select '2020-01-01', published_at from market_snapshot;
@@ -46,7 +46,7 @@ describe('processes on one database', () => {
     source.answers(csv(market()));
   });
 
-  test('in concurrent starts fetch once and write one line', async () => {
+  test('fetch once and write one line when they start concurrently', async () => {
     const before = source.requests();
     const often = { ...env, MARKET_SCHEDULE: '* * * * * *' };
     const gateways = await Promise.all([startProcess(often), startProcess(often)]);
@@ -62,7 +62,7 @@ describe('processes on one database', () => {
     expect(dates).toEqual([{ day: '2020-01-01' }, { day: sheet }]);
   });
 
-  test('resume where one was killed in the middle', async () => {
+  test('resume an attempt after one of them was killed in the middle of it', async () => {
     source.answers(() => {});
     const before = source.requests();
     const killed = await startProcess(env);
@@ -80,7 +80,7 @@ describe('processes on one database', () => {
     expect(await rechecks(databaseUrl)).toEqual([{ status: 'PUBLISHED', attempts: 2 }]);
   });
 
-  test('shut down in order during an attempt, which then doesn’t count', async () => {
+  test('shut down cleanly during an attempt, which then doesn’t count', async () => {
     source.answers(() => {});
     const before = source.requests();
     const gateway = await startProcess(env);
@@ -90,7 +90,7 @@ describe('processes on one database', () => {
     expect(await rechecks(databaseUrl)).toEqual([{ status: 'TRYING', attempts: 0 }]);
   });
 
-  test('report a failure’s reason only to the log and to `market status`', async () => {
+  test('report the reason for a failure only in the log and in `market status`', async () => {
     const secret = source.url.replace('//', '//ann:hunter2@');
     source.answers((_request, response) => response.writeHead(503).end());
     const gateway = await startProcess({ ...env, MARKET_SOURCE: secret });

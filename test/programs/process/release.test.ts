@@ -16,7 +16,7 @@ function project(unreleased: string): string {
   return cwd;
 }
 
-it('a release gives the unreleased entries its version and day', async () => {
+it('moves the unreleased entries under the release’s version and day', async () => {
   const cwd = project('\n### Added\n\n- New.\n');
   expect(await run([RELEASE, '--check'], {}, { cwd }).ended).toEqual({ code: 0, stdout: '', stderr: '' });
   expect((await run([RELEASE], {}, { cwd }).ended).code).toBe(0);
@@ -24,11 +24,11 @@ it('a release gives the unreleased entries its version and day', async () => {
   expect(changelog.replace(/\d{4}-\d\d-\d\d/, 'DAY')).toBe(
     `# Changelog\n\n## Unreleased\n\n## 2.0.0 - DAY\n\n### Added\n\n- New.\n\n${OLD}`,
   );
-  // Nothing remains for another release.
+  // No entries remain for another release.
   expect((await run([RELEASE, '--check'], {}, { cwd }).ended).code).toBe(1);
 });
 
-it('a release needs entries', async () => {
+it('rejects a release without entries', async () => {
   const { code, stderr } = await run([RELEASE, '--check'], {}, { cwd: project('\n') }).ended;
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^CHANGELOG.md has no entries/)]);
 });

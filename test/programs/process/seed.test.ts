@@ -31,13 +31,13 @@ async function seedOf(url: string): Promise<unknown> {
   return (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 }
 
-/** Accounts that may use the key, by the balance that each gateway returns. */
+/** Returns the balance that each gateway reports for the key. */
 async function balances(gateways: GatewayProcess[], key: string): Promise<number[]> {
   const answers = gateways.map(({ address }) => client(address, key).rest('GET', '/balance'));
   return (await Promise.all(answers)).map(({ body }) => body.balance);
 }
 
-/** Statements that wait for a lock. */
+/** Rows of the statements that are waiting for a lock. */
 const WAITING = `pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 const DEMO = {
@@ -50,19 +50,19 @@ const DEMO = {
   ledger_entry: 1,
 };
 
-describe('on a database given by DATABASE_URL', () => {
-  it('is fully loaded by the next start if the first was killed during it', async () => {
+describe('a database given by DATABASE_URL', () => {
+  it('is fully loaded by the next start if the first one was killed while loading', async () => {
     const url = await createEmptyDatabase();
     const env = { DATABASE_URL: url, SEED: 'demo' };
     await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
-    // The last thing a first start writes is that it is done.
+    // The last thing that a first start writes is a mark that it is done.
     const holder = await connect(url);
     await holder.query('begin; lock table installation in exclusive mode');
     const killed = run([MAIN], env);
     await expect.poll(() => count(url, WAITING), { timeout: 60_000, interval: 200 }).toBe(1);
     killed.signal('SIGKILL');
     await killed.ended;
-    // The server must not execute its last statement after its end.
+    // The server must not execute the killed gateway's last statement afterwards.
     await query(url, `select pg_terminate_backend(pid) from ${WAITING}`);
     await expect.poll(() => count(url, WAITING)).toBe(0);
     await holder.end();
@@ -77,8 +77,8 @@ describe('on a database given by DATABASE_URL', () => {
   });
 });
 
-describe('on a data folder', () => {
-  it('two concurrent first starts create everything once, and the last stops it', async () => {
+describe('a data folder', () => {
+  it('is seeded once by two concurrent first starts, and the last one stops the server', async () => {
     const dataDir = join(folder(), 'data');
     const both = await Promise.all([startProcess({ DATA_DIR: dataDir }), startProcess({ DATA_DIR: dataDir })]);
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);

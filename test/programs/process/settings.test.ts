@@ -24,11 +24,11 @@ function works(file: string, ...args: string[]): boolean {
   }
 }
 
-describe('an ordinary user', () => {
+describe('an ordinary user’s gateway', () => {
   const root = needsRoot('setpriv');
   const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
   const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
-  it('may start it below a folder that only this user may enter', user, async () => {
+  it('can run under a folder that only this user may enter', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);
@@ -43,17 +43,17 @@ describe('an ordinary user', () => {
 });
 
 describe('the .env file', () => {
-  it('is read from the working directory; the environment takes precedence', async () => {
+  it('is read from the working directory, but the environment takes precedence', async () => {
     const cwd = folder();
     writeFileSync(join(cwd, '.env'), 'PORT=nonsense\nDATABASE_URL=mysql://x\nSEED=\n');
     const both = await run([MAIN], { PORT: '' }, { cwd }).ended;
-    // PORT is set in the environment, but empty.
+    // PORT is set in the environment but empty.
     expect([both.code, both.stderr]).toEqual([1, `${REFUSED.databaseUrl}\n`]);
     const other = await run([MAIN], { DATABASE_URL: NOWHERE, PORT: 'x' }, { cwd }).ended;
     expect(other.stderr).toMatch(/^PORT must be [^\n]*\n$/);
   });
 
-  it('is not ignored if it can’t be read', async () => {
+  it('isn’t ignored if it can’t be read', async () => {
     const cwd = folder();
     mkdirSync(join(cwd, '.env'));
     const { code, stderr } = await run([MAIN], {}, { cwd }).ended;
@@ -66,8 +66,8 @@ const REFUSED = {
   databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
 };
 
-describe('what an operator can fix is one line', () => {
-  /** The line, after an exit with code 1 and nothing on stdout. */
+describe('a problem that the operator can fix', () => {
+  /** Returns the line, after an exit with code 1 and no output on stdout. */
   async function refusal(env: Env): Promise<string> {
     const { code, stdout, stderr } = await run([MAIN], { LOG_LEVEL: 'silent', ...env }).ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -75,7 +75,7 @@ describe('what an operator can fix is one line', () => {
     return stderr.trim();
   }
 
-  it('for unusable settings, databases, addresses and ports', async () => {
+  it('is reported in one line for settings, databases, addresses and ports', async () => {
     const [setting, database] = [await refusal({ SEED: 'everything' }), await refusal({ DATABASE_URL: NOWHERE })];
     expect(setting).toMatch(/^SEED must be demo, catalogue or none$/);
     expect(database).toMatch(/^can't use the database of DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1$/);

@@ -22,12 +22,12 @@ import {
 } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
 
-/** Lines of requests are buffered for a second; the rest is for a busy machine. */
+/** Log lines of requests are buffered for a second. The rest is slack for a busy machine. */
 const FLUSHED = { timeout: 30_000 };
 
 afterAll(cleanUp);
 
-/** PostgreSQL's own message that it stopped in order, and no server left. */
+/** Expects that PostgreSQL has logged a clean shutdown and that no server remains. */
 async function expectServerStopped(dataDir: string): Promise<void> {
   expect(await serverOf(dataDir)).toBeUndefined();
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
@@ -42,7 +42,7 @@ async function rentCheapest(address: string, key: string): Promise<string> {
   return deployed.body.id;
 }
 
-describe('on a data folder', () => {
+describe('a gateway on a data folder', () => {
   const dataDir = join(folder(), 'made/by/the/gateway');
   const env = { DATA_DIR: dataDir };
   let gateway: GatewayProcess;
@@ -51,7 +51,7 @@ describe('on a data folder', () => {
   /** The output of the first start. */
   let first: string;
 
-  it('leaves no server and loses no key if stopped while still starting', async () => {
+  it('leaves no server running and loses no key if stopped while starting', async () => {
     const interrupted = run([MAIN], env);
     await interrupted.says(/applied database migrations/);
     interrupted.signal('SIGTERM');
@@ -62,7 +62,7 @@ describe('on a data folder', () => {
     [, key] = /^ +(gpu_live_[0-9a-f]{40})$/m.exec(first) as unknown as [string, string];
   });
 
-  it('keeps everything for a second start, which prints no key', async () => {
+  it('keeps everything for a second start, which doesn’t print the key', async () => {
     gateway = await startProcess(env);
     console.info(`Existing data folder: first answer after ${Math.round(gateway.firstAnswerMs)} ms`);
     expect(gateway.stdout()).not.toContain('gpu_live_');
@@ -90,7 +90,7 @@ describe('on a data folder', () => {
 
   it('shows the demo key once on stdout', () => {
     expect(key).toMatch(/^gpu_live_[0-9a-f]{40}$/);
-    // On its own, and within the line to paste.
+    // The key is shown on its own and within the line to paste.
     expect(first.split(key)).toHaveLength(3);
   });
 
@@ -100,7 +100,7 @@ describe('on a data folder', () => {
     expect(JSON.parse(stdout)).toEqual({ object: 'balance', currency: 'USD', balance: 100, month_spend: 0 });
   });
 
-  it('has loaded the catalogue, machines and a demo account with 100 USD', async () => {
+  it('has the catalogue, machines and a demo account with 100 USD', async () => {
     const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
     expect(body).toMatchObject({ count: 83, market_snapshot: '2026-09-26' });
     expect(body.data).toHaveLength(83);
@@ -122,7 +122,7 @@ describe('on a data folder', () => {
     expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready', database: 'ok' }]);
   });
 
-  it('logs each request as a line of JSON with the response’s id', async () => {
+  it('logs each request as a JSON line with the id from the response', async () => {
     const answer = await fetch(`${gateway.address}/v1/instances/i-00000000?x=1`, { headers: bearer(key) });
     await expect.poll(() => gateway.stderr(), FLUSHED).toContain(answer.headers.get('x-request-id'));
     const lines = gateway.log();
@@ -164,13 +164,13 @@ describe('on a data folder', () => {
     ];
     await expect.poll(() => gateway.log().length, FLUSHED).toBeGreaterThanOrEqual(before + answers.length);
     expect(gateway.stderr()).not.toContain(key);
-    // Nor its secret part, in another spelling.
+    // Nor may its secret part appear in another spelling.
     expect(gateway.stderr()).not.toContain(key.slice('gpu_live_'.length));
     expect(gateway.stderr()).not.toContain(mistaken);
   });
 
-  it('shuts down in order: readiness, requests in flight, refusals, PostgreSQL', async () => {
-    // A deploy that waits for its account while the process is stopped.
+  it('shuts down cleanly, and PostgreSQL ends after the requests in flight', async () => {
+    // A deploy waits for its account while the process is being stopped.
     const lock = await hold(await embeddedUrl(dataDir), 'select 1 from account for update');
     const rented = rentCheapest(gateway.address, key);
     await lock.isWaitedFor();
@@ -184,14 +184,14 @@ describe('on a data folder', () => {
     expect(await rented).toMatch(/^i-/);
     const { code, endedMs } = await ended;
     expect(code).toBe(0);
-    // Neither the time it grants to requests nor that of an idle connection is used up.
+    // The shutdown uses up neither the time for requests in flight nor that for idle connections.
     expect(endedMs).toBeLessThan(whileBusy(4_000));
     await expectServerStopped(dataDir);
     gateway = await startProcess(env);
     expect(await count(await embeddedUrl(dataDir), 'instance')).toBe(1);
   });
 
-  it('recovers from a SIGKILL, on the server that it left', async () => {
+  it('recovers from a SIGKILL by using the server that was left running', async () => {
     const id = await rentCheapest(gateway.address, key);
     const left = await serverOf(dataDir);
     await gateway.kill();
@@ -201,7 +201,7 @@ describe('on a data folder', () => {
     expect((await client(gateway.address, key).rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('recovers from a SIGKILL of both, without losing acknowledged writes', async () => {
+  it('recovers from a SIGKILL of both processes without losing acknowledged writes', async () => {
     const id = await rentCheapest(gateway.address, key);
     process.kill((await serverOf(dataDir))!.pid, 'SIGKILL');
     await gateway.kill();
@@ -209,8 +209,8 @@ describe('on a data folder', () => {
     expect((await client(gateway.address, key).rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('ends despite a waiting query, an endless request and a silent client', async () => {
-    // The sweep waits for it too.
+  it('exits despite a waiting query, an endless request and a silent client', async () => {
+    // The sweep waits for this lock too.
     const lock = await hold(await embeddedUrl(dataDir), 'lock table account in access exclusive mode');
     const rented = rentCheapest(gateway.address, key).catch(() => 'cut');
     const half = await halfSent(gateway.address);
@@ -223,7 +223,7 @@ describe('on a data folder', () => {
     half.destroy();
   });
 
-  it('ends in order on Ctrl-C in a terminal', needs('script'), async () => {
+  it('shuts down cleanly on Ctrl-C in a terminal', needs('script'), async () => {
     const shell = run([MAIN], env, { prefix: ['sh', '-c', `exec script -qec "exec '$0' '$1'" /dev/null`] });
     await shell.says(/"listening"/);
     shell.stdin.write('\x03');
@@ -238,7 +238,7 @@ function bearer(key: string): { authorization: string } {
   return { authorization: `Bearer ${key}` };
 }
 
-/** Blocks others from what the statement locks. */
+/** Executes a statement in a transaction that stays open, so that others wait for its locks. */
 async function hold(url: string, statement: string) {
   const holder = await connect(url);
   await holder.query('begin');

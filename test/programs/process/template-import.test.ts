@@ -25,7 +25,7 @@ describe('admin template import', () => {
   }
   const load = (path: string, ...more: string[]) => admin(['template', 'import', path, ...more], env);
 
-  /** The document of the machine for a rental with this template. */
+  /** Rents with this template; returns the document that the machine receives for it. */
   async function deployed(template: string) {
     // The machine is offered once its first heartbeat is written, within a second.
     const rented = await vi.waitFor(
@@ -63,7 +63,7 @@ describe('admin template import', () => {
     await cleanUp();
   });
 
-  it('creates one, and a deploy passes it completely to the machine', async () => {
+  it('creates a template, and a deploy passes all of it to the machine', async () => {
     const before = await templates();
     const path = file(`${HEADER}\n${SERVE}\n`);
     expect((await load(path, '--dry-run')).code).toBe(0);
@@ -87,14 +87,14 @@ describe('admin template import', () => {
     await gone(id);
   });
 
-  it('vouches only for its own image; any other is marked as the renter’s', async () => {
+  it('vouches only for its own image and marks any other as the renter’s', async () => {
     const { desired, id } = await deployed('registry.test/serve:2');
     expect(desired).toMatchObject({ image: 'registry.test/serve:2' });
     expect(desired).not.toHaveProperty('fromTemplate');
     await gone(id);
   });
 
-  it('updates by slug for later deploys', async () => {
+  it('updates templates by slug, but only for later deploys', async () => {
     const { id: old } = await deployed('serve');
     const before = await templates();
     const row = {
@@ -111,7 +111,7 @@ describe('admin template import', () => {
     expect(after.filter(({ slug }) => slug !== 'serve' && slug !== 'other')).toEqual(
       before.filter(({ slug }) => slug !== 'serve'),
     );
-    // The stop brings a new document: a running instance keeps what it was deployed with.
+    // The stop yields a new document, which shows that the instance keeps what it was deployed with.
     await renter.rest('POST', `/instances/${old}/actions`, { action: 'stop' });
     const [kept] = (await agent.desired()).instances;
     expect(kept).toMatchObject({ id: old, image: 'registry.test/serve:1', ports: [8080, 22] });
@@ -122,7 +122,7 @@ describe('admin template import', () => {
     await gone(id);
   });
 
-  it('accepts a form’s titles, named ports and variables; defaults are its env', async () => {
+  it('accepts a form’s titles, named ports and variables, whose defaults become env', async () => {
     const header = 'slug,image,description,title,category,picture,vram_gb,ports,path,variables';
     const variables = [
       { name: 'MODEL', description: '<b>Which</b> \u202emodel', default: 'a/b', required: true },
@@ -153,7 +153,7 @@ describe('admin template import', () => {
     expect((await templates()).find((each) => each.slug === 'form')).toEqual(stored);
   });
 
-  it('accepts the catalogue’s own file, which adds forms to older installations', async () => {
+  it('accepts the catalogue’s own file, which adds forms to old installations', async () => {
     const before = await templates();
     await query(env.DATABASE_URL!, `update template set title = '', variables = '[]' where slug = 'vllm'`);
     const { stdout } = await load(join(PACKAGE_ROOT, 'prisma/seed/templates.csv'), '--json');
@@ -198,7 +198,7 @@ describe('admin template import', () => {
     );
   });
 
-  it('imports all or none: each faulty row is reported by line', async () => {
+  it('imports all rows or none and reports each faulty row by line', async () => {
     const before = await templates();
     const rows = [
       'good,registry.test/good:1,A good one,,,',

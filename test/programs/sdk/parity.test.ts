@@ -14,7 +14,7 @@ import { needs } from '../../support/tools.js';
 const run = promisify(execFile);
 const FACTS = { serverUrl: '/v1', contactUrl: '/', refusals: STATUS_OF, offered: null };
 
-test('the Python SDK has all operations, parameters and error codes', needs('python3'), async () => {
+test('the Python SDK covers all operations, parameters and error codes', needs('python3'), async () => {
   const script = `
 import inspect, json
 from gpu_rental import Client
@@ -33,7 +33,7 @@ print(json.dumps({'codes': list(BY_CODE), 'methods': {path: list(inspect.signatu
   expect(codes.sort()).toEqual([...document.components.schemas.Error.properties.error.properties.code.enum].sort());
   for (const { id, names } of readOperations(document)) {
     const parameters = names.map((name) => name.toLowerCase().replaceAll('-', '_'));
-    // Python reserves the word `from`.
+    // The word `from` is reserved in Python.
     const named = methods[OPERATIONS[id]!.python].map((name: string) => name.replace(/_$/, ''));
     expect(named.sort(), id).toEqual(parameters.sort());
   }

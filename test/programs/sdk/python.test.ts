@@ -19,7 +19,7 @@ const MAX_RUN_MS = 300_000;
 
 const python = findPython();
 
-test('the Python SDK against a gateway', {
+test('the Python SDK passes its tests against a real gateway', {
   timeout: MAX_RUN_MS + 20_000,
   ...needsThat(python !== null, 'Python 3.9', 'python3-venv, or PYTHON'),
 }, async () => {
@@ -36,12 +36,12 @@ test('the Python SDK against a gateway', {
   await gateway.close();
   if (failed) console.error(output);
   expect(failed, 'the Python tests failed: their output is above').toBe(false);
-  // A run without tests, or without a gateway, succeeds as well.
+  // The exit code alone proves nothing, since a run without tests or a gateway succeeds as well.
   expect(Number(/^Ran (\d+) tests/m.exec(output)?.[1])).toBeGreaterThan(50);
   expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
 });
 
-/** Returns a Python that is new enough: the one that PYTHON names, or python3. */
+/** Returns a sufficiently new Python: the one that PYTHON names, otherwise python3. */
 function findPython(): string | null {
   for (const name of [process.env.PYTHON, 'python3', 'python']) {
     if (name === undefined || name === '') continue;
@@ -55,7 +55,7 @@ function findPython(): string | null {
   return null;
 }
 
-/** Not execFileSync: this process runs the gateway. */
+/** Runs a program asynchronously, because execFileSync would block the gateway in this process. */
 function unittest(env: Record<string, string>): Promise<{ failed: boolean; output: string }> {
   const args = ['-B', '-X', 'dev', '-W', 'error', '-m', 'unittest', 'discover', '-v', '-s', 'tests', '-t', '.'];
   const options = { cwd: SDK, env: { ...process.env, ...env }, timeout: MAX_RUN_MS, maxBuffer: 2 ** 24 };
@@ -67,7 +67,7 @@ function unittest(env: Record<string, string>): Promise<{ failed: boolean; outpu
   });
 }
 
-/** Serves what the Python tests need and no caller of the service can do. */
+/** Serves operations that the Python tests need but that the service's API doesn't offer. */
 async function openControl(gateway: TestGateway): Promise<{ address: string; close(): void }> {
   const orders = ordersOf(gateway);
   const server = createServer(async (request, response) => {
@@ -96,7 +96,7 @@ function ordersOf(gateway: TestGateway): Orders {
       const { key, accountId } = await gateway.renter(credit);
       return { key, account_id: accountId };
     },
-    /** A read-only key. */
+    /** Creates a read-only key. */
     reader: async ({ account_id: accountId }) => {
       const creator = { accountId, ...UNRESTRICTED };
       return { key: (await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] })).secret };

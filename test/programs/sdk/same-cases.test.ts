@@ -31,7 +31,7 @@ import { needs } from '../../support/tools.js';
 type Json = any;
 type Fields = Record<string, string | number>;
 
-/** Calls of one renter, with arguments in REST's spelling. They reject with the message of a refusal. */
+/** A renter's calls, with arguments in REST's spelling. A refused call rejects with the error message. */
 interface RestCalls {
   offers(filter: Fields): Promise<Json>;
   balance(): Promise<Json>;
@@ -41,18 +41,18 @@ interface RestCalls {
   destroy(id: string): Promise<Json>;
 }
 
-/** The same with responses in GraphQL's spelling. */
+/** The same calls with responses in GraphQL's spelling. */
 type Surface = RestCalls;
 
 /** A renter's state on one surface. */
 interface Life {
   surface: Surface;
   machineId: string;
-  /** The instance's id, once it is deployed. */
+  /** The instance's id once it is deployed. */
   id?: string;
 }
 
-/** GraphQL's names of REST's fields. */
+/** Maps REST's field names to GraphQL's. */
 const NAMES: Record<string, string> = { ...OFFER_ARGUMENTS, ...DEPLOY_INPUT };
 
 const SURFACES = ['GraphQL', 'REST', 'CLI', 'TypeScript SDK', 'Python SDK'] as const;
@@ -92,7 +92,7 @@ describe('REST, GraphQL, the command line and both SDKs', needs('python3'), () =
     expectSame(listed);
   });
 
-  it('rent, stop, start and destroy alike, at the same cost', async () => {
+  it('rent, stop, start and destroy in the same way and at the same cost', async () => {
     expectSame(
       await onEach(async (life) => {
         const { surface, machineId } = life;
@@ -141,7 +141,7 @@ describe('REST, GraphQL, the command line and both SDKs', needs('python3'), () =
   });
 });
 
-/** Calls each surface in turn; returns the responses as text, with differing ids replaced. */
+/** Calls each surface in turn. Returns the responses as text, with the ids that differ replaced. */
 async function onEach(call: (life: Life) => Promise<unknown>): Promise<Record<SurfaceName, string>> {
   const answers = {} as Record<SurfaceName, string>;
   for (const name of SURFACES) {
@@ -173,7 +173,7 @@ function overGraphql({ graphql }: Renter): Surface {
   };
 }
 
-/** A surface whose REST responses are translated to GraphQL's spelling. */
+/** Returns a surface with the REST responses translated to GraphQL's spelling. */
 function inRestWords(calls: RestCalls): Surface {
   const answered = async (call: Promise<Json>, mapping: Mapping) => {
     const answer = await call.catch((error: Error) => {
@@ -257,7 +257,7 @@ function overPython({ key }: Renter): RestCalls {
   };
 }
 
-/** With the code, as the command line prints it. */
+/** Returns the message with the code, as the command line prints them. */
 function refused(message: string, code: string): Error {
   return new Error(`${message} (${code})`);
 }
@@ -266,7 +266,7 @@ function named(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [NAMES[name], value]));
 }
 
-/** The Python SDK in one process, which reads a call per line and prints its response. */
+/** Starts one process with the Python SDK, which reads one call per line and prints the response. */
 class Python {
   static readonly #SCRIPT = `
 import dataclasses, datetime, decimal, json, sys

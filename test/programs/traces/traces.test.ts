@@ -10,7 +10,7 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../../support/process.js';
 import { type Receiver, type SentSpan, startReceiver } from '../../support/trace-receiver.js';
 
-/** The built gateway, which traces only requests whose sender requests it. */
+/** The built gateway, which traces a request only if its sender asks for that. */
 let gateway: GatewayProcess;
 let receiver: Receiver;
 let env: Env;
@@ -52,7 +52,7 @@ interface Traced {
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
   body: any;
   traceId: string;
-  /** The span that sends the request. */
+  /** Id of the span that sent the request. */
   parent: string;
 }
 
@@ -75,14 +75,14 @@ async function ask(path: string, init: { method?: string; body?: unknown; header
 
 const graphql = (query: string) => ask('/graphql', { method: 'POST', body: { query } });
 
-/** Resolves to the spans of a trace, once the request's own span has arrived, which ends last. */
+/** Resolves to the spans of a trace once the request's own span, which ends last, has arrived. */
 async function spansOf({ traceId, parent }: Traced): Promise<SentSpan[]> {
   const found = () => receiver.spans.filter((span) => span.traceId === traceId);
   await expect.poll(() => found().some(({ parentSpanId }) => parentSpanId === parent), { timeout: 30_000 }).toBe(true);
   return found();
 }
 
-/** Returns the names from the request down to each span; fails if a span has no parent. */
+/** Returns the path of names from the request to each span. Fails if a span has no parent. */
 function pathsIn(spans: readonly SentSpan[], parent: string): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   return spans.map((span) => {
@@ -103,8 +103,8 @@ async function freeMachine(): Promise<string> {
   return data[0]!.machine_id;
 }
 
-describe('the spans of a request form one tree', () => {
-  it('for a mutation: request, operation, use case, statements', async () => {
+describe('the spans of a request', () => {
+  it('form a tree of request, operation, use case and statements for a mutation', async () => {
     const machine = await freeMachine();
     const traced = await graphql(`mutation Rent { deploy(input: {machineId: "${machine}"}) { id machine { id } } }`);
     expect(traced.body.errors).toBeUndefined();
@@ -123,7 +123,7 @@ describe('the spans of a request form one tree', () => {
       'http.response.status_code': 200,
       'gateway.request.id': traced.answer.headers.get('x-request-id'),
     });
-    // Each lies within its parent, to the millisecond: one clock sets a span's start, another its duration.
+    // Each span lies within its parent, to the millisecond, because start and duration come from different clocks.
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     for (const { parentSpanId, startedAt, endedAt, name } of spans) {
       const above = byId.get(parentSpanId!);
@@ -133,7 +133,7 @@ describe('the spans of a request form one tree', () => {
     }
   });
 
-  it('for a REST route and for a refusal, with the OpenAPI operation’s name', async () => {
+  it('form a tree that names the OpenAPI operation for a refused REST request', async () => {
     const traced = await ask('/v1/instances', { method: 'POST', body: { machine_id: 'm-nowhere' } });
     expect(traced.answer.status).toBe(409);
     const spans = await spansOf(traced);
@@ -148,7 +148,7 @@ describe('the spans of a request form one tree', () => {
     expect(spans.find(({ name }) => name === 'deploy')).toMatchObject({ status: 2 });
   });
 
-  it('for each of many concurrent requests', async () => {
+  it('form separate trees for many concurrent requests', async () => {
     const all = await Promise.all(
       Array.from({ length: 60 }, () => graphql('query Mine { balance { balance } instances { id } }')),
     );
@@ -156,18 +156,18 @@ describe('the spans of a request form one tree', () => {
       const paths = pathsIn(await spansOf(traced), traced.parent);
       expect(paths.filter((path) => path === 'POST /graphql > query Mine > instances')).toHaveLength(1);
     }
-    // Statements that several requests share are in one of the traces, once.
+    // A statement that several requests share appears once, in one of the traces.
     const ids = receiver.spans.map(({ spanId }) => spanId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('of the request only, for a cached public response', async () => {
+  it('consist only of the request’s own span for a cached public response', async () => {
     await ask('/v1/gpus/pricing');
     const traced = await ask('/v1/gpus/pricing');
     expect(pathsIn(await spansOf(traced), traced.parent)).toEqual(['GET /v1/gpus/pricing']);
   });
 
-  it('that ends for an event stream once it is open', async () => {
+  it('end once the stream is open for an event stream', async () => {
     const [traceId, parent] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const headers = { traceparent: `00-${traceId}-${parent}-01` };
     const stream = await subscribe(gateway.address, 'subscription { balanceChanged { balance } }', { key, headers });
@@ -176,7 +176,7 @@ describe('the spans of a request form one tree', () => {
     stream.abort();
   });
 
-  it('that continues at the payment processor', async () => {
+  it('are continued by the payment processor', async () => {
     const traced = await graphql(
       'mutation { createTopUp(input: {asset: "LTC", usd: 10, idempotencyKey: "t"}) { id } }',
     );
@@ -188,7 +188,7 @@ describe('the spans of a request form one tree', () => {
     expect(asked.every(({ traceparent }) => traceparent === undefined || /-01$/.test(String(traceparent)))).toBe(true);
   });
 
-  it('whose id the request’s log line names', async () => {
+  it('have a trace id that the request’s log line names', async () => {
     const traced = await ask('/v1/balance');
     const id = traced.answer.headers.get('x-request-id');
     const lines = () => gateway.log().filter((line) => line.id === id);
@@ -196,7 +196,7 @@ describe('the spans of a request form one tree', () => {
     expect(lines()[0]).toMatchObject({ trace: traced.traceId, route: '/v1/balance' });
   });
 
-  it('only if the sender requests it', async () => {
+  it('are sent only if the sender of the request asks for a trace', async () => {
     const untraced = await ask('/v1/balance', { headers: { traceparent: '' } });
     const refused = await ask('/v1/balance', { headers: { traceparent: '00-zz-zz-01' } });
     const off = await ask('/v1/balance', { headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` } });
@@ -204,14 +204,14 @@ describe('the spans of a request form one tree', () => {
     const lines = () => gateway.log().filter(({ id }) => ids.includes(id!));
     await expect.poll(lines).toHaveLength(3);
     for (const line of lines()) expect(line).not.toHaveProperty('trace');
-    // Later ones have arrived.
+    // Spans of a later request have arrived.
     await spansOf(await ask('/v1/balance'));
     expect(receiver.text()).not.toContain('a'.repeat(32));
     for (const id of ids) expect(receiver.text()).not.toContain(id);
   });
 });
 
-describe('spans contain nothing private', () => {
+describe('exported spans', () => {
   const ALLOWED = [
     'db.operation.name',
     'db.query.text',
@@ -227,7 +227,7 @@ describe('spans contain nothing private', () => {
     'http.route',
   ];
 
-  it('regardless of where a key, account, instance or address occurs', async () => {
+  it('contain no key, account, instance or address from any part of a request', async () => {
     const machine = await freeMachine();
     const rented = await ask('/v1/instances', {
       method: 'POST',
@@ -272,13 +272,13 @@ describe('spans contain nothing private', () => {
     for (const secret of [...secrets, env.PAYMENTS_KEY!]) expect(told, secret).not.toContain(secret);
   });
 
-  it('and carry the headers that the operator set', () => {
+  it('are sent with the headers that the operator has set', () => {
     expect(receiver.headers.every((headers) => headers['x-tenant'] === 'mine')).toBe(true);
   });
 });
 
-describe('a share of the requests', () => {
-  it('is traced, each under its own id', async () => {
+describe('a sampled share of the requests', () => {
+  it('is traced, and each request has its own trace id', async () => {
     const collector = await startReceiver();
     const own = await startGateway({ tracesUrl: collector.url, tracesSampler: 'traceidratio', tracesRatio: 0.1 });
     const ids: string[] = [];
@@ -292,24 +292,24 @@ describe('a share of the requests', () => {
     const traced = collector.spans.map(({ traceId }) => traceId);
     expect(collector.spans.every(({ traceId, attributes }) => attributes['gateway.request.id'] === traceId)).toBe(true);
     expect(traced.every((id) => ids.includes(id))).toBe(true);
-    // At a chance of a tenth, a count of 1,000 lies outside this range once in a billion times.
+    // With a probability of 1 in 10, the count of 1,000 requests is outside this range once in a billion runs.
     expect(traced.length).toBeGreaterThan(45);
     expect(traced.length).toBeLessThan(165);
   });
 });
 
-describe('a collector that does not respond', () => {
-  /** The queue, and the batch in flight. */
+describe('a collector that doesn’t respond', () => {
+  /** Maximum spans in the queue plus the batch in flight. */
   const MOST_WAITING = 2_048 + 512;
   const ASKED = 3_200;
 
-  it('does not delay requests, and buffers at most the configured number of spans', async () => {
+  it('doesn’t delay requests, and only the configured number of spans is buffered', async () => {
     receiver.hang(true);
     const before = receiver.spans.length;
     const askOnce = async () => expect((await ask('/healthz')).answer.status).toBe(200);
     for (let asked = 0; asked < ASKED; asked += 40) await Promise.all(Array.from({ length: 40 }, askOnce));
     receiver.hang(false);
-    // Requests sent now are exported after everything that waits.
+    // Spans of new requests are exported after all buffered spans.
     const markers: string[] = [];
     const hasCaughtUp = async () => {
       markers.push((await ask('/healthz')).traceId);
@@ -320,7 +320,7 @@ describe('a collector that does not respond', () => {
     expect(receiver.spans.length - before).toBeLessThan(MOST_WAITING + markers.length);
   });
 
-  it('is reported in the log once, and does not delay the shutdown', async () => {
+  it('is reported in the log once and doesn’t delay the shutdown', async () => {
     await receiver.close();
     for (let time = 0; time < 3; time += 1) {
       await ask('/healthz');

@@ -12,9 +12,9 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
 const RECORDS = '_prisma_migrations';
 
-/** Written by `scripts/upgrade-fixture.mjs` about a release. */
+/** A release's expected responses, as written by `scripts/upgrade-fixture.mjs`. */
 export interface Expected {
-  /** The instant of these responses. */
+  /** The instant at which these responses were recorded. */
   at: string;
   running: { account: string; instance: string };
   keptAnswers: {
@@ -47,7 +47,7 @@ export function expectedOf(release: string): Expected {
 }
 
 /**
- * Creates a database as the release left it: its migrations, which never change once they are released, and its rows.
+ * Creates a database as the release left it, from its migrations, which never change after a release, and its rows.
  * Resolves to the address and the names of the migrations.
  */
 export async function databaseOf(release: string): Promise<{ url: string; migrations: string[] }> {
@@ -67,12 +67,12 @@ export async function databaseOf(release: string): Promise<{ url: string; migrat
     if (checksums.get(name as string) !== checksum) throw new Error(`${release} had another migration ${name}`);
   }
   const client = await connect(url);
-  // Without foreign keys and notices: the rows come from a database that has them.
+  // Foreign keys and notices are disabled, because the rows come from a database that has enforced them.
   await client.query('set session_replication_role = replica');
   for (const [table, rows] of tables.filter(([name]) => name !== RECORDS)) {
     await client.query(`insert into "${table}" select * from jsonb_populate_recordset(null::"${table}", $1)`, [rows]);
   }
-  // Numbers that the database assigns continue after those of the rows.
+  // Sequences continue after the numbers in the rows.
   const { rows: numbered } = await client.query<{ table: string; column: string }>(
     `select table_name as "table", column_name as "column" from information_schema.columns
      where table_schema = 'public' and is_identity = 'YES'`,

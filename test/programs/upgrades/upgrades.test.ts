@@ -10,7 +10,7 @@ import { databaseOf, expectedOf, releases } from './fixture.js';
 
 afterAll(cleanUp);
 
-it('has data of every release in the changelog', () => {
+it('there is data of every release in the changelog', () => {
   const changelog = readFileSync(join(PACKAGE_ROOT, 'CHANGELOG.md'), 'utf8');
   const released = [...changelog.matchAll(/^## (\d\S*)/gm)].map(([, version]) => version);
   expect(released.length).toBeGreaterThan(0);
@@ -37,14 +37,14 @@ describe.each(releases)('the data of %s', (release) => {
   });
   afterAll(() => gateway.close());
 
-  it('keeps every balance to the unit, and the audit finds no mismatch', async () => {
+  it('keeps every balance to the unit, with no mismatch in the audit', async () => {
     const before = await audit(gateway.deps);
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);
     expect(await unitsAt(gateway.clock.now())).toEqual(expected.units);
   });
 
-  it('is shown to its renters as before', async () => {
+  it('is shown to renters as before', async () => {
     for (const { id, status, balance, instances } of expected.accounts) {
       const renter = renterOf(id);
       const told = await renter.rest('GET', '/balance');
@@ -68,7 +68,7 @@ describe.each(releases)('the data of %s', (release) => {
     expect(await query(url, instances)).toEqual(before);
   });
 
-  it('continues to be billed at its locked rates', async () => {
+  it('continues to be billed at the locked rates', async () => {
     const { account, instance } = expected.running;
     const told = expected.accounts.find(({ id }) => id === account)!.instances!.find(({ id }) => id === instance)!;
     gateway.clock.advance(HOUR);
@@ -79,7 +79,7 @@ describe.each(releases)('the data of %s', (release) => {
       instance,
     ]);
     expect(charged).toEqual([{ units: String(-parseUsd(String(told.price_hr))! * seconds) }]);
-    // Past every grace period, with the months in between.
+    // The clock moves past every grace period and several months.
     gateway.clock.advance(40n * 24n * HOUR);
     for (const { id } of expected.accounts) await renterOf(id).rest('GET', '/balance');
     expect((await audit(gateway.deps)).findings).toEqual([]);
@@ -89,14 +89,14 @@ describe.each(releases)('the data of %s', (release) => {
 describe('an upgrade', () => {
   const WAITS = `select from pg_stat_activity where datname = current_database() and application_name = 'migrations' and wait_event_type = 'Lock'`;
 
-  it('killed in the middle is resumed by two gateways that start concurrently', async () => {
+  it('is resumed by two concurrently starting gateways if killed in the middle', async () => {
     const { url, migrations } = await databaseOf('1.0.0');
     const done = async () =>
       (await query(url, 'select migration_name as name from _prisma_migrations where finished_at is not null')).map(
         ({ name }) => name,
       );
     const reader = await connect(url);
-    // A long read of a table that a migration must change.
+    // A long query reads a table that a migration must change.
     await reader.query('begin; select from instance limit 1');
     const killed = run([MAIN], { DATABASE_URL: url });
     await expect.poll(async () => (await query(url, WAITS)).length, { timeout: 60_000 }).toBe(1);

@@ -20,7 +20,7 @@ import {
 const LONG = { timeout: 120_000 };
 
 describe('a full store', needsRoot('mount', 'umount'), () => {
-  test('refuses with 507 and leaves nothing; works again once there is space', LONG, async () => {
+  test('returns 507, keeps no partial uploads and works again once there is space', LONG, async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'full-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', dataDir]);
     const gateway = await startVolumeGateway({ dataDir });
@@ -45,7 +45,7 @@ describe('a full store', needsRoot('mount', 'umount'), () => {
   });
 });
 
-test('reports an unreachable store differently from a fault, and tries it again', async () => {
+test('distinguishes an unreachable store from a fault and retries it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'away-'));
   const gateway = await startVolumeGateway({ dataDir });
   const { id } = await newVolume(gateway, (await gateway.renter()).accountId);
@@ -62,7 +62,7 @@ test('reports an unreachable store differently from a fault, and tries it again'
 });
 
 describe('FUSE', needsRoot('restic', 'fusermount3', 'umount'), () => {
-  test('the owner mounts the volume and reads a file', LONG, async () => {
+  test('lets the owner mount the volume and read a file', LONG, async () => {
     const gateway = await startVolumeGateway();
     const renter = await gateway.renter();
     const { id, password } = await newVolume(gateway, renter.accountId);

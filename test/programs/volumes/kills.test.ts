@@ -20,8 +20,8 @@ import {
 const KILLS = killsOf(30);
 afterAll(cleanUp);
 
-describe('a gateway killed while a snapshot is made', needs('restic'), () => {
-  test('has every acknowledged snapshot, and a sound repository', {
+describe('a gateway killed during a snapshot', needs('restic'), () => {
+  test('keeps every acknowledged snapshot and a sound repository', {
     timeout: isLong ? 1_200_000 : 180_000,
   }, async () => {
     const [databaseUrl, dataDir] = [await createTestDatabase(), await mkdtemp(join(tmpdir(), 'kills-'))];
@@ -32,7 +32,7 @@ describe('a gateway killed while a snapshot is made', needs('restic'), () => {
     const env = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, SECRETS_KEY, PORT: '0', PATH: process.env.PATH! };
     const files = await mkdtemp(join(tmpdir(), 'files-'));
     const acknowledged: string[] = [];
-    // Checks once more after the last kill.
+    // One more check follows the last kill.
     for (let kill = 0; kill <= KILLS; kill += 1) {
       const gateway = await startProcess(env);
       const repository = { url: repositoryUrl(gateway, renter.key, id), password };

@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(files, { recursive: true, force: true });
 });
 
-describe('a host that lies under its lease', needs('restic'), () => {
+describe('a host that uploads a false index under its lease', needs('restic'), () => {
   test.each(['lies', 'is true'] as const)(
     'destroys nothing through an index whose pack’s header %s',
     TIMEOUT,
@@ -48,7 +48,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       const token = await takeLease(gateway, id);
       const lie = await upload(token, lyingObjects(await masterKey(), await dataBlobs(), header));
       await endLease(gateway, id);
-      // The owner's own prune would trust the index as well.
+      // The owner's own prune would trust the false index as well.
       const real = `${id}/data/${packs[0]}`;
       const early = await requestVolume(gateway, renter.key, 'DELETE', real);
       expect([early.status, (await early.json()).error.message]).toEqual([
@@ -59,7 +59,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));
       expect(await faultOf()).toContain(`index ${lie} doesn't match its packs`);
       expect((await requestVolume(gateway, renter.key, 'DELETE', real)).status).toBe(409);
-      // Without the index everything continues; the host's own snapshot is lost with it.
+      // Without the index everything continues, but the host's own snapshot is lost.
       expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${lie}`)).status).toBe(200);
       const [forged] = await snapshotsOf(1n);
       expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/snapshots/${forged}`)).status).toBe(200);
@@ -72,7 +72,7 @@ describe('a host that lies under its lease', needs('restic'), () => {
   );
 });
 
-/** Saves two snapshots of an owner, the older of which retention drops; returns the newer one's content. */
+/** Saves two snapshots as the owner. Retention drops the older one. Returns the newer one's content. */
 async function savedVolume(): Promise<Buffer> {
   const volume = await newVolume(gateway, renter.accountId);
   id = volume.id;
@@ -101,7 +101,7 @@ async function dataBlobs(): Promise<string[]> {
   return [...lines.matchAll(/^data ([0-9a-f]{64})$/gm)].map(([, blob]) => blob!);
 }
 
-/** Returns the name of the index. */
+/** Uploads these objects; returns the name of the index. */
 async function upload(token: string, objects: readonly MadeObject[]): Promise<string> {
   for (const { kind, name, bytes } of objects)
     expect((await requestVolume(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);
@@ -132,7 +132,8 @@ async function faultOf(): Promise<string | null> {
 }
 
 /**
- * Waits until the gateway has maintained the volume. Its own upkeep may be in progress; then this call has no effect.
+ * Waits until the gateway has maintained the volume. A call during the gateway's own upkeep has no effect, so it is
+ * repeated.
  */
 async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);

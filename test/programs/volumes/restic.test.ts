@@ -24,7 +24,7 @@ beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), 'files-'));
   await mkdir(join(files, 'small'));
   for (let index = 0; index < 200; index += 1) await writeFile(join(files, 'small', `${index}`), randomBytes(500));
-  // More than one of restic's packs holds, which is 16 MB.
+  // More than fits into one of restic's packs of 16 MB.
   await writeFile(join(files, 'large'), randomBytes(20_000_000));
   s3 = await startS3();
   for (const [name, value] of Object.entries(S3_CREDENTIALS)) vi.stubEnv(name, value);
@@ -48,7 +48,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
   });
   afterAll(() => gateway.close());
 
-  test('an instance saves and restores; its owner reads and forgets', { timeout: 120_000 }, async () => {
+  test('saves and restores as an instance, and reads and forgets as its owner', { timeout: 120_000 }, async () => {
     const renter = await gateway.renter();
     const volume = await newVolume(gateway, renter.accountId);
     const token = await takeLease(gateway, volume.id);
@@ -69,7 +69,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     expect(await readdir(join(target, files, 'small'))).toHaveLength(200);
     await rm(target, { recursive: true });
 
-    // While the instance holds the lease, its owner writes nothing: restic would retry for a quarter of an hour.
+    // The owner doesn't write while the instance holds the lease: restic would retry for a quarter of an hour.
     const first = `${volume.id}/snapshots/${listed[0]!.id}`;
     expect((await requestVolume(gateway, renter.key, 'DELETE', first)).status).toBe(409);
     await endLease(gateway, volume.id);
@@ -85,7 +85,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
 });
 
 describe("restic's own client", needs('restic'), () => {
-  test('the owner uploads data before any rental, and copies it to a disk', {
+  test('lets the owner upload data before any rental and copy it to a disk', {
     timeout: 120_000,
   }, async () => {
     const gateway = await startVolumeGateway();

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('indexes that are hard to verify', needs('restic'), () => {
-  test('marks an index that crashes restic as failed; its owner may delete it', async () => {
+  test('are marked as failed if they crash restic, and the owner may delete them', async () => {
     const { id, master } = await repository();
     const { pack, entry } = packOf(master, [{ type: 'data', content: randomBytes(10) }]);
     entry.blobs[0]!.length = 2 ** 32 - 1_000;
@@ -38,7 +38,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
     expect(await statusOf('DELETE', `${id}/index/${index.name}`)).toBe(200);
   });
 
-  test('reads indexes sequentially if they exceed the time together', async () => {
+  test('are verified one at a time if they exceed the time limit together', async () => {
     const { id, master } = await repository();
     await writeUnderLease(id, [...lyingObjects(master, [], 'is true'), ...lyingObjects(master, [], 'is true')]);
     const restic: Deps['restic'] = async () => {
@@ -53,7 +53,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
   });
 });
 
-test('maintains a volume once per hour without restic, despite an unverified index', async () => {
+test('maintains a volume once per hour without restic, even with an unverified index', async () => {
   const { id, master } = await repository();
   await writeUnderLease(id, lyingObjects(master, [], 'is true'));
   await keep(id, { restic: null });
@@ -63,7 +63,7 @@ test('maintains a volume once per hour without restic, despite an unverified ind
   expect(await keptAtOf(id)).toBe(keptAt);
 });
 
-test('refuses a key whose parameters scrypt refuses', async () => {
+test('rejects a key with parameters that scrypt rejects', async () => {
   const { id } = await repository();
   for (const cost of [
     { N: 65_536, r: 1, p: 1 },
@@ -75,7 +75,7 @@ test('refuses a key whose parameters scrypt refuses', async () => {
   }
 });
 
-test('keeps one of two keys that are deleted concurrently', async () => {
+test('keeps one of the last two keys if both are deleted concurrently', async () => {
   const { id, password, key, master } = await repository();
   const second = keyFile(password, master);
   expect(await statusOf('POST', `${id}/keys/${nameOf(second)}`, second)).toBe(200);
@@ -83,7 +83,7 @@ test('keeps one of two keys that are deleted concurrently', async () => {
   expect((await Promise.all(deleted)).sort()).toEqual([200, 409]);
 });
 
-test('one account’s key deletions don’t keep another’s waiting', async () => {
+test('doesn’t delay an account’s requests because of another’s key deletions', async () => {
   const { id, password, key, master } = await repository();
   const slow = keyFile(password, master, { N: 2 ** 14, r: 8, p: 4 });
   expect(await statusOf('POST', `${id}/keys/${nameOf(slow)}`, slow)).toBe(200);
@@ -122,7 +122,8 @@ const options = {
 };
 
 /**
- * Waits until the gateway has maintained the volume. Its own upkeep may be in progress; then this call has no effect.
+ * Waits until the gateway has maintained the volume. A call during the gateway's own upkeep has no effect, so it is
+ * repeated.
  */
 async function keep(id: string, changes: Partial<Deps> = {}): Promise<void> {
   gateway.clock.advance(3_601);

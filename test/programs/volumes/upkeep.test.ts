@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 
 describe('repository upkeep by the gateway', needs('restic'), () => {
-  test('drops snapshots beyond retention, and prunes their data', TIMEOUT, async () => {
+  test('drops snapshots beyond retention and prunes their data', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const saved: string[] = [];
     for (const minutes of [0, 10, 50, 10]) {
@@ -82,7 +82,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect(failures).toEqual([]);
   });
 
-  test('erases a deleted volume: none of its bytes remains', TIMEOUT, async () => {
+  test('erases every byte of a deleted volume', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     await backUp(repository, randomBytes(100_000));
     const other = await repositoryOf();
@@ -127,7 +127,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     await rm(target, { recursive: true });
   });
 
-  test('finds a damaged repository, whose other snapshots remain usable', TIMEOUT, async () => {
+  test('detects damage in a repository and keeps its other snapshots usable', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const good = randomBytes(200_000);
     const first = await backUp(repository, good);
@@ -152,7 +152,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect((await admin(['volume', 'list'], env)).stdout).toContain(id);
   });
 
-  test('reports a store older or newer than the database, and updates the rows', TIMEOUT, async () => {
+  test('reports a store that is older or newer than the database and updates the rows', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const [lost, found] = [await backUp(repository, randomBytes(10)), await backUp(repository, randomBytes(10))];
     expect((await compareStore(gateway.deps, id)).differences).toEqual([]);
@@ -161,13 +161,13 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect((await compareStore(gateway.deps, id)).differences).toMatchObject([
       { volumeId: id, isGone: false, missing: [lost], unknown: [{ id: found }] },
     ]);
-    // The gateway's own upkeep may be in progress; then this call has no effect.
+    // A call during the gateway's own upkeep has no effect, so it is repeated.
     const kept = async () => {
       await keep(3_601);
       return rowsOf(id);
     };
     await expect.poll(kept, { timeout: 60_000 }).toEqual([found]);
-    // A store without any repository changes nothing: most likely it is a different store.
+    // A store without any repository is most likely a different store, so it changes nothing.
     await rm(folderOf(id, ''), { recursive: true });
     expect((await compareStore(gateway.deps, id)).differences).toMatchObject([{ isGone: true }]);
     await keep(3_601);
@@ -183,12 +183,12 @@ async function repositoryOf(): Promise<{ id: string; repository: Repository }> {
   return { id, repository };
 }
 
-/** Returns the id of the snapshot. */
+/** Backs up this content; returns the id of the snapshot. */
 async function backUp(repository: Repository, bytes: Buffer): Promise<string> {
   await writeFile(join(files, 'file'), bytes);
   const output = await resticDone(repository, 'backup', '--json', '--force', files);
   const short = /"snapshot_id":"(\w+)"/.exec(output)![1]!;
-  // Restic would take a second of CPU time to print the whole id: it derives the key again.
+  // Printing the whole id with restic takes a second of CPU time, because it derives the key again.
   const [, volume] = /volumes\/([\w-]+)/.exec(repository.url)!;
   return (await readdir(folderOf(volume!, 'snapshots'))).find((id) => id.startsWith(short))!;
 }
@@ -232,7 +232,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** Returns files of the store that contain these bytes. */
+/** Returns the files of the store that contain these bytes. */
 async function holdersOf(bytes: Buffer): Promise<string[]> {
   const holders: string[] = [];
   for (const path of await filesBelow(join(gateway.dataDir, 'volumes')))

@@ -12,9 +12,9 @@ afterAll(cleanUp);
 
 const KILLS = killsOf(20);
 const MACHINES = 3;
-/** From the first sent event to the kill. */
+/** Time from the first sent event to the kill. */
 const KILLED_WITHIN_MS = 800;
-/** Maximum per machine between two kills: each event takes long to send. */
+/** Maximum operations per machine between two kills, because each event takes long to send. */
 const RENTALS = 3;
 const PATIENCE = { timeout: 240_000, interval: 500 };
 
@@ -24,7 +24,7 @@ const INSERT_MACHINES = `
   select id, 'rtx-4090', 1, 'us-tx', 'AMD EPYC 9354', 32, 256, 1000, 5000, 4000, 128, 5, false, '12.8', 0.99, 'LISTED', '2026-11-01'
   from unnest($1::text[]) as id`;
 
-/** Returns the ids of each instance's events, in the order of their first arrival. */
+/** Returns the ids of each instance's events, ordered by their first arrival. */
 function firstComings(received: readonly Received[]): Map<string, string[]> {
   const seen = new Set<string>();
   const bySubject = new Map<string, string[]>();
@@ -36,7 +36,7 @@ function firstComings(received: readonly Received[]): Map<string, string[]> {
   return bySubject;
 }
 
-test('delivers committed events at least once, in order and signed, despite kills', {
+test('delivers all committed events in order and signed, even if gateways are killed', {
   timeout: isLong ? 1_800_000 : 300_000,
 }, async () => {
   const chance = randomFrom(seedOf(28));
@@ -48,7 +48,7 @@ test('delivers committed events at least once, in order and signed, despite kill
     SECRETS_KEY: 'cd'.repeat(32),
     WEBHOOK_NETWORKS: '127.0.0.1',
   };
-  // Slow, so that each kill meets waiting events and events in flight, which it doesn't accept.
+  // The receiver is slow, so each kill happens while some events wait and others are in flight.
   const taken: Received[] = [];
   const receiver = await startReceiver(async (event, response) => {
     await sleep(50 + chance(200));
@@ -69,8 +69,8 @@ test('delivers committed events at least once, in order and signed, despite kill
   for (let kill = 0; kill < KILLS; kill += 1) {
     const renter = client(gateway.address, key, accountId);
     let isKilled = false;
-    // Rents, stops, starts and destroys until the gateway is gone; an operation whose response was lost may be
-    // committed too.
+    // Rents, stops, starts and destroys until the gateway is gone. An operation with a lost response may have been
+    // committed as well.
     const renting = Promise.allSettled(
       machines.map(async (machine_id) => {
         for (let rentals = 0; !isKilled && rentals < RENTALS; rentals += 1) {
