@@ -15,7 +15,7 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const TALKS = 'talks';
 
-/** Covers what differs between the engines; everything else is tested with Podman. */
+/** Tests only what differs between the engines. Everything else is tested with Podman. */
 describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
@@ -50,7 +50,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
   });
 
-  it('provides a terminal, and ends what a disconnected client left running', async () => {
+  it('provides a terminal and ends processes that a disconnected client left running', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, ['-tt'], `tty; exec ${command}`);
     const ended = outcome(child);
@@ -68,7 +68,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('connects to a loopback port by SSH and HTTP, and shows the log', async () => {
+  it('connects to a loopback port by SSH and HTTP and shows the log', async () => {
     expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
       code: 0,
     });
@@ -83,7 +83,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect(logs.body.data.instanceLogs).toEqual([{ stream: 'STDOUT', text: 'begun' }]);
   });
 
-  it('lets an assistant run commands and read the log by `gpu mcp`, as data', async () => {
+  it('lets an assistant run commands and read the log as data through `gpu mcp`', async () => {
     const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: fleet.address, GPU_API_KEY: renter.api.key };
     const assistant = await openAssistant(env, ['--identity', key.path]);
     const says = (command: string, more = {}) => assistant.call('run_command', { id, command, ...more });
@@ -98,7 +98,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     const command = uniqueSleep();
     expect(await says(`exec ${command}`, { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
     await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
-    // A command for the container, not options of the local ssh.
+    // This is a command for the container, not an option of the local ssh.
     const made = join(folder(), 'made');
     expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
     expect(existsSync(made)).toBe(false);
@@ -120,7 +120,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
   });
 
-  it('`gpu deploy --ssh -i KEY` opens a shell, or lists the keys that would work', async () => {
+  it('opens a shell with `gpu deploy --ssh -i KEY` or lists the keys that would work', async () => {
     const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${fleet.address}/v1`, GPU_API_KEY: renter.api.key! };
     const deployWith = async ({ path }: KeyPair) => {
       await renter.destroyAll();

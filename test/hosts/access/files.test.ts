@@ -34,12 +34,12 @@ describe('file access to a real container', needsEngine('podman'), () => {
     return text;
   }
 
-  it('transfers 200 MB each way unchanged, in bounded memory', async () => {
+  it('transfers 200 MB each way unchanged and in bounded memory', async () => {
     const before = peakMemoryKb(web.fleet.gatewayPid);
     const sent = createHash('sha256');
     async function* pieces() {
       for (let left = LARGE_BYTES; left > 0; left -= PIECE.length) {
-        // No two pieces are equal.
+        // No two pieces of the file are equal.
         PIECE.writeUInt32LE(left, 0);
         const piece = Buffer.from(PIECE.subarray(0, Math.min(left, PIECE.length)));
         sent.update(piece);
@@ -59,7 +59,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(more).toBeLessThan(MORE_MEMORY_KB);
   });
 
-  it('lists files with names of every kind, and finds each by its bytes', async () => {
+  it('lists files with any kind of name and finds each one by the bytes of its name', async () => {
     const names = [
       'plain.txt',
       'two\nlines\n',
@@ -110,12 +110,12 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(entries.find(({ name }) => name === 'file')).toMatchObject({ size: 6, modifiedAt: '2001-09-09T01:46:40Z' });
     expect(await (await mine.get('file', `${AT}/kinds/to-file`)).text()).toBe('12345\n');
     expect((await mine.list(`${AT}/kinds/to-folder`)).entries).toEqual([]);
-    // The link is deleted; its target remains.
+    // Only the link is deleted. Its target remains.
     expect((await mine.call('DELETE', 'file', `${AT}/kinds/to-folder`)).status).toBe(204);
     await inside(`[ -d ${AT}/kinds/folder ]`);
   });
 
-  it('lists the first 5,000 entries of a larger folder, and reports that', async () => {
+  it('lists only the first 5,000 entries of a larger folder and reports that', async () => {
     await inside(`mkdir -p ${AT}/many && cd ${AT}/many && seq 1 6000 | xargs touch`);
     const { entries, isWhole } = await mine.list(`${AT}/many`);
     expect([entries.length, isWhole]).toEqual([5_000, false]);
@@ -168,7 +168,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await small(`${AT}/nowhere/file`)).toBe(404);
   });
 
-  it('leaves nothing of an upload that is cancelled, disconnected, or too large', async () => {
+  it('leaves nothing of an upload that is cancelled, disconnected or too large', async () => {
     await inside(`mkdir -p ${AT}/partly`);
     const gone = new AbortController();
     async function* never() {
@@ -179,7 +179,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     }
     await expect(mine.upload(`${AT}/partly/file`, never(), LARGE_BYTES, '', gone.signal)).rejects.toThrow();
     await until('nothing is left', async () => (await inside(`ls -A ${AT}/partly`)).trim() === '', 30_000);
-    // A disk of 4 MB, which a container can't create itself.
+    // The test mounts this 4 MB disk, because a container can't create one itself.
     const small = `${AT}/small`;
     await inside(`mkdir -p ${small}`);
     const { docker } = web.fleet.engine;
@@ -219,7 +219,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     });
   });
 
-  it('serves only the account, by its session, from its own page, with the scope', async () => {
+  it('requires a session of the account with the scope and a page of the gateway', async () => {
     await inside(`echo secret > ${AT}/secret`);
     const stranger = await Session.of(web, web.stranger);
     expect(await stranger.refusal('GET', 'file', `${AT}/secret`)).toMatch(/^404 no such instance/);
@@ -255,14 +255,14 @@ describe('file access to a real container', needsEngine('podman'), () => {
     await reader.read();
     expect(await other.signOut()).toBe(204);
     await until('its tunnel is gone', async () => tunnelsIn(web.fleet.gatewayOutput) > before, 30_000);
-    // Bytes in flight arrive, but not the whole file.
+    // Bytes in flight still arrive, but not the whole file.
     const rest = (async () => {
       for (;;) if ((await reader.read()).done) return;
     })();
     await expect(rest).rejects.toThrow();
   });
 
-  it('limits concurrent requests to a container whose programs never end', async () => {
+  it('limits concurrent requests to a container whose programs never exit', async () => {
     await inside(`mkdir /real && cp -L /bin/sh /real/sh && : > /tmp/begun && cat > /tmp/sh << 'END'
 #!/real/sh
 case "$2" in *mindepth*) echo >> /tmp/begun; exec sleep 3000 ;; esac
@@ -281,7 +281,7 @@ END
     expect((await mine.list(AT)).isWhole).toBe(true);
   });
 
-  it('provides the whole stored log, optionally with times and streams', async () => {
+  it('sends the whole stored log, optionally with times and streams', async () => {
     const link = await web.link(web.renter, 8080, '/log?err=to%20standard%20error');
     await fetch(`${web.fleet.address}${link.pathname}${link.search}`, { headers: { host: link.host } }).catch(() => {});
     const answer = await mine.log('');
@@ -293,7 +293,7 @@ END
     expect((await stranger.log('')).status).toBe(404);
   });
 
-  it('refuses a stopped instance, whose log remains available', async () => {
+  it('refuses files of a stopped instance, but still sends its log', async () => {
     await web.query(`mutation { action(id: "${web.instanceId}", action: STOP) { id } }`);
     expect(await mine.refusal('GET', 'folder', AT)).toMatch(/^409 .*is stopped/);
     expect(await (await mine.log('')).text()).toMatch(/^listens\n/);
@@ -311,7 +311,7 @@ interface Entry {
 
 type Path = string | Buffer;
 
-/** A browser with a session. */
+/** Sends requests like a browser with a session. */
 class Session {
   private constructor(
     readonly web: WebFleet,
@@ -370,7 +370,7 @@ class Session {
     return (await this.uploaded(path, body, size, query, signal)).status;
   }
 
-  /** Sends a file as a browser does: with its length. */
+  /** Sends a file with its length, as a browser does. */
   uploaded(path: Path, body: Body, size: number, query = '', signal?: AbortSignal) {
     const { web, cookie } = this;
     const origin = web.fleet.address;
@@ -398,7 +398,7 @@ class Session {
   }
 }
 
-/** Counts ended tunnels in the log. */
+/** Returns the number of ended tunnels in the log. */
 const tunnelsIn = (log: string) => log.split('tunnel closed').length;
 
 type Body = AsyncIterable<Buffer> | Iterable<Buffer>;

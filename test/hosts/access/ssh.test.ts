@@ -22,7 +22,7 @@ const FULL = 'full';
 /** Debian's folder of perl modules. */
 const PERL = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/perl-base`;
 
-/** The agent polls the first gateway; tests use the second one unless they state otherwise. */
+/** The agent polls the first gateway. Tests use the second one unless they say otherwise. */
 describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
@@ -36,7 +36,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
   let hostKey: string;
   let id: string;
   let ssh: SshClient;
-  /** Clients that don't log in, and the milliseconds until they are disconnected. */
+  /** Clients that don't log in, with the number of milliseconds until each is disconnected. */
   let slow: Map<string, Promise<number>>;
 
   const client = (gateway: number, with_: KeyPair | null) => new SshClient(ports[gateway]!, with_, hostKey);
@@ -80,7 +80,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey port user command } } }`);
     hostKey = body.data.instance.ssh.hostKey;
     ssh = client(1, key);
-    // On the first gateway, away from other clients.
+    // They connect to the first gateway, away from other clients.
     slow = new Map(Object.entries(SLOW_CLIENTS).map(([how, act]) => [how, patienceWith(ports[0]!, act)]));
   });
 
@@ -95,13 +95,13 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
   });
 
-  it('reports the exit code of a command that does not read its input', async () => {
+  it('reports the exit code of a command that doesn’t read its input', async () => {
     const outputs: string[] = [];
     for (let turn = 0; turn < 5; turn += 1) outputs.push(await readsLittle());
     expect(outputs).toEqual(Array(5).fill('words'));
   });
 
-  it('carries both outputs whole to a client that reads late', async () => {
+  it('delivers both output streams completely to a client that reads late', async () => {
     const write = (bytes: number, letter: string) => `head -c ${bytes} /dev/zero | tr '\\0' ${letter}`;
     const turn = `${write(100_000, 'o')}; ${write(50_000, 'e')} >&2`;
     const child = ssh.spawn(id, [], `for turn in $(seq 60); do ${turn}; done; exit 4`);
@@ -113,7 +113,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect([/[^o]/.test(stdout), /[^e]/.test(stderr)]).toEqual([false, false]);
   });
 
-  it('provides a shell with a terminal of the requested and of the changed size', async () => {
+  it('provides a shell in a terminal of the requested size, which can be changed', async () => {
     const connection = await connect();
     const shell = await new Promise<ClientChannel>((resolve, reject) =>
       connection.shell({ cols: 123, rows: 45, term: 'vt100' }, (error, channel) =>
@@ -136,11 +136,11 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
   });
 
   it('sets a command’s terminal size before it starts', async () => {
-    // A client without a terminal requests no size.
+    // A client without a terminal doesn't request a size.
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('passes on signals', async () => {
+  it('passes on signals to the command', async () => {
     const connection = await connect();
     const channel = await execOn(
       connection,
@@ -155,7 +155,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     connection.end();
   });
 
-  it('ends what a disconnected client left running', async () => {
+  it('ends processes that a disconnected client left running', async () => {
     const sleeps = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${sleeps}`);
     const ended = outcome(child);
@@ -165,7 +165,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     await soon('the command has ended', async () => !isRunning(sleeps));
   });
 
-  /** Files whose names and sizes are difficult for a server. */
+  /** Files with names and sizes that are difficult for a server. */
   const someFiles = () => {
     const from = join(folder(), 'tree');
     mkdirSync(join(from, 'sub folder'), { recursive: true });
@@ -217,7 +217,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(listed.stdout.split('\n')).toEqual(expect.arrayContaining(['link', 'more', 'renamed', 'sub folder']));
     expect(listed.stderr).toMatch(/nothing-there/);
     expect(readFileSync(join(more, 'link')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
-    // Resumes half a file from its middle.
+    // Resumes a transfer from the middle of the file.
     writeFileSync(join(more, 'half'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
     expect(await ssh.sftp(id, `get -a /workspace/tree/large.bin ${more}/half`)).toMatchObject({ code: 0 });
     expect(readFileSync(join(more, 'half')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
@@ -244,7 +244,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('No such file')]);
   });
 
-  it('forwards 100 concurrent connections to its loopback, and none elsewhere', async () => {
+  it('forwards 100 concurrent connections to the instance’s loopback and no others', async () => {
     expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
       code: 0,
     });
@@ -264,7 +264,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
       }),
     );
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
-    // Programs print this as their own address.
+    // Programs print this address as their own.
     (await forward('0.0.0.0', 7_000)).destroy();
     await expect(forward('localhost', 7_001)).rejects.toThrow();
     for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
@@ -278,16 +278,16 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     connection.end();
   });
 
-  it('is not blocked by a stalled reader or by clients that never log in', async () => {
+  it('isn’t blocked by a stalled reader or by clients that never log in', async () => {
     const before = rss(second.pid);
-    // From other addresses, each with its own limit, and more in total than may wait.
+    // The clients use other addresses, each with its own limit. In total they are more than may wait.
     const silent = Array.from({ length: 450 }, (_, index) =>
-      // Reads, or it would not notice the end.
+      // The client must read, or it wouldn't notice the end.
       createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` })
         .on('error', () => {})
         .resume(),
     );
-    // Within the 20 seconds they are all connected, except those above the limits.
+    // During the first 20 seconds, all are connected except those above the limits.
     await soon('too many strangers are dropped', async () => silent.filter(({ destroyed }) => destroyed).length >= 194);
     const stalled = ssh.spawn(id, [], 'cat /dev/zero');
     const ended = outcomeOfExit(stalled);
@@ -301,7 +301,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     for (const socket of silent) socket.destroy();
   });
 
-  it('carries 64 MB each way unchanged', async () => {
+  it('transfers 64 MB each way unchanged', async () => {
     const file = join(folder(), 'large');
     writeFileSync(file, randomBytes(64_000_000));
     const sum = createHash('md5').update(readFileSync(file)).digest('hex');
@@ -320,7 +320,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(peak - before).toBeLessThan(50_000);
   });
 
-  it('admits only the account, through either gateway', async () => {
+  it('admits only the account’s keys, through either gateway', async () => {
     const attempts: [what: string, user: string, key: KeyPair | null][] = [
       ['a stranger’s key', id, strangersKey],
       ['an unregistered key', id, new KeyPair()],
@@ -346,7 +346,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     }
   });
 
-  it('disconnects a client that offers a thousand keys, or none', async () => {
+  it('disconnects a client that offers a thousand keys or none', async () => {
     let offered = 0;
     const keys = Array.from({ length: 30 }, newKey);
     const ended = await attempt((_left, _partial, next) => {
@@ -364,7 +364,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('disconnects OpenSSH with too many agent keys, and admits its configured key', async () => {
+  it('disconnects OpenSSH with too many agent keys but admits a configured key', async () => {
     const dir = folder();
     const socket = join(dir, 'agent');
     const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
@@ -386,12 +386,12 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   }, 60_000);
 
-  it('refuses a second command of any kind in a session', async () => {
+  it('refuses a second command of any kind in the same session', async () => {
     const connection = await connect();
     const channel = await new Promise<ClientChannel>((resolve, reject) =>
       connection.exec('cat', (error, opened) => (error ? reject(error) : resolve(opened))),
     );
-    // No client of the library does this.
+    // The library's clients never do this, so the test sends the packet itself.
     const { _protocol: protocol } = connection as unknown as {
       _protocol: Record<string, (...given: unknown[]) => void>;
     };
@@ -405,7 +405,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('ends a removed key’s sessions within two seconds, and admits no more', async () => {
+  it('ends a removed key’s sessions within two seconds and admits no new ones', async () => {
     const gone = new KeyPair();
     const keyId = await addKey(renter, gone);
     const children = [0, 1].map((gateway) => client(gateway, gone).spawn(id, [], 'echo begun; cat'));
@@ -418,7 +418,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect((await client(1, gone).ssh(id, 'echo in')).stderr).toContain('Permission denied');
   });
 
-  it('ends a stream with its agent, and opens new ones with the next agent', async () => {
+  it('ends a stream with its agent and opens new ones through the next agent', async () => {
     const [own, other] = [uniqueSleep(), uniqueSleep()];
     const child = ssh.spawn(id, [], `echo begun; exec ${own}`);
     const done = outcome(child);
@@ -430,13 +430,13 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(isRunning(own)).toBe(true);
     host.start();
     await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
-    // The next agent ends the commands of the killed one, but nothing that others run in the container.
+    // The next agent ends the killed agent's commands, but no other processes in the container.
     await soon('the command has ended', async () => !isRunning(own));
     for (const pid of processes((each) => each === other)) process.kill(pid, 'SIGKILL');
     await operators;
   });
 
-  it('ends immediately when the instance stops, and reports why it refuses new ones', async () => {
+  it('ends immediately when the instance stops, and says why it refuses new sessions', async () => {
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
@@ -453,7 +453,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     await renter.phase(id, 'ERASED');
   });
 
-  it('copies files by the image’s own SFTP server and by rsync', async () => {
+  it('copies files with the image’s own SFTP server and with rsync', async () => {
     ({ id } = await renter.deploy(host.machineId, { template: FULL }));
     await renter.phase(id, 'RUNNING');
     expect(await ssh.ssh(id, 'echo $0')).toMatchObject({ stdout: expect.stringContaining('bash') });
@@ -466,7 +466,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(digest(back)).toEqual(digest(from));
   });
 
-  it('forwards Unix sockets with half-closes, and the client’s SSH agent', async () => {
+  it('forwards Unix sockets with half-closes and the client’s SSH agent', async () => {
     const server = `perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => "/tmp/socket", Listen => 9); while ($c = $l->accept) { print $c reverse <$c>; close $c }'`;
     const child = ssh.spawn(id, [], `rm -f /tmp/socket; ${server}`);
     const connection = await connect();
@@ -498,7 +498,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     }
   });
 
-  it('keeps its host key over a gateway’s restart, which ends its connections', async () => {
+  it('keeps its host key when the gateway restarts, although connections end', async () => {
     await readsLittle();
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
@@ -510,7 +510,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
   });
 
-  /** Resolves with the output of a command that ends before it has read its input. */
+  /** Resolves to the output of a command that exits before it has read its input. */
   async function readsLittle(): Promise<string> {
     const child = ssh.spawn(id, [], 'head -c 5; exit 3');
     child.stdin.on('error', () => {}).end(Buffer.alloc(8_000_000, 'words'));
@@ -533,7 +533,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     });
   }
 
-  /** Resolves to the outcome of a login that keeps trying. */
+  /** Resolves to the outcome of a login with this handler, which may keep trying. */
   function attempt(
     authHandler: (left: unknown, partial: unknown, next: (method: object) => void) => unknown,
   ): Promise<'in' | 'ended'> {
@@ -549,7 +549,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
 });
 
 const IDENT = 'SSH-2.0-slow\r\n';
-/** The header of a packet that never arrives. */
+/** Header of a packet whose body never arrives. */
 const LARGE_PACKET = Buffer.from([0, 0, 0x7e, 0xfc, 6, 20]);
 
 const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
@@ -565,18 +565,18 @@ const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
   },
 };
 
-/** Sends a byte now and then. */
+/** Sends single bytes at intervals. */
 function drip(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text.charAt(at++)), 300);
   socket.once('close', () => clearInterval(timer));
 }
 
-/** Resolves to the milliseconds until the other side disconnects. */
+/** Resolves to the number of milliseconds until the other side disconnects. */
 async function patienceWith(port: number, act: (socket: Socket) => void): Promise<number> {
   const socket = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.3' }).on('error', () => {});
   const began = performance.now();
-  // Either way of ending counts: unread data may cause a reset.
+  // An end and a reset both count, since unread data may cause a reset.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('end', () => socket.destroy()).resume();
   act(socket);
@@ -584,7 +584,7 @@ async function patienceWith(port: number, act: (socket: Socket) => void): Promis
   return performance.now() - began;
 }
 
-/** Waits, with time for a busy machine. */
+/** Waits for a condition, with extra time for a busy machine. */
 const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) =>
   until(what, look, withinMs, POLL_EVERY_MS);
 
@@ -602,7 +602,7 @@ function reading(channel: ClientChannel): () => string {
   return () => said;
 }
 
-/** Returns the resident memory in kB. */
+/** Returns the process's resident memory in kB. */
 function rss(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
 }

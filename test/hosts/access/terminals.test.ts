@@ -28,10 +28,10 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SOON_MS = 30_000;
-/** The gateway's buffers, in addition to what a page may leave unshown. */
+/** Size of the gateway's buffers, in addition to the output that a page may not have shown yet. */
 const BUFFERED_BYTES = 1_048_576;
 
-/** Opens both ends of a tunnel. */
+/** Opens a tunnel and returns both ends. */
 async function tunnelPair() {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
@@ -66,7 +66,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const { createApiKey } = await graphql(`mutation { createApiKey${scopes} { apiKey { id } secret } }`);
     return { id: createApiKey.apiKey.id, cookie: await sessionOf(fleet.address, createApiKey.secret) };
   };
-  /** Returns whether the first instance has such a file. */
+  /** Whether the first instance has this file. */
   const isThere = async (path: string) => (await fleet.engine.exec(ids[0]!, 'test', '-e', path)).code === 0;
   const closeAll = async () => {
     for (const page of pages.splice(0)) {
@@ -78,7 +78,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
 
   beforeAll(async () => {
     fleet = await RealFleet.open();
-    // Two instances on one host, with one agent.
+    // Two instances run on one host with one agent.
     host = await fleet.host({}, 2);
     renter = await fleet.renter();
     cookie = await sessionOf(fleet.address, renter.api.key);
@@ -91,7 +91,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   });
   afterAll(() => fleet?.close());
 
-  it('opens a shell with the page’s size, which can change; it reports the exit code', async () => {
+  it('opens a shell of the page’s size, follows size changes and reports the exit code', async () => {
     const page = await open({ columns: 91, rows: 31 }).ready();
     expect(page.opened).toEqual({ type: 'opened', from: 0, to: 0 });
     page.type('stty size; echo $TERM\n');
@@ -109,12 +109,12 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await page.end()).toEqual({ type: 'exit', code: 7 });
   });
 
-  it('resumes after a lost connection: nothing twice, nothing missing', async () => {
+  it('resumes after a lost connection without losing or repeating output', async () => {
     const first = await open().ready();
     first.type('i=0; while [ $i -lt 400 ]; do echo line $i; i=$((i+1)); sleep 0.005; done; echo all""done\n');
     await first.waitForText('line 100\r');
     first.lose();
-    // From what was shown, not from what was sent.
+    // Output resumes after what was shown, not after what was sent.
     const second = await open({ shell: first.shell, seen: first.place }).ready();
     expect(second.opened!.from).toBe(first.place);
     await second.waitForText('alldone');
@@ -128,7 +128,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('continues without a page, and keeps its newest output', async () => {
+  it('continues without a page and keeps the newest output', async () => {
     const first = await open().ready();
     const shell = first.shell;
     first.type(
@@ -146,7 +146,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     second.type('exit\n');
     await second.end();
     expect(second.place).toBeGreaterThan(1_000_000);
-    // An exit without a page is still reported.
+    // An exit while no page is connected is still reported.
     const third = await open({ shell }).ready();
     third.type('sleep 1; : >/tmp/2; exit 9\n');
     await third.waitForText('exit 9\r\n');
@@ -156,7 +156,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
 
-  it('serves one page at a time: the newest takes over', async () => {
+  it('serves one page at a time, and the newest page takes over', async () => {
     const first = await open().ready();
     first.type('echo mine\n');
     await first.waitForText('\nmine\r\n');
@@ -168,13 +168,13 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('sends a page only as much as it shows, and buffers little of the rest', async () => {
+  it('sends a page only as much as it shows and buffers little of the rest', async () => {
     const page = await open({}, { shows: false }).ready();
     page.type('dd if=/dev/zero bs=1000000 count=8 2>/dev/null | tr "\\0" y; echo; echo and""then\n');
     await until('it was sent all that it has room for', () => page.bytes >= KEPT_OUTPUT_BYTES, SOON_MS);
     const memory = () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${fleet.gatewayPid}/status`, 'utf8'))![1]);
     const before = memory();
-    // The shell is blocked: its command can't end.
+    // The shell is blocked, so its command can't end.
     let last = -1;
     await until(
       'nothing more comes',
@@ -188,7 +188,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     );
     expect(page.bytes).toBeLessThan(KEPT_OUTPUT_BYTES + BUFFERED_BYTES);
     expect((memory() - before) * 1_024).toBeLessThan(20 * BUFFERED_BYTES);
-    // It doesn't trust an acknowledgement of more than it sent.
+    // The gateway doesn't trust an acknowledgement of more than it sent.
     page.send({ type: 'shown', bytes: Number.MAX_SAFE_INTEGER });
     const ended = until('all of it came', () => page.text.includes('andthen'), SOON_MS);
     const showing = setInterval(() => page.send({ type: 'shown', bytes: page.place }), 5);
@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('limits shells to eight per instance; a new one evicts only an abandoned one', async () => {
+  it('limits shells to eight per instance, and a new one evicts only an abandoned one', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
@@ -222,7 +222,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('opens a separate shell in each instance, also for a known shell name', async () => {
+  it('opens a separate shell in each instance, even under the same shell name', async () => {
     const mine = await open().ready();
     mine.type('echo the""secret\n');
     await mine.waitForText('thesecret');
@@ -232,7 +232,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect([guessed.opened!.to, guessed.text.includes('thesecret')]).toEqual([0, false]);
     mine.type('echo un""touched\n');
     await mine.waitForText('untouched');
-    // Nor in another account's instance.
+    // The name doesn't work in another account's instance either.
     const thief = await fleet.renter();
     const stolen = open({ shell: mine.shell }, { cookie: await sessionOf(fleet.address, thief.api.key) });
     expect(await stolen.end()).toMatchObject({ type: 'refused', reason: 'unknown' });
@@ -240,7 +240,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('admits only pages of the gateway with a session', async () => {
+  it('admits only pages of the gateway that have a session', async () => {
     const origin = fleet.address;
     const { host } = new URL(origin);
     expect(await knock(origin, { origin, cookie })).toBe(101);
@@ -252,12 +252,12 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await knock(origin, { origin, cookie: 'console=made-up' })).toBe(401);
     expect(await knock(origin, { origin, cookie: `${cookie}; ${cookie}` })).toBe(401);
     expect(await knock(origin, { origin, authorization: `Bearer ${renter.api.key}` })).toBe(401);
-    // The address carries no credentials.
+    // The address must not contain credentials.
     expect(await knock(origin, { origin, cookie }, `/console/terminal?key=${renter.api.key}`)).not.toBe(101);
     expect(await knock(origin, { origin, cookie, host: `${ids[0]}.gpu.localhost` })).not.toBe(101);
   });
 
-  it('refuses with a reason: missing scope, stopped or unknown instance', async () => {
+  it('gives a reason when the scope is missing or the instance is stopped or unknown', async () => {
     const reader = await newKey('(scopes: [READ, RENT])');
     const forbidden = await open({}, { cookie: reader.cookie }).end();
     expect(forbidden).toMatchObject({
@@ -266,7 +266,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       message: expect.stringContaining('access'),
     });
     expect(await open({ instance: 'i-00000000' }).end()).toMatchObject({ type: 'refused', reason: 'unknown' });
-    // A message that no page sends ends the connection.
+    // A message that no page would send ends the connection.
     for (const asked of [{ shell: '../../etc' }, { seen: -1 }, { columns: 0 }, { instance: "i-0'; --" }]) {
       const page = open(asked);
       await page.end();
@@ -282,7 +282,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(flood.closed).toBe(1_008);
   });
 
-  it('ends with the session and with the key, and leaves no shell behind', async () => {
+  it('ends with the session or the key and leaves no shell behind', async () => {
     const [signedOut, revoked] = [await newKey(), await newKey()];
     for (const key of [signedOut, revoked]) {
       const command = uniqueSleep();
@@ -305,7 +305,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('ends an abandoned shell after its time', async () => {
+  it('ends an abandoned shell after a time limit', async () => {
     const shells = new Shells(await openEngine(fleet.engine.socket, null), Promise.resolve(), 500);
     const target = { kind: 'shell' as const, shell: newShell(), env: {}, terminal: { columns: 80, rows: 24 }, seen: 0 };
     const first = await tunnelPair();
@@ -313,7 +313,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     const command = uniqueSleep();
     first.gateway.write(`${command}\n`);
     await until('it runs', () => isRunning(command), SOON_MS, POLL_EVERY_MS);
-    // A connected page keeps it.
+    // A connected page keeps the shell.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect([shells.size, isRunning(command)]).toEqual([1, true]);
     first.gateway.destroy();
@@ -323,7 +323,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     first.close();
   });
 
-  it('keeps the shell across a gateway’s restart', async () => {
+  it('keeps the shell when the gateway restarts', async () => {
     const first = await open().ready();
     first.type('mine=kept; echo be""fore\n');
     await first.waitForText('before');
@@ -344,8 +344,8 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  // Last: these end what the others use.
-  it('ends immediately with its instance, and refuses a stopped one', async () => {
+  // These tests come last, because they end what the others use.
+  it('ends immediately with its instance and is refused while that is stopped', async () => {
     const page = await open({ instance: ids[1]! }).ready();
     await renter.act(ids[1]!, 'stop');
     expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
@@ -370,7 +370,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
           .catch(() => null),
       60_000,
     );
-    // This shows the page that the shell is a new one.
+    // This tells the page that the shell is a new one.
     expect(next.opened!.from).toBe(0);
     await closeAll();
   });

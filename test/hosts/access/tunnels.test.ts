@@ -13,7 +13,7 @@ import { gatewayHere, RealFleet, type RealHost, type RealRenter } from '../../su
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
-/** Writes a line when it starts. */
+/** Prints a line when it starts. */
 const TALKS = 'talks';
 const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarget => ({
   kind: 'exec',
@@ -24,7 +24,7 @@ const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarg
   ...rest,
 });
 
-/** The agent polls one gateway, and tunnels are requested at another: the requests must reach it. */
+/** The agent polls one gateway and tunnels are requested at another, so the requests must be passed on. */
 describe('tunnels to a container', needsEngine('podman'), () => {
   let fleet: RealFleet;
   let host: RealHost;
@@ -63,8 +63,8 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await fleet?.close();
   });
 
-  // First, because an end is recorded up to a minute later.
-  it('counts a tunnel as activity for an idle stop, but not following the log', async () => {
+  // This test comes first, because the end of a tunnel is recorded up to a minute later.
+  it('counts a tunnel, but not a followed log, as activity for the idle stop', async () => {
     const set = 'mutation ($id: ID!) { setStopWhenIdle(id: $id, stopWhenIdle: 1440) { id } }';
     expect((await renter.api.graphql(set, { id: instanceId })).body.errors).toBeUndefined();
     const activeAt = async () => {
@@ -81,7 +81,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     tunnel.destroy();
   });
 
-  it('runs a command: output, standard error, exit code, input to its end', async () => {
+  it('runs a command with both output streams, its exit code and all of its input', async () => {
     expect(await outputOf('cat; echo words >&2; exit 7', 'input')).toEqual({
       stdout: 'input',
       stderr: 'words\n',
@@ -89,37 +89,37 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     });
   });
 
-  it('delivers all output to a late reader, regardless of what is buffered', async () => {
-    // A connection buffers some megabytes, and the agent 256 kB: for one of these sizes the last bytes are still in the agent.
+  it('delivers all output to a late reader, regardless of the amount of output', async () => {
+    // A connection buffers a few MB, and the agent 256 kB. For one of these sizes, the agent still has the last bytes.
     const sizes = Array.from({ length: 32 }, (_, index) => (index + 1) * 250_000);
     const opened = [];
-    // Started sequentially, by the runtime; Podman's own way may lose the last output.
+    // The commands are started one at a time, by the runtime. Podman's own way may lose the last output.
     for (const size of sizes) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
     await sleep(2_000);
     const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
     expect(await Promise.all(read)).toEqual(sizes.map((size) => [size, 4]));
   });
 
-  it('opens a port quickly: gateways pass on the request, and the agent dials', async () => {
+  it('opens a port quickly, although another gateway must pass the request on', async () => {
     const times: number[] = [];
     for (let turn = 0; turn < 15; turn += 1) {
       const began = performance.now();
       await expect(open({ kind: 'port', port: 9 })).rejects.toMatchObject({ reason: 'no_listener' });
       times.push(performance.now() - began);
     }
-    // The agent must start its first program for ports. It takes 25 ms on an idle machine, far less than a poll's
-    // second.
+    // The agent must start its first program for ports. That takes 25 ms on an idle machine, far less than the second
+    // between two polls.
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(whileBusy(800));
   });
 
-  it('reads the container’s output, with each line’s stream and time', async () => {
+  it('reads the container’s output with the stream and time of each line', async () => {
     const tunnel = await open({ kind: 'logs', tail: 10, since: null, follow: false });
     tunnel.end();
     const [stdout] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
     expect(stdout).toMatch(/^o\d{4}-\d\d-\d\dT\S+ begun\n$/);
   });
 
-  it('refuses unknown instances, other accounts and unknown keys', async () => {
+  it('rejects unknown instances, other accounts and unknown keys', async () => {
     const refused = (changes: object, id = instanceId) =>
       expect(
         tunnels.open({
@@ -135,7 +135,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('accepts a tunnel only from the machine it is requested from', async () => {
+  it('accepts a tunnel only from the machine that was requested to open it', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -150,7 +150,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
   });
 
-  it('leaves nothing of a request abandoned while the engine starts it slowly', async () => {
+  it('leaves nothing of a request that is abandoned while the engine is slow', async () => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
     const command = uniqueSleep();
     const wanted = { opener, instanceId, target: shell(`exec ${command}`) };
@@ -159,7 +159,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     try {
       await expect(tunnels.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
     } finally {
-      // Later files use the engine too.
+      // Later test files use this engine too.
       process.kill(engine!, 'SIGCONT');
     }
     expect((await outputOf('echo the engine answers')).code).toBe(0);
@@ -170,7 +170,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
   it('ends a command that reads no input when the other side disconnects', {
     timeout: 90_000,
   }, async () => {
-    // Unread input that fits into the tunnel, with its end; and input that doesn't fit.
+    // The first input fits into the tunnel and ends. The second one doesn't fit.
     const inputs = [
       { command: uniqueSleep(), input: Buffer.alloc(200_000), hasEnd: true },
       { command: uniqueSleep(), input: Buffer.alloc(3_000_000), hasEnd: false },
@@ -186,7 +186,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
-  it('ends when its key is revoked, and frees its slot', async () => {
+  it('ends when its key is revoked and frees its slot', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
     const tunnel = await open(shell('cat'), { apiKeyId });

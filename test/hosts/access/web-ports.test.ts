@@ -20,14 +20,14 @@ import { send } from '../../support/wire.js';
 
 const NOWHERE = `i-00000000.${DOMAIN}`;
 const MB = 1_048_576;
-/** Bytes transferred in the memory tests: twice the gateway's permitted growth. */
+/** Bytes transferred in the memory tests, which are twice the permitted growth of the gateway. */
 const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
 describe('web access to a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
-  /** Admits to the first port. */
+  /** Cookie that admits to the first port. */
   let cookie: string;
   let host: string;
 
@@ -53,7 +53,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     await ended;
     return performance.now() - began;
   };
-  /** Resolves when an open response aborts or ends. */
+  /** Resolves when an open response ends or is aborted. */
   const over = (answer: IncomingMessage) =>
     new Promise<void>((resolve) =>
       answer
@@ -62,7 +62,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
         .resume(),
     );
 
-  it('passes on a request and its response, for any method', async () => {
+  it('passes on requests and responses for any method', async () => {
     for (const gateway of web.gateways) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'OPTIONS']) {
         expect(await echoed({ method }, gateway)).toMatchObject({ method, url: '/echo?a=b%20c' });
@@ -76,7 +76,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect((await visit(web.gateways[0]!, host, '/upload', chunked)).text).toBe('9');
   });
 
-  it('hides the gateway’s secrets from the container, and names the visitor', async () => {
+  it('hides the gateway’s secrets from the container but shows the visitor’s address', async () => {
     const key = web.renter.key;
     const { headers } = await echoed({
       headers: {
@@ -140,7 +140,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     }
   });
 
-  it('reports an invalid response of a container, and never mixes responses', async () => {
+  it('reports an invalid response from a container and never mixes responses', async () => {
     const other = await follow(web.gateways[0]!, await web.link(web.renter, 8082));
     const at = (path: string, headers = {}) =>
       visit(web.gateways[0]!, web.hostOf(8082), path, { headers: { cookie: other, ...headers } });
@@ -149,7 +149,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
         status: 502,
         text: expect.stringContaining('Invalid response'),
       });
-    // Extra bytes of a response are not the response to the next request.
+    // Extra bytes after a response must not become the response to the next request.
     for (let turn = 0; turn < 5; turn += 1) {
       expect((await at('/stray')).text).toBe('ok');
       expect((await at('/plain')).text).toBe('plain');
@@ -163,7 +163,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect((await get('/echo')).status).toBe(200);
   });
 
-  it('admits no one else: one page, whether or not the instance exists', async () => {
+  it('shows all others the same page, whether or not the instance exists', async () => {
     const [first] = web.gateways;
     const nothing = await visit(first!, NOWHERE, '/');
     expect(nothing).toMatchObject({ status: 404, text: expect.stringContaining('Nothing to see here') });
@@ -223,7 +223,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       const { body } = await web.stranger.graphql(`mutation ($id: ID!) { ${field} }`, { id: web.instanceId });
       expect(body.errors[0].extensions.code, field).toBe('not_found');
     }
-    // None of this used up the link; its owner still gets in, and permitted cross-site requests succeed.
+    // None of this used up the link. Its owner is still admitted, and permitted cross-site requests succeed.
     await follow(web.gateways[1]!, unused);
     const fromMail = {
       ...site,
@@ -237,7 +237,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     );
   });
 
-  it('makes a port public, and closes it with its open connections', async () => {
+  it('makes a port public, and closes its open connections when it becomes private', async () => {
     const change = (field: string) =>
       web.query(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
     const gatewayPort = new URL(web.gateways[0]!).port;
@@ -278,7 +278,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       5_000,
     );
 
-  it('ends a key’s connections within 2 s of its revocation', async () => {
+  it('ends a key’s connections within 2 s after the key is revoked', async () => {
     const { id, renter } = await web.anotherKey();
     const own = await follow(web.gateways[0]!, await web.link(renter));
     const spare = await web.link(renter);
@@ -307,10 +307,10 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     const raw = (head: string[], body = '') => send(gateway!, `${head.join('\r\n')}\r\n\r\n${body}`);
     const status = async (given: string, path = '/v1/gpus/pricing') =>
       (await raw([`GET ${path} HTTP/1.1`, `Host: ${given}`, `Cookie: ${cookie}`, 'Connection: close'])).status;
-    // The same instance in other spellings.
+    // These are other spellings of the same instance's host.
     for (const given of [host.toUpperCase(), `${host}.`, `${host}:80`, `${host}.:4000`])
       expect(await status(given, '/echo'), given).toBe(200);
-    // No instance: a plain page, never the gateway's own responses.
+    // Hosts without an instance get a plain page, never the gateway's own responses.
     for (const given of [
       `i-zzz.${DOMAIN}`,
       `${web.instanceId}-0.${DOMAIN}`,
@@ -320,7 +320,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       `www.${DOMAIN}`,
     ])
       expect(await status(given), given).toBe(404);
-    // The gateway itself.
+    // These hosts are the gateway itself.
     for (const given of ['[::1]:4000', '127.0.0.1', DOMAIN, `${host}.evil.example`])
       expect(await status(given), given).toBe(200);
     for (const given of [`${'i'.repeat(10_000)}.${DOMAIN}`, `${host} `.repeat(2), `${host}/x`, `${host}@evil`])
@@ -345,22 +345,22 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       expect(answer.status, name).toBe(400);
       expect(answer.text, name).not.toContain('smuggled');
     }
-    // A container that does not switch protocols: what follows is no second request.
+    // If the container doesn't switch protocols, what follows isn't a second request.
     const unswitched = await raw(get(...upgrade, 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'), inside);
     expect(unswitched.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    // An offer of another protocol is an ordinary request.
+    // A request that offers another protocol is treated as an ordinary one.
     expect((await raw(get('Connection: Upgrade, close', 'Upgrade: h2c'))).status).toBe(200);
   });
 
-  it('serves a hundred concurrently, and is not blocked by a stalled reader', async () => {
+  it('serves a hundred concurrent requests and isn’t blocked by a stalled reader', async () => {
     const stalled = await open(web.gateways[0]!, host, `/download?bytes=${1_000 * MB}`, { headers: { cookie } });
     const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => get('/late', web.gateways[index % 2])));
     expect(answers.map(({ text }) => text)).toEqual(Array(100).fill('late'));
     stalled.destroy();
   });
 
-  it('passes large bodies both ways in bounded memory', async () => {
-    // Any load grows the heap's young generation once; the measurement starts afterwards.
+  it('passes on large bodies both ways in bounded memory', async () => {
+    // Any load grows the heap's young generation once. The measurement starts after that.
     await upload(web.gateways[0]!, host, '/upload', { cookie }, WARM_UP_BYTES);
     const before = memoryMb(web.fleet.gatewayPid);
     let most = before;
@@ -378,7 +378,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(most - before, `from ${before} MB to ${most} MB`).toBeLessThan(MORE_MEMORY_MB);
   });
 
-  it('opens in a browser by its link, and in curl', needs('chromium', 'curl'), async () => {
+  it('can be opened by a link in a browser and in curl', needs('chromium', 'curl'), async () => {
     const link = await web.link(web.renter, undefined, '/');
     expect(link.hostname).toBe(host);
     const browser = await openChromium();
@@ -390,7 +390,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(page.url()).toBe(`http://${link.host}/`);
     const [stored] = await page.context().cookies();
     expect(stored).toMatchObject({ name: 'gpu_web', domain: host, httpOnly: true, sameSite: 'Lax', path: '/' });
-    // A neighbouring port is another site: it gets neither the cookie nor the page.
+    // A neighbouring port is another site and gets neither the cookie nor the page.
     await page.goto(`http://${web.hostOf(8081)}:${link.port}/`);
     expect(await page.textContent('h1')).toBe('Nothing to see here');
     await browser.close();
@@ -401,11 +401,11 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(readFileSync(jar, 'utf8')).toContain(`#HttpOnly_${host}`);
   });
 
-  it('shows the container’s output, and follows it', async () => {
+  it('shows and follows the container’s output', async () => {
     const query = (tail: number) => `{ instanceLogs(id: "${web.instanceId}", tail: ${tail}) { time stream text } }`;
     const logged = (line: string) =>
       until(`${line} is logged`, async () => (await web.query(query(1))).instanceLogs[0]?.text === line, 10_000);
-    // Sequentially: two streams of a container have no order but the engine's.
+    // They are written one at a time, since the order of the two streams depends on the engine.
     await get('/log?out=one');
     await logged('one');
     await get('/log?err=two');
@@ -455,7 +455,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(opened).toMatchObject({ code: 0, stdout: expect.stringContaining(`http://${web.hostOf(8081)}:`) });
   });
 
-  it('ends with the agent, and works again with the next', async () => {
+  it('ends with the agent and works again with the next one', async () => {
     const stream = await open(web.gateways[0]!, host, '/events', { headers: { cookie } });
     const ended = over(stream);
     await web.host.end('SIGKILL');
@@ -466,7 +466,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     await until('it is served again', async () => (await get('/echo')).status === 200, 40_000);
   });
 
-  it('ends immediately with the instance, whose log remains readable', async () => {
+  it('ends immediately with the instance, but the log remains readable', async () => {
     const { id, renter } = await web.anotherKey();
     const events = await subscribe(
       web.gateways[1]!,

@@ -10,12 +10,13 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
 const KILLS: Record<EngineName, number> = isLong ? { podman: 20, docker: 6 } : { podman: 3, docker: 2 };
-/** The agent, the engine or both are killed; in between, instances are started, stopped and erased. */
+/** Number of times that the agent, the engine or both are killed while instances are started, stopped and erased. */
 const SEED = seedOf(1113);
 const BACK_WITHIN_MS = 10_000;
 /**
- * Podman is killed. Docker 20.10 is restarted: killed while it starts a container, it leaves a task in containerd that
- * makes each later start of that container fail ("task … already exists"), which no caller of its API can fix.
+ * Podman is killed, but Docker 20.10 is restarted. If it is killed while it starts a container, it leaves a task in
+ * containerd that makes every later start of that container fail ("task … already exists"). That can't be fixed through
+ * its API.
  */
 const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIGKILL', docker: 'SIGTERM' };
 
@@ -49,7 +50,7 @@ describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name)
     await gateway.close();
   });
 
-  it('ends in the desired state within 10 s of both running again', async () => {
+  it('ends in the desired state within 10 s after both run again', async () => {
     const random = randomFrom(SEED);
     const image = `${registry.at}/busybox`;
     let document = new Map<string, DesiredInstance>();
@@ -60,7 +61,7 @@ describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name)
           gateway.setDesired([...document.values()]);
           await pause(random(700));
         }
-        // One of them, or both; at any point of their work.
+        // Kills one of them or both at any point of their work.
         const victim = random(3);
         if (victim !== 1) await host.end('SIGKILL');
         if (victim !== 0) await engine.end(ENGINE_ENDS_BY[name]);
@@ -76,7 +77,7 @@ describe.each<EngineName>(['podman', 'docker'])('a kill of agent and %s', (name)
   }, 600_000);
 });
 
-/** At most one instance runs, by the gateway's rule. An erased one may be deployed again under its id here. */
+/** The gateway lets at most one instance run. In this test, an erased instance may be deployed again under its id. */
 function nextDocument(
   before: Map<string, DesiredInstance>,
   image: string,

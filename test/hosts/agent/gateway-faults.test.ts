@@ -21,14 +21,14 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 const ID = 'i-00000001';
 const CUT_OFF_SECONDS = 900;
 
-/** The host's clock, which a test can advance. */
+/** A clock of the host that tests can advance. */
 class MovedClock implements AgentClock {
   aheadMs = 0;
   now = () => hostClock.now() + this.aheadMs;
   sleep = hostClock.sleep;
 }
 
-describe('a misbehaving gateway', () => {
+describe('the agent with a misbehaving gateway', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -59,8 +59,8 @@ describe('a misbehaving gateway', () => {
     await gateway.close();
   };
 
-  describe('in its responses', () => {
-    // One container throughout: each mood begins and ends with a gateway that responds well.
+  describe('when responses are bad', () => {
+    // One container is used throughout. Each mood begins and ends with a gateway that responds correctly.
     beforeAll(async () => {
       await open();
       host.start();
@@ -69,7 +69,7 @@ describe('a misbehaving gateway', () => {
     });
     afterAll(close);
 
-    it.each(['nonsense', 'half', 'fault', 'unauthorized', 'away'] as const)('changes nothing by: %s', async (mood) => {
+    it.each(['nonsense', 'half', 'fault', 'unauthorized', 'away'] as const)('changes nothing (%s)', async (mood) => {
       const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
       expect(State.Running).toBe(true);
       const before = gateway.answeredBadly;
@@ -88,17 +88,17 @@ describe('a misbehaving gateway', () => {
       expect(host.log).not.toContain(TOKEN);
     });
 
-    it('and stops containers again once it responds well', async () => {
+    it('stops containers again once the gateway responds correctly', async () => {
       gateway.setDesired([desiredInstance(ID, 'stopped', { image, gpus: 1 })]);
       await gateway.phase(ID, 'STOPPED', 60_000);
     });
   });
 
-  describe('otherwise', () => {
+  describe('in other cases', () => {
     beforeEach(open);
     afterEach(close);
 
-    it('an unread log blocks neither the polls nor the shutdown', async () => {
+    it('isn’t blocked by an unread log when it polls or shuts down', async () => {
       const pipe = new FullPipe();
       host.start({}, pipe.fd);
       await gateway.next();
@@ -111,7 +111,7 @@ describe('a misbehaving gateway', () => {
       pipe.close();
     });
 
-    it('logs its unreachability once, not every second', async () => {
+    it('logs once instead of every second that the gateway is unreachable', async () => {
       host.start();
       await gateway.next();
       gateway.mood = 'away';
@@ -120,7 +120,7 @@ describe('a misbehaving gateway', () => {
       expect(host.log.split('request to the gateway failed')).toHaveLength(2);
     });
 
-    it('stops containers after 15 unreachable minutes, and restarts them afterwards', async () => {
+    it('stops containers after 15 unreachable minutes and restarts them afterwards', async () => {
       const clock = new MovedClock();
       let contact: number | null = null;
       const opened = await openEngine(engine.socket, null);
@@ -155,7 +155,7 @@ describe('a misbehaving gateway', () => {
         clock.aheadMs = contact! + seconds * 1_000 - hostClock.now();
       };
       try {
-        // A stop by the agent is no end of the command.
+        // A stop by the agent doesn't count as the end of the command.
         gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
         await gateway.phase(ID, 'RUNNING', 30_000);
         gateway.mood = 'away';
@@ -163,10 +163,10 @@ describe('a misbehaving gateway', () => {
         silence(CUT_OFF_SECONDS - 60);
         await new Promise((resolve) => setTimeout(resolve, 3_000));
         expect(await running()).toBe(true);
-        // Counted from the last response, which may have been in flight when the gateway became unreachable.
+        // The time counts from the last response, which may have been in flight when the gateway became unreachable.
         silence(CUT_OFF_SECONDS);
         await until('stopped', async () => (await running()) === false, 15_000, POLL_EVERY_MS);
-        // The same document as before: its number is not new, but the agent requests it whole.
+        // The document and its number are the same as before, but the agent requests the whole document.
         gateway.reports = [];
         gateway.mood = 'good';
         await until('running again', running, 20_000, POLL_EVERY_MS);
@@ -177,7 +177,7 @@ describe('a misbehaving gateway', () => {
       }
     });
 
-    it('counts the 15 minutes across a kill of the agent', async () => {
+    it('counts the 15 minutes even if it is killed in the meantime', async () => {
       host.start();
       gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);

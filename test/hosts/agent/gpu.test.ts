@@ -30,7 +30,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('provides as many simulated GPUs as are rented', async () => {
+  it('are provided in the rented number when simulated', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -40,10 +40,10 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('does not report RUNNING for a container without its GPUs', async () => {
+  it('must be present before a container is reported as RUNNING', async () => {
     const host = new TestHost(engine, gateway, { gpus: 2, diskLimit: 'none' });
     host.start();
-    // Like an engine that accepts a request for devices, but provides none.
+    // Simulates an engine that accepts a request for devices but provides none.
     const opened = await openEngine(engine.socket, null);
     await opened.pull(`${registry.at}/busybox:latest`, null, () => {}, new AbortController().signal);
     const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
@@ -67,14 +67,14 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('reports whether a simulated GPU is busy, only for watched instances', async () => {
+  it('are reported as busy when simulated, but only for watched instances', async () => {
     const host = new TestHost(engine, gateway, { gpus: 1, diskLimit: 'none' });
     host.start();
     const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];
     const wish = { image: `${registry.at}/busybox`, command: burnsUntilTold, gpus: 1 };
     gateway.setDesired([desiredInstance(ID, 'running', { ...wish, watchLoad: true })]);
     expect((await gateway.phase(ID, 'RUNNING')).busy).toBeUndefined();
-    // The second sample, after ten seconds, is the first that can be compared.
+    // The second sample, taken after ten seconds, is the first that can be compared.
     await gateway.waitUntil(ID, ({ busy }) => busy === true, 60_000);
     await engine.exec(ID, 'touch', '/tmp/enough');
     await gateway.waitUntil(ID, ({ busy }) => busy === false, 60_000);
@@ -84,7 +84,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('shows real GPUs inside', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
+  it('are visible inside the container when real', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();

@@ -12,7 +12,7 @@ import { folder } from '../../support/process.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
-/** Prints each of its arguments on a line, and keeps running. */
+/** Prints each argument on its own line and keeps running. */
 const SHOWS = [
   '/bin/sh',
   '-c',
@@ -32,7 +32,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   let engine: TestEngine;
   let gateway: ScriptedGateway;
   let host: TestHost;
-  /** Each test has its own, because an agent does not repeat a failed start. */
+  /** Instance id. Each test has its own, because an agent doesn't repeat a failed start. */
   let id = '';
   let tests = 0;
 
@@ -54,7 +54,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect([(await engine.containers()).size, host.disks, mountsBelow(host.dataDir)]).toEqual([0, [], []]);
   });
 
-  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  /** Defines a test that doesn't depend on the engine, so it runs with only one engine except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const running = (rest = {}) =>
@@ -64,7 +64,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     return [...log.toString().matchAll(/<(.*)>/g)].map(([, word]) => word);
   };
 
-  it('overrides entrypoint, command, both or neither', async () => {
+  it('overrides the entrypoint, the command, both or neither', async () => {
     const cases = [
       [{}, ['own', 'words']],
       [{ command: ['a b', `"'$x`] }, ['a b', `"'$x`]],
@@ -81,7 +81,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     }
   });
 
-  it('provides secrets as variables and private files, and shows them nowhere else', async () => {
+  it('provides secrets as variables and private files, and nowhere else', async () => {
     gateway.secrets = {
       variables: { TOKEN: 'hush-hush' },
       files: { key: 'line one\nline two\n' },
@@ -111,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
 
   it.each(isLong || name === 'podman' ? ['app', '1234:0'] : ['app'])(
-    'makes files of secrets readable for the image’s user (%s)',
+    'makes files with secrets readable for the image’s user (%s)',
     async (user) => {
       const passwd = join(folder(), 'passwd');
       const users = 'root:x:0:0::/:/bin/sh\napplication:x:7:7::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n';
@@ -129,7 +129,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     },
   );
 
-  itsOwn('fails with the gateway’s message, charged, if its secret is deleted', async () => {
+  itsOwn('fails with the gateway’s message and is charged if its secret is deleted', async () => {
     gateway.secrets = null;
     gateway.setDesired([running({ secrets: true })]);
     const { message, fault } = await gateway.phase(id, 'FAILED');
@@ -158,7 +158,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(host.log).not.toContain(registry.login.password);
   });
 
-  itsOwn('exits with its command if it must not restart, also without an agent', async () => {
+  itsOwn('exits with its command if it must not restart, even while no agent runs', async () => {
     const image = `${registry.at}/busybox`;
     const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
     gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER' })]);
@@ -169,7 +169,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, start: 1 });
     expect(await written()).toEqual(['run']);
 
-    // A new start runs it once more, although the container has exited before.
+    // A new start runs the command once more, although the container has already exited.
     gateway.setDesired([desiredInstance(id, 'stopped')]);
     await gateway.phase(id, 'STOPPED');
     gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
@@ -180,7 +180,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
 
-    // It exits while no agent runs.
+    // The container exits while no agent runs.
     gateway.setDesired([
       running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' }),
     ]);

@@ -27,7 +27,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   let gateway: ScriptedGateway;
   let host: TestHost;
   let image: string;
-  /** Each test has its own, because an agent does not repeat a failed start. */
+  /** Instance id. Each test has its own, because an agent doesn't repeat a failed start. */
   let [id, other] = ['', ''];
   let tests = 0;
 
@@ -49,7 +49,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   const running = (of: string, rest = {}) => desiredInstance(of, 'running', { image, gpus: 1, ...rest });
-  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  /** Defines a test that doesn't depend on the engine, so it runs with only one engine except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   it('starts a container with its GPUs, limits and environment', async () => {
@@ -72,8 +72,8 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(host.log).not.toContain(TOKEN);
   });
 
-  it.runIf(name === 'podman')('starts although a killed Podman left storage under the container’s name', async () => {
-    // Storage of a Podman with another database: this one doesn't know the container, but refuses its name.
+  it.runIf(name === 'podman')('starts a container even if a killed Podman left storage under its name', async () => {
+    // A Podman with another database creates the storage. This one doesn't know the container but refuses its name.
     const dir = dirname(engine.socket);
     const driver = existsSync(join(dir, 'root/overlay')) ? 'overlay' : 'vfs';
     const [engineConf, storageConf] = [join(dir, 'elsewhere.conf'), join(dir, 'storage.conf')];
@@ -91,7 +91,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(id, 'ERASED', 60_000);
   });
 
-  it('keeps a file over stop and start, and leaves nothing after destroy', async () => {
+  it('keeps files when an instance stops and starts, and erases them on destroy', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     await engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
@@ -109,10 +109,10 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(host.disks).toEqual([]);
   });
 
-  itsOwn('lets an instance fill its own disk only', async () => {
+  itsOwn('lets an instance fill only its own disk', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
-    // Most of it in one step: writing all of it would take ten seconds.
+    // Most of the disk is allocated in one step, because writing all of it would take ten seconds.
     expect((await engine.exec(id, '/bin/busybox', 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
     const filled = await engine.exec(id, 'dd', 'if=/dev/zero', 'of=/workspace/rest', 'bs=1M', 'count=300');
     expect(filled.code).not.toBe(0);
@@ -122,7 +122,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(gateway.observed(id)?.phase).toBe('RUNNING');
   });
 
-  itsOwn('restarts an exited container with growing pauses, and reports it', async () => {
+  itsOwn('restarts an exited container with growing pauses and reports that', async () => {
     gateway.setDesired([running(id, { command: FAILING })]);
     const first = await gateway.waitUntil(id, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
@@ -145,7 +145,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
   ];
   it.each([...failures, ...(isLong || name === 'podman' ? ownFailures : [])])(
-    'fails permanently, and reports why: %s',
+    'reports a permanent failure and its reason: %s',
     async (what, rest, words, fault) => {
       gateway.setDesired([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
       const failed = await gateway.phase(id, 'FAILED', 120_000);
@@ -155,7 +155,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     },
   );
 
-  itsOwn('starts another one after a permanent failure', async () => {
+  itsOwn('starts another instance after a permanent failure', async () => {
     gateway.setDesired([running(id, { command: ['/no/such'] })]);
     await gateway.phase(id, 'FAILED');
     gateway.setDesired([desiredInstance(id, 'absent')]);
@@ -164,7 +164,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  itsOwn('stops and reports an undocumented container, and erases it only on demand', async () => {
+  itsOwn('stops and reports an undocumented container but erases it only on demand', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.setDesired([]);
@@ -177,7 +177,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(id, 'ERASED');
     expect((await engine.containers()).size).toBe(0);
     gateway.setDesired([]);
-    // A report may still list the containers from before the last erasure.
+    // A report may still list containers as they were before the last erasure.
     const isForgotten = () => {
       const { instances, unknown } = gateway.reports.at(-1)!;
       return instances.length + unknown.length === 0;
@@ -185,7 +185,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await until('forgotten', isForgotten, 30_000);
   });
 
-  itsOwn('ignores a repeated document, and accepts an older one after a restore', async () => {
+  itsOwn('ignores a repeated document and accepts an older one after a restore', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
@@ -202,12 +202,12 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   it.each([
     ['stopped', (old: string) => [desiredInstance(old, 'stopped', { image, gpus: 1 })]],
     ['erased', (old: string) => [desiredInstance(old, 'absent', { image, gpus: 1 })]],
-    // The engine treats it like the first case.
+    // The engine treats this like the first case.
     ...(isLong || name === 'podman' ? [['no longer named', () => []] as const] : []),
-  ] as const)('starts nothing before the old container has exited if that is %s', async (_, otherwise) => {
+  ] as const)('starts no container before an old one has exited that is %s', async (_, otherwise) => {
     const [old, newer] = [randomId(), randomId()];
     const since = Math.floor(Date.now() / 1_000) - 1;
-    // It ignores SIGTERM, which leaves time for a wrong order.
+    // The old container ignores SIGTERM, so a wrong order would have time to occur.
     gateway.setDesired([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
     await gateway.phase(old, 'RUNNING');
     gateway.setDesired([...otherwise(old), running(newer)]);
@@ -220,7 +220,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ]);
   });
 
-  itsOwn('gives no GPU to two instances, even if a document requests it', async () => {
+  itsOwn('never gives a GPU to two instances, even if a document says so', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.setDesired([running(id), running(other)]);
@@ -233,7 +233,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  it('keeps its running containers over a restart, and ignores another machine’s', async () => {
+  it('keeps its containers running when restarted and ignores another machine’s', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();

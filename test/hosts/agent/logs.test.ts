@@ -12,13 +12,13 @@ const TALKER = 'i-00000001';
 const SILENT = 'i-00000002';
 const PIECES = 'i-00000003';
 const LINES = 250;
-/** Docker withholds an unfinished line. */
+/** Docker withholds unfinished lines. */
 const PIECES_READ = {
   podman: ['out-piece rest', 'name: ', 'err line', '10%\r20%\r'],
   docker: ['out-piece rest', 'err line'],
 };
 
-/** Reads from the engine itself: code in front of it may leave lines out, but can't add what it did not send. */
+/** Reads from the engine itself, because later code may drop lines but can't add any that the engine didn't send. */
 describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
@@ -68,7 +68,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     engine = await openEngine(running.socket, null);
     await registry.push('busybox');
     await running.pull(`${registry.at}/busybox:latest`);
-    // More than a second between the two parts, because `since` is in whole seconds.
+    // More than a second passes between the two parts, because `since` is in whole seconds.
     await run(
       TALKER,
       `i=1; while [ $i -le ${LINES} ]; do echo $i; i=$((i+1)); done; sleep 3; echo late; exec sleep 600`,
@@ -85,7 +85,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     await registry?.close();
   });
 
-  it('has each line whole, its pieces in the order of its own output', async () => {
+  it('contains whole lines, with the pieces of each line in order', async () => {
     const all = PIECES_READ[name];
     await until('all is written', async () => (await read(PIECES, {})).join() === all.join(), 20_000);
     for (const tail of [1, 2, 3]) {
@@ -95,14 +95,14 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     }
   });
 
-  it('ends with as many lines as are requested', async () => {
+  it('is limited to the requested number of last lines', async () => {
     for (const tail of [1, 9, 10, 25, 100, 137]) {
       expect((await read(TALKER, { tail })).slice(-tail)).toEqual([...numbers(LINES - tail + 2, LINES), 'late']);
     }
     expect(await read(TALKER, {})).toHaveLength(LINES + 1);
   });
 
-  it('starts at a second', async () => {
+  it('starts at the requested second', async () => {
     const { State } = await running.docker.getContainer(containerName(TALKER)).inspect();
     const begun = Math.floor(Date.parse(State.StartedAt) / 1_000);
     expect(await read(TALKER, { since: begun + 2 })).toEqual(['late']);
@@ -110,7 +110,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     expect(await read(TALKER, { since: begun + 3_600 })).toEqual([]);
   });
 
-  it('can be followed before anything is written', async () => {
+  it('can be followed before anything has been written', async () => {
     const ending = new AbortController();
     const { output } = await engine.logs(SILENT, { tail: null, since: null, follow: true }, ending.signal);
     const [out, err] = [new PassThrough(), new PassThrough()];

@@ -13,7 +13,7 @@ import { isLong } from '../../support/long.js';
 
 const LAYER_BYTES = 12_000_000;
 
-describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('a pull on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -23,23 +23,23 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
   let engine: TestEngine;
   let gateway: ScriptedGateway;
   let host: TestHost;
-  /** Each test has its own, because an agent does not repeat a failed start. */
+  /** Instance id. Each test has its own, because an agent doesn't repeat a failed start. */
   let [id, other] = ['', ''];
   let tests = 0;
-  /** Responds unlike a registry, with its own messages. */
+  /** A server that isn't a registry and responds with its own messages. */
   const talker = createHttpServer((request, response) => {
     response.writeHead(request.url === '/v2/' ? 200 : 400, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ errors: [{ code: 'UNKNOWN', message: 'hush-hush of the inside' }] }));
   });
   let talkerAt: string;
-  /** An address where nothing listens. */
+  /** An address at which nothing listens. */
   let nowhere: string;
 
   beforeAll(async () => {
     registry = await sharedRegistry();
     engine = await sharedEngine(name);
     [talkerAt, nowhere] = [await listening(talker), `127.0.0.1:${await freePort()}`];
-    // One agent for all: its start takes as long as most of these tests.
+    // All tests share one agent, because its start takes as long as most of them.
     gateway = await ScriptedGateway.open();
     host = new TestHost(engine, gateway);
     host.start({ GPU_AGENT_REGISTRIES: [...engine.registries, talkerAt, nowhere].join() });
@@ -62,9 +62,9 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     for (const each of [id, other]) await gateway.phase(each, 'ERASED', 60_000);
   });
 
-  it('reports the progress of a large layer over a slow connection', async () => {
+  it('reports its progress for a large layer over a slow connection', async () => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
-    // Eight seconds: engines report progress about once per second.
+    // The pull takes eight seconds, because engines report progress about once per second.
     registry.bytesPerSecond = 1_500_000;
     gateway.setDesired([desiredInstance(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
     await gateway.phase(id, 'RUNNING', 60_000);
@@ -80,7 +80,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     expect(gateway.refused).toEqual([]);
   });
 
-  it('ends a pull immediately on destroy, and leaves nothing', async () => {
+  it('ends immediately on destroy and leaves nothing behind', async () => {
     registry.bytesPerSecond = 500_000;
     await registry.push('abandoned', { extraBytes: LAYER_BYTES });
     gateway.setDesired([desiredInstance(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
@@ -89,7 +89,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     gateway.setDesired([desiredInstance(id, 'absent')]);
     await gateway.phase(id, 'ERASED');
     expect(performance.now() - asked).toBeLessThan(whileBusy(3_000));
-    // Longer than the rest of the pull would have taken.
+    // This is longer than the rest of the pull would have taken.
     registry.bytesPerSecond = 100_000_000;
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect((await engine.containers()).size).toBe(0);
@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     );
     expect(host.disks).toEqual([]);
   });
-  it('connects to no private address for a renter; a registry’s text is only logged', async () => {
+  it('connects to no private address for a renter and only logs a registry’s message', async () => {
     let connections = 0;
     const inside = createServer((socket) => {
       connections += 1;
@@ -111,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
       expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
       expect(connections).toBe(0);
       expect(host.log).toContain('GPU_AGENT_REGISTRIES');
-      // For a template's image the agent doesn't check where it is.
+      // The agent doesn't check the address for a template's image.
       const images = [{ image: `${talkerAt}/a` }, { image: `${talkerAt}/a`, fromTemplate: true }];
       for (const [index, rest] of images.entries()) {
         const each = `i-0000aa1${index}`;
@@ -121,7 +121,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
         gateway.setDesired([desiredInstance(each, 'absent')]);
         await gateway.phase(each, 'ERASED');
       }
-      // Podman insists on TLS here; Docker doesn't on this computer.
+      // Podman insists on TLS here, but Docker doesn't for a registry on this computer.
       expect(host.log).toMatch(name === 'docker' ? /hush-hush/ : /server gave HTTP response/);
       expect(JSON.stringify(gateway.reports)).not.toContain('hush');
     } finally {
@@ -129,7 +129,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     }
   });
 
-  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  /** Doesn't depend on the engine, so it runs with only one engine except in the long run. */
   it.runIf(isLong || name === 'podman')('uses the host’s own images only for the operator’s templates', async () => {
     await registry.push('public');
     await engine.pull(`${registry.at}/public:latest`);

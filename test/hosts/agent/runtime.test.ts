@@ -16,15 +16,15 @@ import { folder } from '../../support/process.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';
-/** Has its own user instead of root. */
+/** An instance whose image has its own user instead of root. */
 const OTHER = 'i-00000002';
-/** Its shell belongs to a malicious renter. */
+/** An instance whose shell is controlled by a malicious renter. */
 const HOSTILE = 'i-00000003';
-/** The id of no container. */
+/** An id that no container has. */
 const NO_ENGINE_ID = 'f'.repeat(64);
-/** By its name, this variable makes the agent use the engine. */
+/** The name of this variable makes the agent use the engine. */
 const ELSEWHERE = { ELSEWHERE: 'yes' };
-/** Prints a process's permissions and what it sees of itself, except its own number. */
+/** Prints a process's permissions and its view of itself, except for its process id. */
 const LOOKS = `
 grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
 ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
@@ -55,7 +55,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       ),
     );
     for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
-    // Like the agent's own under systemd.
+    // Same umask as the agent has under systemd.
     umask = process.umask(0o077);
   });
   afterAll(() => {
@@ -78,10 +78,10 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     return { exitCode, out, error };
   };
   const run = async (command: string, options = {}) => outcome(await begin(command, options));
-  /** Counts this process's descriptors only. */
+  /** Returns the number of this process's open descriptors. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('have the same permissions and view as by the engine, as root and another user', async () => {
+  it('have the same permissions and view as with the engine, for root and other users', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
@@ -100,13 +100,13 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       const exec = await begin(command, { id });
       exec.stdin.end('in\n');
       expect(await outcome(exec)).toEqual({ exitCode: 7, out: 'in\nout\n', error: 'error\n' });
-      // The runtime's own names for pipes, and no folder of the host.
+      // The links show the runtime's own names for pipes and no folder of the host.
       const { out } = await run('for n in 0 1 2; do readlink /proc/$$/fd/$n; done', { id });
       expect(out).toMatch(/^(pipe:\[\d+\]\n){3}$/);
     }
   });
 
-  it('pass on a client’s language; the engine passes other, hidden variables', async () => {
+  it('pass on a client’s language, while the engine handles other, hidden variables', async () => {
     const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
     expect(exec.constructor.name).toBe('Command');
     const stdout = new PassThrough();
@@ -119,7 +119,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await begin('true', { env: { TOKEN: 'hush' } })).constructor.name).toBe('Object');
   });
 
-  it('end with their own exit, not with the processes they leave running', async () => {
+  it('end when they exit, even if they leave processes running', async () => {
     expect(await run('sleep 5432 & echo begun')).toEqual({ exitCode: 0, out: 'begun\n', error: '' });
     expect(await run('exec >&- 2>&-; sleep 1; exit 3')).toEqual({ exitCode: 3, out: '', error: '' });
     expect(await run('kill -KILL $$')).toEqual({ exitCode: 137, out: '', error: '' });
@@ -128,7 +128,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
 
   it('keep their last output for a slow reader', async () => {
     let bytes = 0;
-    // Like a slow connection: it has accepted nothing when the command exits.
+    // Like a slow connection, this reader has accepted nothing when the command exits.
     const slow = new Writable({
       highWaterMark: 1,
       write: (chunk: Buffer, _encoding, done) => {
@@ -141,7 +141,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(bytes).toBe(1_000_000);
   });
 
-  it('can be ended from their first moment on, also by the next agent', async () => {
+  it('can be ended from their first moment on, even by the next agent', async () => {
     for (let turn = 0; turn < 8; turn += 1) {
       const exec = await begin('sleep 5433 | cat');
       await hangUp(exec);
@@ -154,7 +154,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const { pid } = await one.state();
     process.kill(-(await other.state()).pid!, 'SIGKILL');
     await until('it has ended', async () => !(await other.state()).running && readdirSync(dir).length === 1, 10_000);
-    // Records whose id another process has now: one of the container or, after a reboot, one of the host.
+    // Other processes now have the ids in these records: one in the container and, as after a reboot, one on the host.
     const { engineId, pid: first } = (await engine.inspect(ID))!;
     for (const [name, id, ticks] of [
       ['older', first!, -1],
@@ -181,7 +181,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     await run('pkill -9 -f "sleep 543[45]"');
   });
 
-  it('are not found by their own search, and wait 2 s for processes left running', async () => {
+  it('are not found by their own search and wait 2 s for processes they leave running', async () => {
     expect(await run('pgrep -f "wor[d]-of-none" | wc -l')).toMatchObject({ out: '0\n' });
     const began = performance.now();
     expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');
@@ -209,7 +209,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const commands = new RuntimeCommands(dir);
     const known = async () => ({ engineId, pid: pid! });
     expect(await commands.exec(ID, async () => ({ engineId: NO_ENGINE_ID, pid: pid! }), spec)).toBeNull();
-    // Longer than the system accepts.
+    // The argument is longer than the system accepts.
     const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
     expect(await commands.exec(ID, known, long)).toBeNull();
     await until('all is closed', async () => descriptors() <= before, 5_000);
@@ -241,7 +241,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(codes.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 12 }, (_, code) => code));
   });
 
-  it('run no program that a renter names, even if an engine’s id is reused', async () => {
+  it('run no program that a renter names, even if the engine’s container id is reused', async () => {
     const host = folder();
     const at = join(host, NO_ENGINE_ID);
     const named = { binary_name: join(host, 'named'), root: join(host, 'root') };
@@ -260,7 +260,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     exec.detach();
   });
 
-  it('leave no input in the memory of the agent', async () => {
+  it('leave no input in the memory of the agent after they end', async () => {
     const exec = await begin('exec 5<&0; (sleep 5; wc -c <&5 > /tmp/left) & exit 0');
     exec.stdin.write('x'.repeat(60_000));
     await exec.output(new PassThrough(), new PassThrough());
@@ -269,7 +269,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect((await run('cat /tmp/left')).out).toBe('0\n');
   });
 
-  it('can’t block the agent by a renter’s own shell', async () => {
+  it('can’t block the agent through a shell that the renter replaced', async () => {
     const shell = async (script: string) => {
       const write = `rm -f /bin/sh; printf '#!/bin/busybox sh\\n%s\\n' "$SCRIPT" > /bin/sh; /bin/busybox chmod 755 /bin/sh`;
       const exec = await opened.engine.exec(
@@ -284,19 +284,19 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       );
       expect(exec.code, exec.text).toBe(0);
     };
-    // Sends much output instead of an end.
+    // The shell sends a lot of output instead of an end.
     await shell('echo r >&3; read -r go; while echo 000000000; do :; done >&3');
     const flood = await begin('true', { id: HOSTILE });
     await flood.output(new PassThrough(), new PassThrough());
     expect(await flood.state()).toMatchObject({ running: false, exitCode: 137 });
     flood.detach();
-    // An invalid code, and output without an end.
+    // The shell sends an invalid code, or output without an end.
     await shell('echo r >&3; read -r go; echo b >&3; echo 7x >&3; exec /bin/busybox sleep 2');
     const other = await begin('true', { id: HOSTILE });
     await other.output(new PassThrough(), new PassThrough());
     expect(await other.state()).toMatchObject({ running: false, exitCode: 137 });
     other.detach();
-    // Exits before the start signal: by the engine it exits likewise.
+    // The shell exits before the start signal, as it does when the engine starts it.
     await shell('exit 5');
     expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 5, out: '' });
   });

@@ -53,7 +53,7 @@ describe.each<[EngineName, number[]]>([
       image: `${registry.at}/busybox`,
       gpus: own.length,
       gpuUuids: own.map((place) => `GPU-pretended-${place}`),
-      // Like a renter who wants all GPUs.
+      // A renter who wants all GPUs might set this.
       env: { NVIDIA_VISIBLE_DEVICES: 'all' },
       ...rest,
     });
@@ -62,7 +62,7 @@ describe.each<[EngineName, number[]]>([
   const shown = async (id: string) => (await engine.exec(id, 'sh', '-c', SHOW)).text.trim().split('\n');
   const startedAt = async (id: string) => (await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt;
 
-  it('have separate GPUs; a larger one waits only for those in its way', async () => {
+  it('have separate GPUs, and a larger one waits only for those on its GPUs', async () => {
     const large = of(LARGE, places.slice(half));
     gateway.setDesired(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);

@@ -20,10 +20,10 @@ const MIB = 1_048_576;
 const WITHIN_MS = 60_000;
 
 /**
- * Compares what a script in a container does with the samples before and after it. No time is assumed: sums are
- * compared.
+ * Compares what a script in a container does with the samples before and after it. Sums are compared, so the tests
+ * assume no durations.
  */
-describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -34,9 +34,9 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
   let gateway: ScriptedGateway;
   let host: TestHost;
   let sample: () => Promise<Measured>;
-  /** The engine as the agent uses it. */
+  /** The engine, opened as the agent does. */
   let opened: Engine;
-  /** A server in this process, for the container. */
+  /** A server in this process to which the container connects. */
   const server = createServer({ allowHalfOpen: true });
 
   interface Measured extends Sample {
@@ -91,7 +91,7 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  /** Defines a test that doesn't depend on the engine, so it runs with only one engine except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const run = async (script: string): Promise<string> => {
@@ -99,24 +99,24 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     expect(code, text).toBe(0);
     return text;
   };
-  /** Returns the amount between two samples of a value that is measured as a rate. */
+  /** Returns the total between two samples of a value that is measured as a rate. */
   const sum = (before: Measured, after: Measured, perSecond: number) => (perSecond * (after.at - before.at)) / 1_000;
 
-  it('covers the processors that a script used; a simulated GPU is equally busy', async () => {
+  it('matches the CPU time of a script, and a simulated GPU is equally busy', async () => {
     const before = await sample();
     const text = await run('i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times');
     const after = await sample();
-    // Minutes and seconds: user and system time of the shell, then of its children.
+    // The output has minutes and seconds of user and system time, first of the shell and then of its children.
     const used = [...text.matchAll(/(\d+)m([\d.]+)s/g)].reduce((all, [, m, s]) => all + Number(m) * 60 + Number(s), 0);
     expect(used).toBeGreaterThan(0.5);
     const measured = sum(before, after, (after.cpuPercent! / 100) * 2);
-    // The engine's own work to start a command in the container counts too.
+    // The engine's own work to start a command in the container also counts.
     expect(measured).toBeGreaterThan(used * 0.95);
     expect(measured).toBeLessThan(used * 1.1 + 0.5);
     expect(after.gpus).toMatchObject([{ place: 0, busyPercent: after.cpuPercent, powerWatts: null }]);
   });
 
-  itsOwn('counts allocated memory without cached files; the disk counts these', async () => {
+  itsOwn('includes cached files in the disk usage but not in the memory usage', async () => {
     const before = await sample();
     await run('dd if=/dev/zero of=/workspace/file bs=1M count=50 && sync');
     const written = await sample();
@@ -135,18 +135,18 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     expect(freed.memoryUsedBytes! - before.memoryUsedBytes!).toBeLessThan(10 * MIB);
   });
 
-  it('counts the container’s processes', async () => {
+  it('includes the number of the container’s processes', async () => {
     const before = await sample();
     await run('for i in 1 2 3 4 5; do sleep 1000 & done');
     expect((await sample()).processes! - before.processes!).toBe(5);
     expect(before.processes).toBeGreaterThan(0);
   });
 
-  it('counts external network traffic, without internal traffic', async () => {
+  it('includes external network traffic but no internal traffic', async () => {
     const IN = 20 * MB;
     const OUT = 8 * MB;
     const INSIDE = 30 * MB;
-    // The script and this process send to each other.
+    // The script and this process send data to each other.
     let received = 0;
     const ended = new Promise<void>((resolve) => {
       server.on('connection', (socket: Socket) => {
@@ -172,13 +172,13 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     expect([received, Number(text)]).toEqual([OUT, IN]);
     const came = sum(before, after, after.networkInBytesPerSecond!);
     const went = sum(before, after, after.networkOutBytesPerSecond!);
-    // With headers and acknowledgements.
+    // The count includes headers and acknowledgements.
     expect(came).toBeGreaterThan(IN);
     expect(came).toBeLessThan(IN * 1.1);
     expect(went).toBeGreaterThan(OUT);
     expect(went).toBeLessThan(OUT * 1.2);
   });
-  itsOwn('starts again with each run of the container', async () => {
+  itsOwn('starts from zero with each run of the container', async () => {
     await sample();
     const { pid } = (await opened.inspect(ID))!;
     process.kill(pid!, 'SIGKILL');
@@ -195,7 +195,7 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     expect((await sample()).cpuPercent).toEqual(expect.any(Number));
   });
 
-  itsOwn('reports each sample once, also those from while the gateway was unreachable', async () => {
+  itsOwn('is reported once per sample, even for samples from an outage of the gateway', async () => {
     const told = () => gateway.reports.flatMap(({ samples = [] }) => samples);
     await until('two samples have come', () => told().length >= 2, WITHIN_MS);
     gateway.mood = 'away';
@@ -208,7 +208,7 @@ describe.each<EngineName>(['podman', 'docker'])('usage measured on %s', (name) =
     expect(late!.every(({ id, start }) => id === ID && start === 1)).toBe(true);
     expect(new Set(late!.map(({ age }) => age)).size).toBe(late!.length);
     expect(gateway.refused).toEqual([]);
-    // If samples were sent repeatedly, it would now be the maximum number of stored samples.
+    // If samples were sent repeatedly, the report would now have the maximum number of stored samples.
     expect(since().at(-1)!.length).toBeLessThan(4);
     const newest = told().at(-1)!;
     expect(newest).toMatchObject({ gpus: [{ place: 0 }], memoryUsedBytes: expect.any(Number) });

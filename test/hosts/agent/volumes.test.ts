@@ -16,7 +16,7 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const WITHIN_MS = 60_000;
 
-describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
   const wanted = needsEngine(name, 'restic', 'rclone', 'setpriv');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -62,7 +62,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect([host.disks, filesLeft()]).toEqual([[], []]);
   });
 
-  /** Tests that don't depend on the engine run with one engine, except in the long run. */
+  /** Defines a test that doesn't depend on the engine, so it runs with only one engine except in the long run. */
   const itsOwn = it.runIf(isLong || name === 'podman');
 
   const filesLeft = () => {
@@ -96,7 +96,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     return text;
   };
 
-  it('starts empty, is saved at the stop, and needs no restore on the same host', async () => {
+  it('starts empty, is saved on stop, and needs no restore on the same host', async () => {
     await run(1);
     expect(gateway.reports.at(-1)?.volumes).toBe(true);
     expect(await sh('ls -A /data')).toBe('');
@@ -129,7 +129,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(store.requests.some((asked) => asked === 'GET data')).toBe(true);
   });
 
-  itsOwn('is at its path, also instead of the instance’s own disk', async () => {
+  itsOwn('is mounted at its path, even in place of the instance’s own disk', async () => {
     await run(1, 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] });
     await sh('echo mine > /workspace/file');
     gateway.setDesired([desired('stopped', 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] })]);
@@ -137,7 +137,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await store.restic(volume, 'ls', 'latest')).toContain('/mnt/file');
   });
 
-  itsOwn('has a snapshot per interval; a failure is reported, and the instance runs on', async () => {
+  itsOwn('is saved at intervals, and a failure is reported but doesn’t stop the instance', async () => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo one > /data/file');
@@ -156,7 +156,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(store.snapshots(volume).length).toBeGreaterThan(before);
   });
 
-  itsOwn('is erased once saved; its GPUs and processors are free before', async () => {
+  itsOwn('is erased once it is saved, and GPUs and processors are free before that', async () => {
     await run(1);
     await sh('echo last > /data/file');
     store.isDown = true;
@@ -177,14 +177,14 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     store.isDown = false;
     await gateway.waitUntil(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('last\n');
-    // The gateway has not confirmed it yet.
+    // The gateway hasn't confirmed the snapshot yet.
     expect(gateway.observed(id)!.phase).toBe('SAVING');
     store.leases.delete(volume);
     gateway.setDesired([desired('absent', null)]);
     await gateway.phase(id, 'ERASED', WITHIN_MS);
   });
 
-  itsOwn('writes refused under a moved lease are replaced when the volume returns', async () => {
+  itsOwn('loses writes refused under a moved lease when it returns to the host', async () => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo saved > /data/file');
@@ -199,7 +199,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     const count = store.snapshots(volume).length;
     gateway.setDesired([desired('stopped', null)]);
     await gateway.phase(id, 'STOPPED', WITHIN_MS);
-    // Another host wrote it in the meantime.
+    // This simulates writes by another host in the meantime.
     await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
     expect(store.snapshots(volume)).toHaveLength(count);
     store.leases.set(volume, 3);
@@ -207,7 +207,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('saved\n');
   });
 
-  itsOwn('keeps unsaved changes over a crash of agent and host, and saves them later', async () => {
+  itsOwn('keeps unsaved changes through a crash of agent and host and is saved later', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -225,7 +225,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('saves after a crash of agent and host, even if it must not run again', async () => {
+  itsOwn('is saved after a crash of agent and host even if its instance stays stopped', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -234,11 +234,11 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     gateway.setDesired([desired('stopped', 1)]);
     host.start();
     await stop(1);
-    // The mount point is empty: a snapshot of it would have been the newest.
+    // The mount point is empty now. A snapshot of it would have been the newest.
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('an agent killed during a restore restores again', async () => {
+  itsOwn('is restored again if the agent was killed during a restore', async () => {
     await run(1);
     await sh('head -c 20000000 /dev/urandom > /data/file; sha256sum < /data/file > /data/sum');
     await stop(1);
@@ -252,7 +252,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
   });
 
-  itsOwn('a restarted agent continues the snapshots of running instances', async () => {
+  itsOwn('continues to be saved by a restarted agent while its instance runs', async () => {
     await run(1);
     await sh('echo one > /data/file');
     await host.end('SIGKILL');
@@ -261,7 +261,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     await gateway.waitUntil(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
   });
 
-  itsOwn('fills only its own space', async () => {
+  itsOwn('can fill only its own space', async () => {
     const other = { id: 'v-0000ffff', path: '/other', sizeGb: 1, lease: 1 };
     store.leases.set(other.id, 1);
     const volumes = [{ id: volume, path: '/data', sizeGb: 1, lease: 1 }, other];
@@ -273,7 +273,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     store.leases.delete(other.id);
   });
 
-  itsOwn('grows at the next start, and keeps its files', async () => {
+  itsOwn('grows at the next start and keeps its files', async () => {
     await run(1);
     await sh('echo one > /data/file');
     const sizeOf = async () => Number(await sh("df -m /data | awk 'END { print $2 }'"));
@@ -285,7 +285,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('one\n');
   });
 
-  itsOwn('fails the start if the repository’s key has another password', async () => {
+  itsOwn('makes a start fail if the repository’s key has another password', async () => {
     await run(1);
     await stop(1);
     await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
@@ -299,7 +299,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   });
 
   itsOwn(
-    'waits for an unreachable store; an unreadable snapshot fails, charged',
+    'makes a start wait for its store, but fail and be charged if it is unreadable',
     async () => {
       await run(1);
       await sh('head -c 3000000 /dev/urandom > /data/file');
@@ -320,7 +320,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
       const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
       expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
       gateway.setDesired([desired('stopped', 2, { start: 2 })]);
-      // A partly restored volume must not become the newest snapshot.
+      // A partially restored volume must not become the newest snapshot.
       await gateway.waitUntil(
         id,
         ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true,

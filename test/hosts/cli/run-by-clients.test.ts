@@ -12,7 +12,7 @@ import { type Env, folder, run } from '../../support/process.js';
 import { needs } from '../../support/tools.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
-/** Arguments: image, folder to send, folder for the results, command. */
+/** Its arguments are the image, the folder to send, the folder for the results and the command. */
 const OF_TYPESCRIPT = `
   import { createClient } from 'gpu-rental/client';
   import { run } from 'gpu-rental/run';
@@ -67,7 +67,7 @@ describe('a run by another client', needsRuns(), () => {
     };
     const begin = (from: string, here: string, ...command: string[]) => beginBy({}, from, here, ...command);
 
-    it('sends, survives a disconnect, fetches results, destroys and returns the code', needed, async () => {
+    it('sends, reconnects, fetches results, destroys and returns the exit code', needed, async () => {
       const here = folder();
       const counting = 'n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo "out $n"; sleep 0.05; done; ./go.sh';
       const running = begin(project(), here, 'sh', '-c', counting);
@@ -80,19 +80,19 @@ describe('a run by another client', needsRuns(), () => {
       expect([code, stdout]).toEqual([0, `${numbers.join('')}from here\n`]);
       expect(stderr).toMatch(/^a {2}b$/m);
       const [, id] = /^ended (i-\w+) 3$/m.exec(stderr)!;
-      // The calling program can exit immediately.
+      // No timer keeps the calling program from exiting.
       expect(stderr).not.toMatch(/^timers [1-9]/m);
       expect(readFileSync(join(here, 'results/a/where'), 'utf8')).toBe('/workspace\n');
       await on.nothingLeft(id!);
       expect((await gpuHere(['wait', id!], env)).code).toBe(3);
     });
 
-    it('destroys its rental when it is interrupted before the response', needed, async () => {
+    it('destroys its rental if it is interrupted before the response arrives', needed, async () => {
       const here = folder();
       await on.interruptedWhileRenting((more) => beginBy(more, here, here, 'true'), /^heard$/m);
     });
 
-    it('destroys when it is interrupted, and refuses a missing folder', needed, async () => {
+    it('destroys its instance if it is interrupted, and rejects a missing folder', needed, async () => {
       const here = folder();
       const none = await begin(join(here, 'none'), here, 'true').ended;
       expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is not a folder here')]);
@@ -106,7 +106,7 @@ describe('a run by another client', needsRuns(), () => {
     });
   });
 
-  it('an assistant runs a command: exit code, end of output, cleanup, time limit', async () => {
+  it('gives an assistant the exit code and end of the output, then cleans up', async () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
@@ -130,7 +130,7 @@ describe('a run by another client', needsRuns(), () => {
     await assistant.close();
   });
 
-  it('an assistant reads output and runs commands, as data and within limits', async () => {
+  it('lets an assistant read output and run commands as data and within limits', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await on.addKey(key);
@@ -168,7 +168,7 @@ describe('a run by another client', needsRuns(), () => {
     expect(long.stdoutCharactersLeftOff).toBe(48_894 - 20_000);
     const late = await ran('echo begun; sleep 1000', { timeoutSeconds: 2 });
     expect(late).toMatchObject({ exitCode: null, stdout: 'begun\n', summary: 'ended after 2 s without an exit code' });
-    // No word that begins like an option reaches ssh as an option.
+    // A word that looks like an option doesn't reach ssh as an option.
     const local = join(folder(), 'local');
     expect((await ran(`-oProxyCommand=touch ${local}`)).exitCode).not.toBe(0);
     expect(existsSync(local)).toBe(false);

@@ -21,7 +21,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
   afterAll(() => on?.close());
   afterEach(() => renter?.destroyAll());
 
-  it('asks at Ctrl-C; detached, it continues, and attach shows all of its output', async () => {
+  it('asks on Ctrl-C, continues if detached, and attach shows all of its output', async () => {
     const program = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const id = await idOf(program);
     await program.says(/begun\r/);
@@ -41,7 +41,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('destroys on request at Ctrl-C, on SIGTERM without a terminal; SIGHUP detaches', async () => {
+  it('destroys if confirmed on Ctrl-C or on SIGTERM, and detaches on SIGHUP', async () => {
     const typed = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const first = await idOf(typed);
     await typed.says(/begun\r/);
@@ -66,7 +66,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     expect((await renter.seen(third)).status).toBe('RUNNING');
   });
 
-  it('destroys its rental when interrupted before the response or during the pull', async () => {
+  it('destroys its rental if interrupted before the response or during the pull', async () => {
     const begin = (more: Env) => run([GPU, 'run', ...on.image(), ...script('true')], { ...env, ...more });
     expect(
       await on.interruptedWhileRenting(begin, /waiting for the response of the service, to destroy the instance/),
@@ -82,7 +82,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('stops at its end without a client, and attach fetches its results', async () => {
+  it('stops when its command ends without a client, and attach fetches the results', async () => {
     const here = folder();
     writeFileSync(join(here, 'result'), 'mine');
     const args = [

@@ -11,7 +11,7 @@ import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';
 import { isLong } from '../../support/long.js';
 import { type Env, folder, run } from '../../support/process.js';
 
-/** How long the network is down in the middle of a run. */
+/** Time for which the network is down in the middle of a run. */
 const CUT_MS = isLong ? 30_000 : 2_500;
 
 const TRAINING = `for epoch in 1 2 3 4 5 6; do echo "epoch $epoch"; sleep 0.7; done
@@ -35,7 +35,7 @@ describe('gpu run', needsRuns(), () => {
   afterEach(() => renter?.destroyAll());
 
   it.each(['busybox', 'full'])(
-    'sends a folder, prints output, fetches results and exits with the code (%s)',
+    'sends a folder, prints output, fetches results and returns the exit code (%s)',
     async (name) => {
       const here = folder();
       const from = project();
@@ -63,7 +63,7 @@ describe('gpu run', needsRuns(), () => {
     },
   );
 
-  it('exits like a command that is killed or missing', async () => {
+  it('exits with a shell’s exit code for a command that is killed or missing', async () => {
     const killed = await gpu(['run', ...on.image(), ...script('echo begun; kill -9 $$')], env);
     expect([killed.code, killed.stdout]).toEqual([137, 'begun\n']);
     await on.nothingLeft(INSTANCE.exec(killed.stderr)![0]);
@@ -72,13 +72,13 @@ describe('gpu run', needsRuns(), () => {
     expect(none.stderr).toMatch(/^[^\n]*no-such-program: not found\n$/);
   });
 
-  it('reports why it failed before what it did', async () => {
+  it('reports the reason for a failure before its cleanup', async () => {
     const { code, stdout, stderr } = await gpu(['run', ...on.image('none'), '--', 'true'], env);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) is not running: [^\n]+\ngpu: \1 is destroyed\n$/);
   });
 
-  it('loses nothing when the network is down', async () => {
+  it('loses no output when the network is down', async () => {
     const lines = Math.ceil((CUT_MS + 2_000) / 50);
     const counting = `n=0; while [ $n -lt ${lines} ]; do n=$((n+1)); echo "out $n"; echo "err $n" >&2; sleep 0.05; done; exit 9`;
     const program = run([GPU, 'run', ...on.image(), ...script(counting)], env);
@@ -120,11 +120,11 @@ describe('gpu run', needsRuns(), () => {
         file,
         page.replace(before! + kept!, () => before! + made),
       );
-    // Which of two streams arrives first after the disconnect is random.
+    // It is random which of the two streams arrives first after the disconnect.
     else expect(made.split('\n').sort()).toEqual(kept!.split('\n').sort());
   });
 
-  it('--keep keeps the instance, and a given key is used', async () => {
+  it('keeps the instance with --keep and uses a given key', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await on.addKey(key);
@@ -138,13 +138,13 @@ describe('gpu run', needsRuns(), () => {
     [['-v', '/nowhere'], '/nowhere is not a folder here'],
     [['--out', '../up'], '../up must be a path below the workspace'],
     [['--out', '/etc'], '/etc must be a path below the workspace'],
-  ])('refuses %j before renting', async (wrong, message) => {
+  ])('rejects %j before it rents', async (wrong, message) => {
     const { code, stderr } = await gpuHere(['run', ...on.image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(await renter.instances()).toEqual([]);
   });
 
-  it('attach and wait refuse an instance that is not a run', async () => {
+  it('makes attach and wait reject an instance that `gpu run` didn’t start', async () => {
     const { body } = await renter.api.rest('GET', '/offers?gpu=rtx-4090');
     const { id } = await renter.deploy(body.data[0].machine_id);
     for (const command of ['attach', 'wait']) {

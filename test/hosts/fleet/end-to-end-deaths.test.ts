@@ -6,17 +6,17 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
-/** GPUs of each host; the last one is rented in blocks. */
+/** Number of GPUs of each host. The last host is rented in blocks. */
 const HOSTS = [1, 1, 4];
-/** Blocks of the last host; they overlap. */
+/** Blocks of the last host, which overlap. */
 const BLOCKS = ['', '.g0-1', '.g2-3', '.g0', '.g1', '.g3'];
 const KILLS = isLong ? 1_000 : 3;
-/** Agents, Podman and the gateway are killed, individually and together. */
+/** Number of times that agents, Podman and the gateway are killed, individually or together. */
 const SEED = seedOf(1597);
 const BACK_WITHIN_MS = 10_000;
-/** Maximum live instances per machine, at most one of which runs. */
+/** Maximum number of live instances per machine, at most one of which runs. */
 const INSTANCES = 3;
-/** Stops slowly, so that one which starts too early is seen next to it. */
+/** This command stops slowly, so a container that starts too early is seen running next to it. */
 const SLOW_TO_STOP = 'slow-to-stop';
 const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; sleep 1000000 & wait'];
 
@@ -38,7 +38,7 @@ describe('kills of gateway, agents and Podman', () => {
   afterAll(() => fleet?.close());
 
   it(
-    'end in the desired state within 10 s, and never with a shared GPU',
+    'end in the desired state within 10 s and never let instances share a GPU',
     async () => {
       const random = randomFrom(SEED);
       const watch = watchContainers(fleet);
@@ -79,7 +79,7 @@ describe('kills of gateway, agents and Podman', () => {
       console.info(
         `as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${running} ran then; ${watch.looks} looks`,
       );
-      // Otherwise nothing was at risk.
+      // Otherwise the test would have put nothing at risk.
       expect(running).toBeGreaterThan(backMs.length / 2);
       expect(watch.looks).toBeGreaterThan(KILLS * 5);
       await known(renter);
@@ -107,7 +107,7 @@ async function start(fleet: RealFleet, victim: Victim): Promise<void> {
   else victim.start();
 }
 
-/** The machine of each instance seen. */
+/** The machine of each instance that was seen. */
 const machineOf = new Map<string, string>();
 
 async function known(renter: RealRenter) {
@@ -131,7 +131,7 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-/** Names each GPU of a machine uniquely. */
+/** Returns a unique name for each GPU of a machine. */
 function gpusOf(machineId: string): string[] {
   const [host, block] = machineId.split('.g');
   if (block === undefined) return Array.from({ length: HOSTS.at(-1)! }, (_, place) => `${host} ${place}`);
@@ -139,7 +139,7 @@ function gpusOf(machineId: string): string[] {
   return Array.from({ length: last! - first! + 1 }, (_, n) => `${host} ${first! + n}`);
 }
 
-/** Does what a renter might do next with a machine; responses may be lost with the gateway. */
+/** Does what a renter might do next with a machine. Responses may be lost with the gateway. */
 async function step(renter: RealRenter, machineId: string, random: (below: number) => number): Promise<string> {
   const [kind, pick, type] = [random(5), random(INSTANCES), ['od', 'interruptible'][random(2)]];
   try {
@@ -161,8 +161,8 @@ async function step(renter: RealRenter, machineId: string, random: (below: numbe
 }
 
 /**
- * Waits until the containers match the gateway's state without a failed start; returns the duration and the number
- * running.
+ * Waits until the containers match the gateway's state without a failed start. Returns how long that took and how many
+ * containers are running.
  */
 async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms: number; running: number }> {
   const began = performance.now();
@@ -191,9 +191,9 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
   return { ms, running: running.count };
 }
 
-/** Queries Podman's running containers repeatedly while it runs. */
+/** Repeatedly queries Podman's running containers until it is stopped. */
 function watchContainers({ engine }: RealFleet) {
-  /** Sets of ids of instances whose containers ran together. */
+  /** Sets of instance ids whose containers ran at the same time. */
   const watch = { looks: 0, running: new Set<string>(), end };
   let isOver = false;
   const watching = look();
@@ -201,7 +201,7 @@ function watchContainers({ engine }: RealFleet) {
     while (!isOver) {
       const found = await engine.docker.listContainers({ all: true }).catch(() => null);
       if (found !== null) {
-        // Podman reports `stopping` for a container while its processes run.
+        // Podman reports `stopping` for a container whose processes still run.
         const running = found.filter(({ State }) => State === 'running' || State === 'stopping');
         watch.looks += 1;
         // The agent's own probes of the host have no machine.

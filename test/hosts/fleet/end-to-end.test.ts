@@ -12,12 +12,12 @@ import { query } from '../../support/process.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const LAYER_BYTES = 12_000_000;
-/** GPUs of the host that several renters share. */
+/** Number of GPUs of the host that several renters share. */
 const GPUS = isLong ? 8 : 4;
-/** This many disks fit on the tests' computer. */
+/** Size of a disk, small enough for several to fit on the tests' computer. */
 const DISK = { disk_gb: 1 };
 
-/** Gateway, host agent and Podman as an operator runs them: separate processes that communicate only over HTTP. */
+/** The gateway, agent and Podman run as an operator runs them, as separate processes that communicate only by HTTP. */
 describe('a deploy on a real host', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
@@ -37,7 +37,7 @@ describe('a deploy on a real host', () => {
   // A failed test must not leave the machine rented.
   afterEach(() => renter.destroyAll());
 
-  /** Everything on the host that remains of instances. */
+  /** Returns everything on the host that remains of instances. */
   const left = async () => [
     ...(await fleet.engine.containers()).keys(),
     ...((await fleet.engine.docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name),
@@ -45,7 +45,7 @@ describe('a deploy on a real host', () => {
     ...diskFiles(host),
   ];
 
-  it('is offered once listed, runs within 5 s, and is gone after destroy', async () => {
+  it('runs a container within 5 s on a newly listed machine and erases it on destroy', async () => {
     const machine = await fleet.enrolled();
     machine.start();
     const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
@@ -78,7 +78,7 @@ describe('a deploy on a real host', () => {
     await machine.end();
   });
 
-  it('gives renters on one host a GPU each, then one half of them, then all', async () => {
+  it('gives renters one GPU each, then one renter half of them, then one all of them', async () => {
     const big = await fleet.host({}, GPUS);
     const id = big.machineId;
     const half = `.g0-${GPUS / 2 - 1}`;
@@ -114,12 +114,12 @@ describe('a deploy on a real host', () => {
     await big.end();
   });
 
-  it('keeps a file over stop and start', async () => {
+  it('keeps a file when the instance stops and starts again', async () => {
     const { id } = await renter.deploy(host.machineId);
     await renter.phase(id, 'RUNNING');
     await fleet.engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
     await renter.act(id, 'stop');
-    // It ran too briefly for a grace period: it is killed.
+    // The container ran too briefly to earn a grace period, so it is killed.
     expect((await renter.phase(id, 'STOPPED')).runtime).toMatchObject({ exitCode: 137, message: null });
     expect((await fleet.engine.containers()).get(id)?.running).toBe(false);
     await renter.act(id, 'start');
@@ -166,7 +166,7 @@ describe('a deploy on a real host', () => {
     await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000, POLL_EVERY_MS);
     await renter.destroy(id);
     await renter.phase(id, 'ERASED', whileBusy(5_000));
-    // Longer than the rest of the pull would have taken.
+    // This is longer than the rest of the pull would have taken.
     fleet.registry.bytesPerSecond = 100_000_000;
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(await left()).toEqual([]);
@@ -177,7 +177,7 @@ describe('a deploy on a real host', () => {
   it.each([
     ['an image that does not exist', 'nowhere', /^the registry has no such image$/],
     ['an image without a command', 'commandless', /command|entrypoint/i],
-  ])('shows why a template’s start failed permanently, and credits its seconds: %s', async (_, name, words) => {
+  ])('shows why a template’s start failed permanently and credits its seconds: %s', async (_, name, words) => {
     if (name === 'commandless') await fleet.registry.push(name, { command: [] });
     await fleet.template(name, `${fleet.registry.at}/${name}`);
     const { id } = await renter.deploy(host.machineId, { template: name });
@@ -192,7 +192,7 @@ describe('a deploy on a real host', () => {
     );
     expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
     expect(failed.runtime.message).toMatch(words);
-    // The agent receives the stop and reports its state then; so does a restarted one.
+    // The agent reports its state after it receives the stop, and so does a restarted agent.
     await until(
       'the document',
       async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
@@ -250,7 +250,7 @@ describe('a deploy on a real host', () => {
     const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; sleep 1000000 & wait'];
     const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
     await renter.phase(old, 'RUNNING');
-    // Five paid minutes earn five seconds.
+    // Five paid minutes earn a grace period of five seconds.
     const earlier = (sign: '-' | '+') =>
       query(
         fleet.env.DATABASE_URL!,
@@ -273,7 +273,7 @@ describe('a deploy on a real host', () => {
     await renter.phase(old, 'ERASED');
   });
 
-  it('stops and reports an undocumented container, and does not erase it', async () => {
+  it('stops and reports an undocumented container but doesn’t erase it', async () => {
     const id = 'i-0badcafe';
     const foreign = await fleet.engine.docker.createContainer({
       name: `gpu-${id}`,
@@ -317,7 +317,7 @@ function diskFiles({ dataDir }: RealHost): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }
 
-/** Returns the agent's last acknowledged document, as "instance phase"; empty until it acknowledges one. */
+/** Returns the agent's last acknowledged document as "instance phase". It is empty until the first acknowledgement. */
 async function heardOf(fleet: RealFleet, { machineId }: RealHost): Promise<string[]> {
   const rows = await query(fleet.env.DATABASE_URL!, 'select document from machine_host where machine_id = $1', [
     machineId,

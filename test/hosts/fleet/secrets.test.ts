@@ -14,12 +14,12 @@ import { until } from '../../support/until.js';
 
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name } }';
 const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
-/** Random, so that nothing but this run can have written it. */
+/** Random, so that only this run can have written it. */
 const value = () => `hush-${randomBytes(12).toString('hex')}`;
 const [variable, file, wrong, inline] = [value(), value(), value(), value()];
 
-/** Gateway, host agent and Podman as an operator runs them, with the most verbose settings. */
-describe('secrets’ values', () => {
+/** The gateway, host agent and Podman run as an operator runs them, but with the most verbose settings. */
+describe('the values of secrets', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -30,7 +30,7 @@ describe('secrets’ values', () => {
   let fleet: RealFleet;
   let renter: RealRenter;
   let host: RealHost;
-  /** The gateway's responses. */
+  /** Responses of the gateway. */
   let answers = '';
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('secrets’ values', () => {
   };
   const create = (input: object | string) => graphql(CREATE, { input });
 
-  it('reach the container, and are written nowhere else', async () => {
+  it('reach the container and are written nowhere else', async () => {
     const { closedAt, login } = fleet.registry;
     const place = { registry: closedAt, username: login.username };
     const values = [variable, file, wrong, inline, login.password];
@@ -115,7 +115,7 @@ describe('secrets’ values', () => {
       'log of the agent': Buffer.from(host.log),
       'log of the gateway': Buffer.from(fleet.gatewayOutput),
       backup: gunzipSync(readFileSync(backup)),
-      // Including tables, write-ahead log and PostgreSQL's log.
+      // This includes tables, the write-ahead log and PostgreSQL's own log.
       ...filesBelow(dataDir),
       ...filesBelow(host.dataDir),
     };
@@ -129,13 +129,13 @@ describe('secrets’ values', () => {
   });
 
   /**
-   * Returns the tokens of a running instance, as in its container. They are requested in every way that may write them
-   * somewhere.
+   * Returns the tokens of a running instance as its container has them. They are requested in every way that might
+   * write them somewhere.
    */
   async function madeTokens(): Promise<string[]> {
     const { id } = await renter.deploy(host.machineId, { template: 'lab' });
     await renter.phase(id, 'RUNNING');
-    // Not by `graphql`: only this response has them.
+    // This doesn't use `graphql`, because only this response may contain the tokens.
     const query = `{ instanceLinks(id: "${id}") { links { path } tokens { variable value } } }`;
     const { links, tokens } = (await renter.api.graphql(query)).body.data.instanceLinks;
     const values: string[] = tokens.map(({ value }: { value: string }) => value);
@@ -162,7 +162,7 @@ describe('secrets’ values', () => {
     return values;
   }
 
-  /** Provokes each error whose response, log line or span may quote its input. */
+  /** Provokes every error whose response, log line or span might quote its input. */
   async function refusedInEveryWay() {
     for (const input of [
       { name: 'variable', value: inline },
@@ -188,7 +188,7 @@ describe('secrets’ values', () => {
   }
 });
 
-/** Reads the files of a folder and of disks' file systems; not of mounts below it. */
+/** Reads the files of a folder and of disks' file systems, but not of mounts below it. */
 function filesBelow(root: string): Record<string, Buffer> {
   const { dev } = lstatSync(root);
   const found: Record<string, Buffer> = {};
@@ -197,7 +197,7 @@ function filesBelow(root: string): Record<string, Buffer> {
     const stat = lstatSync(path);
     if (stat.dev !== dev) continue;
     if (stat.isDirectory()) Object.assign(found, filesBelow(path));
-    // The file of an instance's disk is as large as was rented, and mostly holes.
+    // The file of an instance's disk is as large as the rented disk and consists mostly of holes.
     else if (stat.isFile() && stat.size < 100_000_000) found[path] = readFileSync(path);
   }
   return found;

@@ -15,14 +15,14 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SNAPSHOT_SECONDS = 10;
 const WITHIN_MS = isLong ? 600_000 : 120_000;
-/** Larger than restic's packs, which are 16 MB. */
+/** Larger than one of restic's packs of 16 MB. */
 const TREE = isLong ? { largeBytes: 2_000_000_000, small: 50_000 } : { largeBytes: 20_000_000, small: 1_000 };
 const GB = isLong ? 5 : 1;
-/** Each kills twice: in the middle of a snapshot, and of a restore. */
+/** Number of rounds. Each one kills twice, in the middle of a snapshot and in the middle of a restore. */
 const KILLS = isLong ? 15 : 2;
 const run = promisify(execFile);
 
-/** Gateway, two hosts with their agents, Podman and restic: separate processes, as operators and renters have them. */
+/** The gateway, two agents, Podman and restic run as operators and renters run them, as separate processes. */
 describe('a volume on two real hosts', () => {
   const wanted = needsEngine('podman', 'restic', 'setpriv', 'python3');
   if (wanted.skip) {
@@ -130,20 +130,20 @@ describe('a volume on two real hosts', () => {
       const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 1; done';
       const id = await started(one, volume, { entrypoint: ['/bin/sh', '-c', writing] });
       await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, POLL_EVERY_MS);
-      // In the middle between two snapshots.
+      // The crash happens in the middle between two snapshots.
       await pause((SNAPSHOT_SECONDS * 1_000) / 2);
       await one.end('SIGKILL');
       await fleet.engine.docker.getContainer(`gpu-${id}`).kill();
       const diedAt = Math.floor(Date.now() / 1_000);
       await renter.act(id, 'stop');
       await expect(renter.deploy(other.machineId, on(volume))).rejects.toThrow(/still being saved/);
-      // Silent for longer than a host may hold a lease; a gateway trusts that only after it has listened for a minute.
+      // The host is silent for longer than it may hold a lease. A gateway trusts that after listening for a minute.
       const silence = "update machine_heartbeat set seen_at = now() - interval '1 hour' where machine_id = $1";
       await query(fleet.env.DATABASE_URL!, silence, [one.machineId]);
       const next = await until('its lease is over', () => started(other, volume).catch(() => null), WITHIN_MS, 1_000);
       const lost = diedAt - Number((await fleet.engine.exec(next, 'cat', '/data/now')).text);
       console.info(`lost with the host: ${lost} s, at ${SNAPSHOT_SECONDS} s between snapshots`);
-      // Counted from the end of one snapshot to the end of the next.
+      // The interval runs from the end of one snapshot to the end of the next.
       expect(lost).toBeLessThan(SNAPSHOT_SECONDS * 3);
       one.start();
       await renter.destroy(id);
@@ -153,7 +153,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it(
-    'the same host fetches nothing again, and an older lease can’t write',
+    'is not fetched again by the same host, and an older lease can’t write to it',
     async () => {
       const volume = await create();
       const id = await started(one, volume);
@@ -182,7 +182,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it.runIf(isLong)(
-    'kills of agent, gateway or store lose no acknowledged snapshot',
+    'keeps every acknowledged snapshot if the agent, gateway or store is killed',
     async () => {
       const volume = await create();
       const random = randomFrom(seedOf(27));
@@ -195,7 +195,7 @@ describe('a volume on two real hosts', () => {
         await fleet.engine.exec(id, 'sh', '-c', script);
         const isStop = kill % 2 === 0;
         if (isStop) await renter.act(id, 'stop');
-        // During a stop or a snapshot; the store is a folder, and the gateway its only process.
+        // Kills during a stop or a snapshot. The store is a folder, so the gateway is its only process.
         await pause(isStop ? random(3_000) : random(SNAPSHOT_SECONDS * 1_000));
         if (kill % 3 === 0) {
           await fleet.killGateway();
@@ -215,7 +215,7 @@ describe('a volume on two real hosts', () => {
         host = host === one ? other : one;
         const next = await renter.deploy(host.machineId, on(volume));
         id = next.id;
-        // During the restore as well.
+        // Kills the agent during the restore as well.
         await pause(random(2_000));
         await host.end('SIGKILL');
         host.start();
@@ -237,7 +237,7 @@ async function accessOf(host: RealHost, id: string, start: number): Promise<Volu
   return (await answer.json()) as VolumeAccess;
 }
 
-/** As its owner could: nothing in the repository is damaged or missing. */
+/** Checks, as its owner could, that nothing in the repository is damaged or missing. */
 async function check(host: RealHost, id: string, volume: string): Promise<void> {
   const found = (await accessOf(host, id, 1)).volumes.find((each) => each.id === volume)!;
   const env = {
