@@ -6,7 +6,7 @@ import { openTenant } from '../support/console/walk.js';
 import { needs } from '../support/tools.js';
 
 const LONG_MS = 600_000;
-/** See screens.test.ts. */
+/** Covers the account's screens. screens.test.ts covers those of the market. */
 const OF_THE_MARKET = ['/machines', '/deploy', '/launch', '/sign-in'];
 
 describe('the account’s screens', needs('chromium'), () => {

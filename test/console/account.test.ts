@@ -8,13 +8,13 @@ let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
+describe('the account pages in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('creates an account without a name, shows its key once and signs in with it', () =>
+  it('create an account without a name, show its key once and sign in with it', () =>
     here.pages.with('/sign-in', null, async ({ page }) => {
       await page.getByRole('button', { name: 'Create account' }).click();
       const secret = await page.locator('.secret').innerText();
@@ -26,7 +26,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
       expect(await page.content()).not.toContain(secret);
     }));
 
-  it('accepts a key once, and stores it nowhere', async () => {
+  it('accept a key at sign-in without storing it anywhere', async () => {
     const owner = await renter();
     await here.pages.with('/money', null, async ({ page, requests }) => {
       await page.getByLabel('API key').fill('gpu_live_wrong');
@@ -58,7 +58,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('lets a visitor fill in a form, sign in and continue, on the same origin only', async () => {
+  it('let a visitor fill in a form, sign in and continue on the same origin', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
@@ -85,7 +85,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('ends the session when its key is revoked, and reports it', async () => {
+  it('end and report a session whose key is revoked', async () => {
     const owner = await renter();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No instances' }).waitFor();
@@ -97,7 +97,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('warns before it revokes its session’s key, and shows new keys once', async () => {
+  it('warn before the session’s own key is revoked and show new keys only once', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByLabel('Name').fill('laptop');
@@ -117,7 +117,7 @@ describe('accounts, sessions and keys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('adds and removes SSH keys, and reports what is wrong with one', async () => {
+  it('add and remove SSH keys and report what is wrong with an invalid one', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();

@@ -9,7 +9,7 @@ import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 
-/** A renter's browser with two gateways behind Caddy. Terminals are tested with a host, in test/long/console. */
+/** A renter's browser with two gateways behind Caddy. Terminals need a host and are tested in test/long/console. */
 describe('the console behind Caddy, with two gateways', needs('caddy', 'chromium'), () => {
   let here: OpenConsole;
   let caddy: TestCaddy;
@@ -45,7 +45,7 @@ describe('the console behind Caddy, with two gateways', needs('caddy', 'chromium
     await cleanUp();
   });
 
-  it('stays live while gateways restart, and opens terminals for no other origin', async () => {
+  it('stays live while gateways restart and refuses terminals to other origins', async () => {
     const id = await deployed(owner, 'rtx-4090');
     const browser = await sharedChromium();
     const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US' });
@@ -60,7 +60,7 @@ describe('the console behind Caddy, with two gateways', needs('caddy', 'chromium
       const [cookie] = await context.cookies();
       expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: 'Strict' });
 
-      // The page is connected to one of them, and to the other once the first has ended.
+      // The page is connected to one gateway, and reconnects to the other once the first has exited.
       for (const [at, [action, shown]] of [
         ['stop', 'stopped'],
         ['start', 'running'],

@@ -11,8 +11,8 @@ import { needs } from '../support/tools.js';
 
 const BUILT = join(PACKAGE_ROOT, 'dist/src/client');
 
-// A page of another origin, like a custom web console: CORS decides what it can read of a response.
-describe('in a browser', needs('chromium'), () => {
+// The page has another origin, like a custom web console, so CORS decides what it can read from a response.
+describe('the client in a browser', needs('chromium'), () => {
   let service: Service;
   let pages: Server;
   let browser: Browser;
@@ -32,7 +32,7 @@ describe('in a browser', needs('chromium'), () => {
     await service?.close();
   });
 
-  it('rents, and gets a refusal with its request id and the seconds to wait', async () => {
+  it('rents, and gets errors with the request id and the seconds to wait', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const errors: Error[] = [];
@@ -41,7 +41,7 @@ describe('in a browser', needs('chromium'), () => {
     const machine = await service.machine();
     const { key } = await service.renter();
     const input = JSON.stringify({ baseUrl: `${service.address}/v1`, apiKey: key, machine_id: machine });
-    // As text, because the test's bundler must not transform the page's code.
+    // The code is passed as text, because the test's bundler must not transform it.
     const outcome = await page.evaluate<Record<string, unknown>>(`(async ({ baseUrl, apiKey, machine_id }) => {
       const { createClient } = await import('/index.js');
       const client = createClient({ baseUrl, apiKey, retry: { maxAttempts: 1 } });

@@ -10,7 +10,7 @@ let here: OpenConsole;
 
 const NAMES = ['one', 'two', 'three'];
 
-/** A renter with three instances, by name. */
+/** Returns a renter with three instances and their ids by name. */
 async function withThree(): Promise<{ owner: Renter; ids: Map<string, string> }> {
   const owner = await here.renter();
   const ids = new Map<string, string>();
@@ -31,13 +31,13 @@ async function statuses(owner: Renter): Promise<Record<string, string>> {
 const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}` });
 const said = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
-describe('bulk actions and undo', needs('chromium'), () => {
+describe('the lists in the console', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('stops the selected ones by keyboard after showing the cost, and no others', async () => {
+  it('stop only the selected instances by keyboard after showing the cost', async () => {
     const { owner } = await withThree();
     const rows = (await owner.graphql('{ instances { name priceHr diskPriceHr } }')).body.data.instances as {
       name: string;
@@ -70,7 +70,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
     });
   });
 
-  it('reports partial failures, and completes the rest once, however often retried', async () => {
+  it('report partial failures and complete the rest once, however often retried', async () => {
     const { owner, ids } = await withThree();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Select all' }).check();
@@ -79,7 +79,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
         const { variables = {} } = route.request().postDataJSON();
         if (variables.id !== ids.get('two') || variables.action === undefined) return route.fallback();
         keys.push(variables.idempotencyKey);
-        // The first request is lost; the second is executed, but its response is lost.
+        // The first request is lost. The second one is executed, but its response is lost.
         if (keys.length === 2) await route.fetch();
         return route.abort();
       });
@@ -92,17 +92,17 @@ describe('bulk actions and undo', needs('chromium'), () => {
       await two.getByText('The service isn’t responding').waitFor();
       expect(await dialog.getByText('done', { exact: true }).count()).toBe(2);
       await dialog.getByRole('button', { name: 'Destroy 1 instance' }).click();
-      // The account itself shows what was done.
+      // The account's data shows what was done.
       await dialog.waitFor({ state: 'detached' });
       await page.getByRole('heading', { name: 'No instances' }).waitFor();
-      // The button that opened the dialog is gone: the focus is on the heading.
+      // The button that opened the dialog is gone, so the focus moves to the heading.
       expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
       expect(keys).toEqual([keys[0], keys[0]]);
       expect(Object.values(await statuses(owner))).toEqual(['DESTROYED', 'DESTROYED', 'DESTROYED']);
     });
   });
 
-  it('shows the month’s cost by model and by name, which add up to the account’s', async () => {
+  it('show the month’s cost by model and by name, which add up to the total', async () => {
     const { owner } = await withThree();
     await here.pages.with('/money', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'Cost this month' });
@@ -126,7 +126,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
     });
   });
 
-  it('shows each key’s scopes, whether it expires soon, and long disuse', async () => {
+  it('show each key’s scopes and whether it expires soon or was long unused', async () => {
     const owner = await here.renter('1');
     const create =
       'mutation ($name: String, $at: String) { createApiKey(name: $name, scopes: [READ, RENT], expiresAt: $at) { secret } }';
@@ -152,7 +152,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
     });
   });
 
-  it('undoes the removal of an SSH key once, by button or key', async () => {
+  it('undo the removal of an SSH key once, by button or keyboard', async () => {
     const owner = await here.renter('1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
       publicKey: newSshKey('laptop'),
@@ -188,7 +188,7 @@ describe('bulk actions and undo', needs('chromium'), () => {
     });
   });
 
-  it('undoes the removal of a limit, and reports why that is refused', async () => {
+  it('undo the removal of a limit, or report why that is refused', async () => {
     const owner = await here.renter('1');
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');

@@ -6,10 +6,10 @@ import { type Env, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 
 const DEAR = 'h100-sxm';
-/** Enough checks that a page which does not tick fails in most of them. */
+/** Number of checks, enough for a page that doesn't tick to fail most of them. */
 const LOOKS = 10;
 const MINUTE_MS = 60_000;
-/** The page sends a dozen requests, some of them twice when it is connected again. */
+/** The page sends a dozen requests, some of them again when it reconnects. */
 const STRICT: Env = { RATE_LIMIT_PER_MINUTE: '30' };
 
 let here: OpenConsole;
@@ -23,7 +23,7 @@ async function startAgain(more: Env = {}): Promise<void> {
   isStrict = more === STRICT;
 }
 
-/** The newest sheet's entry for the T4. */
+/** The T4's row in the newest price sheet. */
 async function newestSheet(): Promise<{ date: string; price: string; listings: number }> {
   const { body } = await (await renter('0')).graphql(
     '{ pricing { marketSnapshot data { slug listings pricePerGpuHour { onDemand } } } }',
@@ -35,14 +35,14 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
 
 const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
 
-// A dedicated gateway: new prices apply to all accounts, and it is ended, killed and limited.
-describe('a page and its gateway', needs('chromium'), () => {
+// The gateway is dedicated to this file: its prices change, and it is stopped, killed and rate-limited.
+describe('pages of the console', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.open();
   });
   afterAll(() => here?.close());
 
-  it('shows a model’s price over its snapshots: one as text, more as a live chart', () =>
+  it('show a model’s only price as text and its price history as a live chart', () =>
     here.pages.with('/machines?gpu=t4', null, async ({ page, complaints }) => {
       const panel = page.getByRole('region', { name: 'NVIDIA Tesla T4' });
       const first = await newestSheet();
@@ -75,7 +75,7 @@ describe('a page and its gateway', needs('chromium'), () => {
         `${first.date}: ${first.price} from ${first.listings} listings`,
         '2026-11-21: 0.99 from 77 listings',
       ]);
-      // A higher price is higher, a later one further to the right.
+      // Higher prices are higher on the chart, and later ones further to the right.
       const [before, after] = await chart
         .locator('circle')
         .evaluateAll((all) => all.map((dot) => [Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))]));
@@ -85,21 +85,21 @@ describe('a page and its gateway', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('counts like the service, in two tabs, one of which was frozen', async () => {
+  it('count costs like the service in two tabs, even after one was frozen', async () => {
     const owner = await renter('1000');
-    // About half a cent per second: a lag of two seconds is visible.
+    // The instance costs about half a cent per second, so a lag of two seconds is visible.
     for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
     const context = await here.pages.context(owner);
     const tabs = [await here.pages.visit('/', context), await here.pages.visit('/', context)];
     for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
-    /** Compares to the cent, regardless of the second of the query. */
+    /** Compares amounts to the cent, whichever second the query falls into. */
     const isEqual = async ({ page }: Visit): Promise<boolean> => {
       const before = await balanceOf(owner);
       const shown = await figure(page, 'balance');
       return shown <= before + 0.01 && shown >= (await balanceOf(owner)) - 0.01;
     };
     const first = await balanceOf(owner);
-    // As if a laptop was closed.
+    // This simulates a closed laptop.
     const [, closed] = tabs as [Visit, Visit];
     const lid = await context.newCDPSession(closed.page);
     await lid.send('Page.setWebLifecycleState', { state: 'frozen' });
@@ -113,19 +113,19 @@ describe('a page and its gateway', needs('chromium'), () => {
       await expect.poll(() => balanceOf(owner), { timeout: SOON_MS, interval: 500 }).toBeLessThan(before);
       for (const tab of tabs) if (!(await isEqual(tab))) wrong += 1;
     }
-    // A busy machine draws late; a page that does not tick is wrong in most checks.
+    // A busy machine draws late, but a page that doesn't tick is wrong in most checks.
     expect(wrong, `${wrong} of ${2 * LOOKS} looks`).toBeLessThanOrEqual(LOOKS);
     const settles = tabs
       .flatMap(({ requests }) => requests)
       .filter((request) => /query Settle/.test(request.postData() ?? ''));
-    // The tabs count between two responses instead of querying again.
+    // Between two responses, the tabs count by themselves instead of querying again.
     expect(settles.length).toBeLessThanOrEqual(9);
     expect(first - (await figure(tabs[0]!.page, 'balance'))).toBeGreaterThan(0.06);
     expect(tabs.flatMap((tab) => tab.complaints)).toEqual([]);
     await context.close();
   });
 
-  it('reports that the computer’s clock is wrong, and counts by the service’s', async () => {
+  it('report that the computer’s clock is wrong and count by the service’s clock', async () => {
     const owner = await renter();
     const context = await here.pages.context(owner);
     await context.addInitScript(() => {
@@ -140,7 +140,7 @@ describe('a page and its gateway', needs('chromium'), () => {
   });
 
   it(
-    'reports that the gateway is down, and resumes when it is up again',
+    'report that the gateway is down and resume when it is up again',
     async () => {
       const owner = await renter();
       const id = await deployed(owner, 'rtx-5090');
@@ -149,12 +149,12 @@ describe('a page and its gateway', needs('chromium'), () => {
         const unanswered = page.getByText('The service isn’t responding');
         await page.getByText('running', { exact: true }).waitFor();
         await page.getByText('Live', { exact: true }).waitFor();
-        // Data that could not be read offline is read once the browser is online, although its stream was never lost.
+        // Data that couldn't be read offline is read once the browser is online, although no stream was lost.
         await page.context().setOffline(true);
         await page.getByText('No connection to the service').waitFor();
         await navigation.getByRole('link', { name: 'Billing' }).click();
         await unanswered.first().waitFor();
-        // The code of a screen that was never shown can't be loaded either.
+        // The code of a screen that hasn't been shown yet can't be loaded either.
         await navigation.getByRole('link', { name: 'Volumes' }).click();
         await page.getByText('This part of the page couldn’t be loaded').waitFor();
         await page.context().setOffline(false);
@@ -169,7 +169,7 @@ describe('a page and its gateway', needs('chromium'), () => {
         await here.gateway.kill();
         await page.getByText('No connection to the service').waitFor();
         await page.getByRole('link', { name: id }).waitFor();
-        // A screen that could not be read is read once the gateway is up again.
+        // The data of such a screen is read once the gateway is up again.
         await page.getByRole('link', { name: 'Billing' }).click();
         await unanswered.first().waitFor();
         await startAgain();
@@ -190,7 +190,7 @@ describe('a page and its gateway', needs('chromium'), () => {
   );
 
   it(
-    'reports that an account exceeded its rate limit, and resumes automatically',
+    'report that the account exceeded its rate limit and resume automatically',
     async () => {
       if (!isStrict) {
         await here.gateway.end();
@@ -215,7 +215,7 @@ describe('a page and its gateway', needs('chromium'), () => {
       await page.locator('[data-figure="balance"]').waitFor({ timeout: 2 * MINUTE_MS });
       await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: MINUTE_MS });
       await page.getByText('Live', { exact: true }).waitFor({ timeout: MINUTE_MS });
-      // Each part of the page retries automatically, at slightly different times.
+      // Each part of the page retries automatically at slightly different times.
       await expect.poll(() => page.getByText('too many requests').count(), { timeout: MINUTE_MS }).toBe(0);
       await context.close();
     },

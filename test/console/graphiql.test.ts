@@ -5,7 +5,7 @@ import { type GraphiqlServer, serveGraphiql } from '../support/console/graphiql-
 import { SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 
-/** After an edit GraphiQL reads the operation's name and stores its state with a delay. */
+/** Delay after an edit, in which GraphiQL reads the operation's name and stores its state. */
 const SETTLE_MS = 700;
 const TAB_NAMES = ['PriceSheet', 'CheapestOffers', 'MyAccount', 'Deploy', 'StopStartDestroy', 'History', 'LiveOffers'];
 
@@ -21,7 +21,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
   interface Visit {
     page: Page;
     requests: Request[];
-    /** Errors on the console, including violations of the policy, and exceptions. */
+    /** Exceptions and errors on the console, including policy violations. */
     complaints: string[];
   }
 
@@ -57,12 +57,12 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     await pane(page, name).locator('.view-lines').filter({ visible: true }).click();
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(text);
-    // The brackets that the editor closed automatically.
+    // Removes the closing brackets that the editor has added automatically.
     await page.keyboard.press('Control+Shift+End');
     await page.keyboard.press('Delete');
   }
 
-  /** Presses the run button; resolves to the request that this sends. */
+  /** Presses the run button and resolves to the resulting request. */
   async function run(page: Page): Promise<Request> {
     await page.waitForTimeout(SETTLE_MS);
     const sent = page.waitForRequest((request) => request.method() === 'POST');
@@ -70,7 +70,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     return sent;
   }
 
-  it('shows examples and documentation, and runs a query, all from its own origin', () =>
+  it('shows examples and documentation and runs a query, all from its own origin', () =>
     visit(async ({ page, requests, complaints }) => {
       expect(await page.title()).toBe('GPU rental gateway – GraphiQL');
       expect(await tabNames(page)).toEqual(TAB_NAMES);
@@ -94,13 +94,13 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
       expect(requests.filter((request) => /\.worker\.js$/.test(request.url())).length).toBeGreaterThanOrEqual(3);
       expect(complaints).toEqual([]);
 
-      // A tab opens at the first click, also after the window changed its width.
+      // A tab opens on the first click, even after the window's width has changed.
       for (const width of [1440, 1100]) {
         await page.setViewportSize({ width, height: 900 });
         await page.waitForTimeout(SETTLE_MS);
         for (const name of TAB_NAMES.slice(1)) await openTab(page, name);
       }
-      // A reload opens the tab that was open, although nothing was edited in it, and adds none.
+      // A reload restores the open tab, although it wasn't edited, and adds no other.
       await openTab(page, 'Deploy');
       await page.waitForTimeout(SETTLE_MS);
       await page.reload();
@@ -109,7 +109,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
       await pane(page, 'Operation Editor').getByText('Deploy').first().waitFor();
     }));
 
-  it('sends a key pasted into one tab from the others too, and stores none', async () => {
+  it('sends a key pasted into one tab from all tabs and never stores it', async () => {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     await visit(async ({ page }) => {
       const authorization = `Bearer gpu_live_${'ab'.repeat(20)}`;
@@ -135,7 +135,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
     }, context);
   });
 
-  it('keeps headers over a reload when "persist headers" is selected', () =>
+  it('keeps headers across a reload if "persist headers" is selected', () =>
     visit(async ({ page }) => {
       const authorization = `Bearer gpu_live_${'cd'.repeat(20)}`;
       const chosen = page.getByRole('dialog').getByRole('button', { name: 'On', exact: true });

@@ -17,7 +17,7 @@ describe('Home', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('guides through the first steps, marks each completed one, then disappears', async () => {
+  it('shows the first steps, marks each completed one and hides them at the end', async () => {
     const owner = await renter('0');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
@@ -34,7 +34,7 @@ describe('Home', needs('chromium'), () => {
       await page.goBack();
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
 
-      // Credit and a rental from another client appear without a reload.
+      // Credit and a rental by another client appear without a reload.
       await creditAccount(here.deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(2);
       const id = await deployed(owner, 'rtx-4090');
@@ -44,7 +44,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('shows running instances, their cost, and the month’s forecast', async () => {
+  it('shows running instances, their cost and the month’s forecast', async () => {
     const owner = await renter('5');
     await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page }) => {
@@ -55,15 +55,15 @@ describe('Home', needs('chromium'), () => {
       const now = new Date();
       const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
       const rest = (account.burnPerHour * (end - now.getTime())) / 3_600_000;
-      // A slow machine's delay is less than this.
+      // This is longer than the delay of a slow machine.
       const minutes = account.burnPerHour / 20;
       expect(Math.abs((await figure('forecast')) - rest)).toBeLessThan(minutes + 0.02);
-      // With this little credit it does not last: the page shows the missing amount, rounded up.
+      // The credit doesn't last the month, so the page shows the missing amount, rounded up.
       if (rest > 6) expect(Math.abs((await figure('missing')) - (rest - 5))).toBeLessThan(minutes + 0.02);
     });
   });
 
-  it('shows what needs attention, with a link, or nothing', async () => {
+  it('shows what needs attention, each with a link, or nothing', async () => {
     const owner = await renter('1000');
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
@@ -73,7 +73,7 @@ describe('Home', needs('chromium'), () => {
       await page.reload();
       await panel.getByText(`${id} stops automatically`).waitFor();
       await expectSoundInLongRun(page);
-      // Using only the keyboard.
+      // The rest uses only the keyboard.
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press('Tab');
         if ((await page.evaluate(() => document.activeElement?.textContent)) === `Open ${id}`) break;
@@ -84,7 +84,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('reports a failed container with the machine’s message as text', async () => {
+  it('shows the machine’s message about a failed container as plain text', async () => {
     const owner = await renter('1000');
     const { agent, id } = await here.rented(owner);
     await here.pages.with('/', owner, async ({ page }) => {
@@ -96,7 +96,7 @@ describe('Home', needs('chromium'), () => {
     });
   });
 
-  it('shifts little of the visible layout while a screen loads', async () => {
+  it('shifts the visible layout very little while a screen loads', async () => {
     const owner = await renter('10');
     await deployed(owner, 'l40s');
     const context = await here.pages.context(owner);
@@ -119,7 +119,7 @@ describe('Home', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it('is Home if signed in; visitors and old links get the machines', async () => {
+  it('is the first page when signed in, while visitors and old links get the machines', async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

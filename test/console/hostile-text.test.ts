@@ -8,8 +8,8 @@ import { needs } from '../support/tools.js';
 const LONG_MS = 600_000;
 
 /**
- * Markup, characters that change the direction of text or begin a terminal's command, at great length; `<>` would be
- * lost in markup.
+ * A long text with markup and with characters that change the direction of text or begin a terminal command. As markup,
+ * `<>` would disappear.
  */
 function hostile(field: string, long = 10_000): string {
   const head = `<img src=x onerror="window.pwned=1"><b>${field}</b>\u202e\u009b31m\u2066\u0007`;
@@ -25,13 +25,13 @@ describe('all screens with hostile texts', needs('chromium'), () => {
     tenant = await openTenant(here);
   }, LONG_MS);
   afterAll(async () => {
-    // All accounts see it.
+    // This text is shown to all accounts.
     await here?.sql(`delete from template where slug = 'hostile'`);
     await here?.close();
   });
 
   it(
-    'show others’ text as text, at any length, in every field',
+    'show text from others as plain text in every field, at any length',
     async () => {
       const { owner, id, machineId } = tenant;
       const ours = [owner.accountId];
@@ -92,7 +92,7 @@ describe('all screens with hostile texts', needs('chromium'), () => {
         await faults.fits(visited);
       });
       expect(faults.found).toEqual([]);
-      // Text that was shown nowhere was not checked.
+      // Text that isn't shown anywhere hasn't been checked.
       expect([...unseen]).toEqual([]);
       expect(complaints).toEqual([]);
     },

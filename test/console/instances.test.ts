@@ -11,13 +11,13 @@ let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-describe('instances and money in Chromium', needs('chromium'), () => {
+describe('the instance and money pages in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('shows a container’s progress as its machine reports it', async () => {
+  it('show a container’s progress as its machine reports it', async () => {
     const owner = await renter();
     const { agent, id } = await here.rented(owner);
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
@@ -27,7 +27,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
       await agent.report([seen(id, 'RUNNING')]);
       await state.getByText('container running').waitFor();
-      // The machine is unreachable, not the service. The last report is written within a second.
+      // The machine is unreachable, but the service isn't. The last report is written within a second.
       const silence = `update machine_heartbeat set reachable = false, seen_at = seen_at - interval '1 hour'
         where reachable and machine_id = $1 returning machine_id`;
       const silenced = async () => (await here.sql(silence, [agent.machineId])).length;
@@ -42,7 +42,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows another client’s stop without a reload', async () => {
+  it('show a stop by another client without a reload', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/instances', owner, async ({ page }) => {
@@ -54,7 +54,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows what each action costs, and performs it', async () => {
+  it('show the cost of each action and perform it', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
@@ -77,7 +77,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('keeps the history’s filters in the address, and the service filters', async () => {
+  it('keep the history’s filters in the address and let the service apply them', async () => {
     const owner = await renter();
     const destroyed = await deployed(owner, 'rtx-5090');
     await owner.rest('DELETE', `/instances/${destroyed}`);
@@ -106,7 +106,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Clear all filters' }).click();
       await page.getByText('2 instances in total').waitFor();
       expect(new URL(page.url()).search).toBe('?show=history');
-      // The service filters: the page queries it each time.
+      // The service applies the filters, so the page queries it each time.
       const asked = requests.flatMap((request) =>
         /query InstanceHistory/.test(request.postData() ?? '') ? [request.postDataJSON().variables.filter] : [],
       );
@@ -115,7 +115,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('lists machines that run containers first, and selects one as the best', async () => {
+  it('list machines that run containers first and select one of them as the best', async () => {
     const { code } = await enrol(here.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: true });
     const agent = await WireAgent.join(here.gateway.address, code, { pretended: true });
     await agent.report();
@@ -135,13 +135,13 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows amounts of one and the same second on Money', async () => {
+  it('show amounts of the same second on Money', async () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/money', owner, async ({ page }) => {
       const total = (name: string) => page.getByRole('row', { name }).last().locator('strong').innerText();
       await page.getByRole('row', { name: /^Balance/ }).waitFor();
-      // Other figures of the page would have changed by now.
+      // By now, other figures on the page would have changed.
       await page.waitForTimeout(2_500);
       const [spent, balance] = [await total('Total'), await total('Balance')];
       expect(Number(spent)).toBeGreaterThan(0);
@@ -151,7 +151,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the service’s burn, costs and end of credit on every screen', async () => {
+  it('show the spending rate, costs and end of credit on every screen', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -188,7 +188,7 @@ describe('instances and money in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the API’s spend and statement, and downloads the statement as CSV', async () => {
+  it('show the API’s spend and statement and download the statement as CSV', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     const today = new Date().toISOString().slice(0, 10);

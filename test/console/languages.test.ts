@@ -10,7 +10,7 @@ import { needs } from '../support/tools.js';
 let here: OpenConsole;
 const GERMAN = { locale: 'de-AT' };
 const LONG_MS = 600_000;
-/** Parts of screens in which every word belongs to the console. The rows of instances, for example, do not. */
+/** Parts of screens in which all text comes from the console. Rows of instances, for example, aren't included. */
 const TRANSLATED = {
   '/': 'main > .stack > :not([aria-labelledby="rented"])',
   '/money': 'main',
@@ -28,7 +28,7 @@ describe('the console’s language', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('is the browser’s, or the one selected in the footer or the palette', async () => {
+  it('is the browser’s unless another is selected in the footer or the palette', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/keys',
@@ -52,7 +52,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('finds actions by German words, and screens by English ones too', async () => {
+  it('lets the palette find actions by German words and screens also by English ones', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',
@@ -78,7 +78,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('shows refusals in German, and marks the service’s text as English', async () => {
+  it('is used for errors, and the service’s own text is marked as English', async () => {
     const owner = await here.renter();
     await owner.graphql('mutation { createSecret(input: { name: "hf", value: "x" }) { name } }');
     await here.pages.with(
@@ -110,7 +110,7 @@ describe('the console’s language', needs('chromium'), () => {
       [code, 'signed out'],
     ]),
   )(
-    'in %s, %s: has a title, fits a narrow window, and shows no English',
+    'is complete in %s when %s, with titles and without overflow or English text',
     async (code, who) => {
       const tenant = who === 'signed in' ? await openTenant(here) : null;
       const translated: Record<string, string> = tenant === null ? TRANSLATED_FOR_STRANGERS : TRANSLATED;

@@ -7,7 +7,7 @@ import { needs } from '../support/tools.js';
 
 const VALUE = 'hf_value_that_nobody_sees_again';
 const HOSTILE = '<img src=x onerror="window.pwned=1">';
-/** A link can't set a term, a machine, or values that look different from what they are. */
+/** A link can't set a term, a machine or values that look different from what they are. */
 const LINK = `/launch?${new URLSearchParams([
   ['template', 'vllm'],
   ['gpu', 'rtx-4090'],
@@ -40,7 +40,7 @@ describe('launching from the console', needs('chromium'), () => {
     return Promise.all(body.data.instances.map(one));
   };
 
-  it('fills the form from a link, warns of it, and rents only after a confirmation', async () => {
+  it('fills in the form from a link, warns about it and rents only once confirmed', async () => {
     const owner = await here.renter();
     await here.pages.with(LINK, null, async ({ page, requests, complaints }) => {
       await page.getByText('A link filled in this form, and anyone can create such a link.').waitFor();
@@ -98,7 +98,7 @@ describe('launching from the console', needs('chromium'), () => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });
 
-  it('launches by keyboard only, and deploys the same again', async () => {
+  it('works with the keyboard only and deploys the same again', async () => {
     const owner = await here.renter('1000');
     await here.pages.with(
       '/deploy?gpu=rtx-3090',
@@ -153,7 +153,7 @@ describe('launching from the console', needs('chromium'), () => {
     expect(second).toEqual(first);
   });
 
-  it('keeps TCP ports when deploying, saving, and deploying again', async () => {
+  it('keeps TCP ports when deploying, saving and deploying again', async () => {
     const owner = await here.renter('1000');
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();

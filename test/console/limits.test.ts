@@ -9,7 +9,7 @@ import { startReceiver } from '../support/webhooks/receiver.js';
 
 const PATIENCE = { timeout: SOON_MS, interval: 100 };
 
-describe('limits and notices in Chromium', needs('chromium'), () => {
+describe('the limit and notice settings in Chromium', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
   };
   const open = async (owner: Renter, path: string) => here.pages.visit(path, await here.pages.context(owner));
 
-  it('set, show and remove an account’s monthly limit', async () => {
+  it('set, show and remove the monthly limit of an account', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/money');
     const limit = page.getByRole('region', { name: 'Monthly limit' });
@@ -46,7 +46,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('set, show and remove an instance’s limit, and show when it is reached', async () => {
+  it('set, show and remove an instance’s limit and show when it is reached', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"], stopAt: "9h" }) { id } }');
     const { page, complaints } = await open(owner, `/instances/${id}`);
@@ -73,7 +73,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('are read again once events are followed, for changes in between', async () => {
+  it('are read again once events are followed, in case they changed in between', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
     const context = await here.pages.context(owner);
@@ -93,7 +93,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     await limit.getByText('of 2.00 USD spent').waitFor();
   });
 
-  it('create a key with a limit, and change a key’s limit', async () => {
+  it('create a key with a limit and change the limit of a key', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');
     await page.getByLabel('Name', { exact: true }).first().fill('ci');
@@ -117,7 +117,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('request confirmation of a mail address, and delete it', async () => {
+  it('request confirmation of a mail address and delete the address', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,
@@ -136,7 +136,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await mail.getByText(/sent a confirmation link to owner@example\.com\. Open it by/).waitFor();
       await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
       await expectSoundInLongRun(page);
-      // The linked page needs no sign-in.
+      // The linked page doesn't require signing in.
       const asked = await (await there.context(null)).newPage();
       await asked.goto(linkIn(mails.received[0]!));
       await expectSound(asked);
@@ -157,7 +157,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('notify a webhook, show the result, and record it in the activity', async () => {
+  it('notify a webhook, show the result and record it in the activity', async () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {

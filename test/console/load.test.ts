@@ -7,7 +7,7 @@ import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
 import type { WireAgent } from '../support/wire-agent.js';
 
-describe('load in Chromium', needs('chromium'), () => {
+describe('the load of an instance in Chromium', needs('chromium'), () => {
   let here: OpenConsole;
   let owner: Renter;
   let agent: WireAgent;
@@ -32,7 +32,7 @@ describe('load in Chromium', needs('chromium'), () => {
     });
   const report = (...samples: ReturnType<typeof load>[]) => agent.report([seen(id, 'RUNNING')], { samples });
 
-  /** Counts the pixels drawn on the chart. */
+  /** Returns the number of pixels drawn on the chart. */
   const drawn = (page: Page, title: string) =>
     page
       .locator('figure', { hasText: title })
@@ -42,7 +42,7 @@ describe('load in Chromium', needs('chromium'), () => {
         return data.filter((value, index) => index % 4 === 3 && value > 0).length;
       });
 
-  it('is drawn, described as text and as a table, and updated automatically', async () => {
+  it('is shown as a chart, as text and as a table, and is updated automatically', async () => {
     await report(...[50, 40, 30, 20, 10, 0].map((age) => load(age, 97)));
     const { page, requests, complaints } = await here.pages.visit(`/instances/${id}`, await here.pages.context(owner));
     const section = page.getByRole('region', { name: 'Load' });
@@ -62,7 +62,7 @@ describe('load in Chromium', needs('chromium'), () => {
 
     await expectSound(page);
 
-    // Without any input to the page.
+    // The update needs no input to the page.
     await new Promise((resolve) => setTimeout(resolve, 11_000 - (Date.now() % 10_000)));
     await report(load(0, 55));
     await section.getByRole('button', { name: 'GPU 0 55 %' }).waitFor();

@@ -16,7 +16,7 @@ describe('the market in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows prices and free GPUs at a first visit, in few requests, from its origin', async () => {
+  it('shows prices and free GPUs on a first visit with few requests to its origin', async () => {
     const context = await here.pages.context(null);
     const page = await context.newPage();
     const requests: Request[] = [];
@@ -29,7 +29,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       .waitFor();
 
     expect(requests.filter((request) => new URL(request.url()).origin !== here.gateway.address)).toEqual([]);
-    // Chromium requests the icon once or twice.
+    // Chromium may request the icon once or twice.
     const urls = requests.map((request) => request.url()).filter((url) => !url.endsWith('/icon.svg'));
     expect(urls.length, urls.join('\n')).toBeLessThanOrEqual(13);
     const sized = requests.filter((request) => /\.(js|css|svg)$|\/$/.test(request.url()));
@@ -40,7 +40,7 @@ describe('the market in Chromium', needs('chromium'), () => {
     await context.close();
   });
 
-  it('shows the API’s three prices, free counts and regions; one click rents', () =>
+  it('shows the API’s three prices, free counts and regions, and rents with one click', () =>
     here.pages.with('/', null, async ({ page, complaints }) => {
       const asker = await renter('0');
       const asked = async () => {
@@ -91,14 +91,14 @@ describe('the market in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('redirects an old address to the machines that it means', () =>
+  it('redirects an old address to the machines that it selected', () =>
     here.pages.with('/?gpu=rtx-4090&gpus=2', null, async ({ page }) => {
       await page.getByRole('heading', { name: /^[\d,]+ machines available/ }).waitFor();
       const { pathname, search } = new URL(page.url());
       expect(pathname + search).toBe('/machines?gpu=rtx-4090&gpus=2');
     }));
 
-  it('starts with popular models, and saves searches by name', () =>
+  it('starts with popular models and saves searches by name', () =>
     here.pages.with('/machines', null, async ({ page, complaints }) => {
       const rows = page.locator('.offer');
       await rows.first().waitFor();
@@ -121,13 +121,13 @@ describe('the market in Chromium', needs('chromium'), () => {
       );
       await popular.getByRole('link').first().click();
       expect(new URL(page.url()).search).toBe(`?gpu=${most.slug}`);
-      // The maker's figure for its model, times the GPUs of the machine.
+      // The figure is the manufacturer's for the model, times the number of GPUs.
       const ofOneGpu = async () => {
         const [, gpus] = /^\s*(\d+) ×/.exec(await rows.first().innerText())!;
         const speed = await rows.first().locator('[data-label="GB/s"]').textContent();
         return Number(speed!.replaceAll(',', '')) / Number(gpus);
       };
-      // The previous machines remain until those of the search arrive.
+      // The previous machines remain until the results of the search arrive.
       await expect.poll(ofOneGpu, { timeout: SOON_MS }).toBe(most.gpuModel.memoryBandwidth);
 
       const saved = page.getByRole('region', { name: 'Saved searches' });
@@ -160,10 +160,10 @@ describe('the market in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('sorts by each column, and compares the selected, all in the address', () =>
+  it('sorts by any column and compares selected machines, all kept in the address', () =>
     here.pages.with('/machines?gpu=h100-sxm,h100-pcie', null, async ({ page, complaints }) => {
       const column = async (name: string) => {
-        // Those far below are not drawn.
+        // Rows far below the visible area aren't drawn.
         const texts = await page.locator(`.offer [data-label="${name}"]`).allTextContents();
         return texts.map((text) => Number(text.replaceAll(/[^\d.]/g, '')));
       };
@@ -208,11 +208,11 @@ describe('the market in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('keeps the search in the address, and finds what the API finds', () =>
+  it('keeps the search in the address and finds what the API finds', () =>
     here.pages.with('/machines', null, async ({ page, complaints }) => {
       await page.getByText(/No minimum, except 60\s+seconds of GPU/).waitFor();
       await page.locator('.offer').first().waitFor();
-      // In the tab order the machines precede the prices of all models.
+      // In the tab order, the machines come before the prices of all models.
       const places = await page.evaluate(() => {
         const stops = [...document.querySelectorAll('main :is(a[href], button, input, select, summary, [tabindex])')];
         return ['.offer input', '.sheet'].map((selector) => stops.findIndex((stop) => stop.matches(selector)));
@@ -223,7 +223,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       const isFound = async (filter: object) => {
         const query = 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }';
         const asker = await renter('0');
-        // Other tests rent in the meantime: both must agree at some moment.
+        // Other tests rent in the meantime, so both need to agree only at some moment.
         const areEqual = async () => {
           const { body } = await asker.graphql(query, { filter });
           const name = `${body.data.offerSearch.totalCount.toLocaleString('en')} machines available`;
@@ -265,7 +265,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('shows free counts live, and closes its stream while hidden', () =>
+  it('shows free counts live and closes its stream while the page is hidden', () =>
     here.pages.with('/machines', null, async ({ page, requests }) => {
       const row = page.getByRole('row', { name: /NVIDIA A40\b/ });
       await row.waitFor();
@@ -311,7 +311,7 @@ describe('the market in Chromium', needs('chromium'), () => {
       const inFours = await asked({ regions: ['us-tx'], numMin: 4 });
       expect(inFours).toBeLessThan(inTexas);
       await expect.poll(async () => Number(await shown.innerText()), { timeout: SOON_MS }).toBe(inFours);
-      // A selected model narrows the list of machines, but not the sheet's other rows.
+      // A selected model narrows the list of machines but not the sheet's other rows.
       await page.getByRole('button', { name: 'NVIDIA A40', exact: true }).click();
       await expect.poll(async () => Number(await shown.innerText()), { timeout: SOON_MS }).toBe(inFours);
       await page.getByRole('button', { name: 'Clear all requirements' }).click();

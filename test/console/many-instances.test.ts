@@ -6,13 +6,13 @@ import { beyondWindow, expectSoundInLongRun, SOON_MS } from '../support/console/
 import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
 
-/** Far fewer than exist, regardless of the window. */
+/** Far fewer rows than exist, for any window size. */
 const MOST_DRAWN = 100;
 
 let here: OpenConsole;
 let owner: Renter;
 
-/** The newest is first. */
+/** The newest instance comes first. */
 const idOf = (sequence: number) => `i-${sequence.toString(16).padStart(8, '0')}`;
 const [NEWEST, OLDEST] = [idOf(MAX_LIVE_INSTANCES), idOf(1)];
 
@@ -36,7 +36,7 @@ describe('the maximum number of instances of an account', needs('chromium'), () 
   });
   afterAll(() => here?.close());
 
-  it('draws those in view, and the last one after scrolling', () =>
+  it('draws only rows in view, and the last one after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page, complaints }) => {
       await row(page, NEWEST).waitFor();
       expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
@@ -58,7 +58,7 @@ describe('the maximum number of instances of an account', needs('chromium'), () 
       expect(complaints).toEqual([]);
     }));
 
-  it('selects all, including those not drawn, also after scrolling', () =>
+  it('selects all, including rows that aren’t drawn, even after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Select all' }).check();
       const all = MAX_LIVE_INSTANCES;
@@ -72,7 +72,7 @@ describe('the maximum number of instances of an account', needs('chromium'), () 
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
-  it('keeps the focus, and a dialog, while their row is scrolled out of view', () =>
+  it('keeps the focus and a dialog while their row is scrolled out of view', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       const choose = page.getByRole('checkbox', { name: `Select ${NEWEST}` });
       await choose.focus();
@@ -84,7 +84,7 @@ describe('the maximum number of instances of an account', needs('chromium'), () 
       const dialog = page.getByRole('dialog', { name: `Destroy ${OLDEST}?` });
       await dialog.waitFor();
       await showPart(page, 0);
-      // The previously focused row is drawn, and so are those near it.
+      // The previously focused row and those near it are drawn.
       await row(page, NEWEST).waitFor();
       await expect.poll(() => page.evaluate(() => scrollY), { timeout: SOON_MS }).toBe(0);
       expect(await dialog.isVisible()).toBe(true);

@@ -14,13 +14,13 @@ const chosen = (page: Page) => palette(page).getByRole('option', { selected: tru
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const focused = (page: Page) => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
 
-describe('palette and shortcuts', needs('chromium'), () => {
+describe('the palette with its shortcuts', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('loads when opened, finds by typing, and navigates by keyboard only', async () => {
+  it('loads when opened, searches while typing and works by keyboard only', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'train-llm');
     await here.pages.with('/', owner, async ({ page, requests, complaints }) => {
@@ -40,7 +40,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await expect.poll(() => focused(page)).toBe('Billing');
       expect(await palette(page).count()).toBe(0);
 
-      // A model by its common name; up from the first is the last.
+      // Finds a model by its common name. The up key moves from the first entry to the last.
       await page.keyboard.press('Control+k');
       await field(page).waitFor();
       await page.keyboard.type('4090');
@@ -59,7 +59,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
         .toBe(`/instances/${id}?tab=log`);
       await expect.poll(() => focused(page)).toBe('train-llm');
 
-      // Closed by Escape, and by its own key; the previous focus is restored.
+      // Escape and the palette's own key close it and restore the previous focus.
       const link = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Home' });
       await link.focus();
       for (const key of ['Escape', 'Control+k']) {
@@ -73,7 +73,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('stops an instance after its dialog showed the cost, and reports the result', async () => {
+  it('stops an instance after a dialog showed the cost and reports the result', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'comfy');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -92,12 +92,12 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await expectSoundInLongRun(page);
       await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
       await done.getByText('comfy stopped').waitFor({ state: 'detached' });
-      // The dismissed element had the focus: it moves to the screen, not nowhere.
+      // The dismissed element had the focus, which must move to the screen instead of being lost.
       expect(await focused(page)).toBe('Billing');
     });
   });
 
-  it('shows others’ names as text', async () => {
+  it('shows names chosen by others as plain text', async () => {
     const owner = await renter();
     await deployed(owner, 'rtx-4090', 'x');
     await here.deps.db.pool.query(`update instance set template = $1 where account_id = $2`, [
@@ -113,13 +113,13 @@ describe('palette and shortcuts', needs('chromium'), () => {
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
       await page.keyboard.type('nothing of that kind');
       await page.getByText('No results. Try fewer letters').waitFor();
-      // Enter has no effect then.
+      // Enter has no effect in this state.
       await page.keyboard.press('Enter');
       expect(await palette(page).count()).toBe(1);
     });
   });
 
-  it('navigates by single keys, except while typing or when switched off', async () => {
+  it('navigates by single keys unless the user is typing or has switched that off', async () => {
     const owner = await renter();
     await here.pages.with('/', owner, async ({ page }) => {
       await heading(page, 'Home').waitFor();
@@ -127,7 +127,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
       await sheet.getByText('Go to Instances').waitFor();
       await expectSound(page, 'dialog');
-      // Nothing else opens over a dialog.
+      // Nothing else opens on top of a dialog.
       await page.keyboard.press('g');
       await page.keyboard.press('i');
       await page.keyboard.press('Control+k');
@@ -168,7 +168,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('offers visitors what is open to them', () =>
+  it('offers visitors only what they can use', () =>
     here.pages.with('/machines', null, async ({ page }) => {
       await heading(page, 'Machines').waitFor();
       await page.keyboard.press('g');

@@ -10,8 +10,8 @@ import { needsEngine } from '../support/hosts/engines.js';
 import { until } from '../support/until.js';
 
 /**
- * A renter's way through everything that needs a container, on one host. Each part is tested fully in
- * test/long/console, and without a browser in test/hosts/access.
+ * A renter's tour of everything that needs a container, on one host. Each part is fully tested in test/long/console,
+ * and without a browser in test/hosts/access.
  */
 describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
@@ -37,7 +37,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     return text;
   }
 
-  it('opens a shell by the shown command, with a key that was added there', async () => {
+  it('opens a shell with the command shown and a key added on that page', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
       await page.getByLabel('Public key (the line of a .pub file)').fill(key.publicKey);
@@ -50,7 +50,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       const hostKey = (await web.query(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh
         .hostKey;
       const { options } = new SshClient(sshPort, key, hostKey);
-      // A browser resolves names below localhost to this machine; not every resolver does.
+      // Browsers resolve names under localhost to this machine, but not every resolver does.
       const here = ['-o', 'HostName=127.0.0.1'];
       expect(await run('ssh', [...options, ...here, ...rest, 'echo from inside'])).toEqual({
         code: 0,
@@ -61,7 +61,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     });
   });
 
-  it('opens its web port in a new tab, signed in only there', () =>
+  it('opens its web port in a new tab that is signed in only there', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in new tab' });
       await port.waitFor();
@@ -74,7 +74,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(new URL(tab.url()).hostname).toBe(web.hostOf());
       expect(new URL(tab.url()).search).toBe('');
       expect(await tab.evaluate(() => window.opener)).toBeNull();
-      // The server inside receives no cookie of the console.
+      // The server inside doesn't receive any cookie of the console.
       await tab.waitForFunction(() => document.title === 'cookie: none');
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
@@ -84,7 +84,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await waitForText(page, PROMPT);
       await enter(page, 'mine=ke""pt; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
       await waitForText(page, '\nred');
-      // 24-bit colours are written as styles, which the policy permits only as objects.
+      // 24-bit colours become styles, which the policy permits only if they are set through objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
       const title = '<img src=x onerror="window.pwned=1">\u202eevil';
@@ -105,7 +105,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
     }));
 
-  it('shows its files, downloads one and uploads one, regardless of their names', () =>
+  it('shows, downloads and uploads files regardless of their names', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {
       await page.getByText('This folder is empty').waitFor();
       const [name] = ['a b&<img src=x onerror=alert(1)>\u202etxt'];
@@ -128,7 +128,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(complaints).toEqual([]);
     }));
 
-  it('follows its log as text, marks errors, and stops when the log is closed', () =>
+  it('shows its log live as text, marks errors and stops when the log is closed', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       await page.getByRole('link', { name: 'Log', exact: true }).click();
       const log = page.locator('.log');
@@ -137,7 +137,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await say(`out=${encodeURIComponent('<b>first</b> \u001b[31mred\u001b[0m \u202eturned')}`);
       await log.getByText('<b>first</b> red \\u202eturned').waitFor();
       await say('err=second');
-      // Not only by its colour.
+      // An error isn't marked only by its colour.
       await log.locator('.log-line', { hasText: 'second' }).getByText('err', { exact: true }).waitFor();
       await page.getByLabel('Search the log').fill('SECOND');
       await page.getByText('1 found').waitFor();

@@ -7,7 +7,7 @@ let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-/** Markup, and characters that would change the direction of text or begin a terminal's command. */
+/** Markup and characters that would change the direction of text or begin a terminal command. */
 const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
@@ -18,7 +18,7 @@ describe('renting in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows the exact price before the button, and RUNNING once pressed', async () => {
+  it('shows the exact price before the button and RUNNING once it is pressed', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-5090');
     await here.pages.with(
@@ -32,7 +32,7 @@ describe('renting in Chromium', needs('chromium'), () => {
         const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
         await button.waitFor();
         await page.getByText('With this, your balance of 100.00 USD lasts').waitFor();
-        // On a phone, with a bar of tabs at the bottom.
+        // This is a phone, with a bar of tabs at the bottom.
         await page.setViewportSize({ width: 360, height: 640 });
         await button.click();
         await page.getByText('running', { exact: true }).waitFor();
@@ -44,9 +44,9 @@ describe('renting in Chromium', needs('chromium'), () => {
     );
   });
 
-  it('rents once, however often the button is pressed', async () => {
+  it('rents once regardless of how often the button is pressed', async () => {
     const owner = await renter();
-    // A machine's minimum disk is not the requested disk.
+    // A machine's minimum disk isn't the requested disk.
     await here.pages.with('/machines?gpu=l40s&disk=60&deploy=best', owner, async ({ page, requests }) => {
       const button = page.getByRole('button', { name: /^Deploy for/ });
       await button.waitFor();
@@ -60,7 +60,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('reports a lost request as without effect, and shows the result otherwise', async () => {
+  it('says that a lost request had no effect, and shows the result of others', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
@@ -80,7 +80,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('reports that the machine was rented, keeps the input, and offers the next one', async () => {
+  it('says if the machine was taken, keeps the input and offers the next machine', async () => {
     const [owner, other] = [await renter(), await renter()];
     const machine = await here.cheapest('a100-sxm-80gb');
     await here.pages.with(`/machines?gpu=a100-sxm-80gb&deploy=${machine}`, owner, async ({ page }) => {
@@ -99,7 +99,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('redirects old addresses to the rent page, which the back button leaves', () =>
+  it('redirects old addresses to the rent page, and the back button leaves it', () =>
     here.pages.with('/machines?gpu=l40s', null, async ({ page }) => {
       const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
       for (const [old, next] of [
@@ -120,7 +120,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Add variable' }).click();
       await page.getByLabel('Name of variable 1').fill('TOKEN');
       await page.getByLabel('Value of variable 1').fill('hidden');
-      // Selections are in the address; values of variables never are.
+      // The address contains selections but never the values of variables.
       await expect.poll(address).toBe('/deploy?gpu=l40s&mode=RESERVED&limit=2.50&name=mine');
       await page.getByRole('button', { name: 'curl' }).click();
       await page.getByText('"TOKEN": "hidden"').waitFor();
@@ -133,7 +133,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       await heading(page, 'Machines').waitFor();
     }));
 
-  it('explains that the balance is too low, and offers no alternative if none exists', async () => {
+  it('says that the balance is too low and offers no alternative if there is none', async () => {
     await here.pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
       await page
         .getByRole('main')
@@ -143,7 +143,7 @@ describe('renting in Chromium', needs('chromium'), () => {
       expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
       await page.getByRole('link', { name: 'Add credit' }).click();
       await heading(page, 'Billing').waitFor();
-      // Another machine would cost as much; and for one that does not exist there is no alternative.
+      // Another machine would cost as much, and a machine that doesn't exist has no alternative.
       await page.goto(`${here.gateway.address}/machines?deploy=m-00000000`);
       await page.getByText('No machine m-00000000 is offered').waitFor();
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
@@ -152,7 +152,7 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the CPU of an offer as text', async () => {
+  it('shows the CPU of an offer as plain text', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-4080');
     const [before] = await here.sql('select cpu from machine where id = $1', [machine]);
@@ -166,12 +166,12 @@ describe('renting in Chromium', needs('chromium'), () => {
         expect(complaints).toEqual([]);
       });
     } finally {
-      // All accounts see it.
+      // The offer is shown to all accounts.
       await here.sql('update machine set cpu = $2 where id = $1', [machine, before!.cpu]);
     }
   });
 
-  it('rents and destroys by keyboard only, with the focus in the right place', async () => {
+  it('rents and destroys with the keyboard only and keeps the focus in place', async () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());

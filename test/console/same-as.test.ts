@@ -14,7 +14,7 @@ import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 
-/** Characters that shells, Python and JSON interpret, and invisible ones, at each position of a text. */
+/** Texts with special characters of shells, Python and JSON, and invisible characters, at every position. */
 const PIECES = [
   "'",
   '"',
@@ -63,9 +63,9 @@ const PIECES = [
   '0',
   '',
 ] as const;
-/** Each one, and each pair. */
+/** Every single character and every pair. */
 const HOSTILE = [...new Set(PIECES.flatMap((one) => PIECES.map((other) => `${one}${other}`)))];
-/** The test gateway's clock shows 2026-11-20. */
+/** Later than 2026-11-20, which the test gateway's clock shows. */
 const STOP_AT = '2026-11-21T18:00:00Z';
 const DESTROY_AT = '2026-11-22T18:00:00Z';
 const SEEN = /[^\P{C}\n]/u;
@@ -100,14 +100,14 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
   it.each([
     ['a shell', (text: string) => text !== '\0', shellWord, 'printf %s\\\\0 '],
     ['a shell, in quotes', (text: string) => text !== '\0', inQuotes, 'printf %s\\\\0 '],
-  ])('%s reads each hostile text unchanged', async (_, isPossible, quoted, printf) => {
+  ])('passes each hostile text unchanged to %s', async (_, isPossible, quoted, printf) => {
     const texts = HOSTILE.filter((text) => text !== '' && isPossible(text));
     const { stdout, stderr } = await bash(`for word in ${texts.map(quoted).join(' ')}; do ${printf} "$word"; done`);
     expect(stderr).toBe('');
     expect(stdout.split('\0').slice(0, -1)).toEqual(texts);
   });
 
-  it('keeps empty words, and contains no hidden characters', () => {
+  it('keeps empty words and contains no hidden characters', () => {
     expect(shellWord('')).toBe("''");
     const all = HOSTILE.flatMap((text) => [
       shellWord(text),
@@ -117,7 +117,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     expect(all.filter((text) => SEEN.test(text))).toEqual([]);
   });
 
-  it('Python, JSON and GraphQL read each hostile text unchanged', async () => {
+  it('passes each hostile text unchanged to Python, JSON and GraphQL', async () => {
     expect(HOSTILE.map((text) => JSON.parse(stringLiteral(text)))).toEqual(HOSTILE);
     expect(JSON.parse(jsonText(HOSTILE))).toEqual(HOSTILE);
     const script = `import json, sys\nsys.stdout.write(json.dumps([\n${HOSTILE.map(stringLiteral).join(',\n')}]))`;
@@ -127,7 +127,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     expect(HOSTILE.map((text) => parseValue(stringLiteral(text)))).toMatchObject(HOSTILE.map((value) => ({ value })));
   });
 
-  /** Rents it in each way; only the resulting instance matters, not the output. */
+  /** Rents in each way. Only the resulting instance matters, not the output. */
   const rent: Record<Way, (text: string) => Promise<string>> = {
     gpu: async (text) => (await bash(text)).stderr,
     curl: async (text) => {
@@ -143,7 +143,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     const { body } = await renter.graphql(`{ instances { id ${FIELDS} } }`);
     return body.data.instances as { id: string }[];
   };
-  /** A machine whose agent reports how busy it is. */
+  /** Creates a machine whose agent reports how busy it is. */
   const machine = async () => {
     // Only a few machines may join from one address per minute.
     service.clock.advance(61);
@@ -217,7 +217,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     ],
   ];
 
-  it('rents the same in each way: template, disk, mode, launch, volumes, limits', async () => {
+  it('rents the same in each way, including launch, volumes and limits', async () => {
     for (const input of [
       '{ name: "hf", value: "x" }',
       '{ name: "hub", registry: "ghcr.io", username: "a", value: "x" }',

@@ -31,7 +31,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
   });
   afterAll(() => open?.close());
 
-  it('is titled by the instance’s name, and shows events as they happen', async () => {
+  it('has the instance’s name as its title and shows events as they happen', async () => {
     await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
       await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
       const timeline = page.getByRole('region', { name: 'Timeline' });
@@ -39,7 +39,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
       await page.getByRole('heading', { name: 'The instance is stopped' }).waitFor();
-      // The newest comes first, and repeatedly stored events are one line, which shows their count.
+      // The newest event comes first. Repeated events are one line that shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
       expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
       expect(titles.at(-1)).toMatch(/^Rented/);
@@ -53,7 +53,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('has a bar of screens on a phone, with the rest behind a button, by keyboard too', async () => {
+  it('has a bar of screens on a phone and the others behind a button, even by keyboard', async () => {
     for (const width of [390, 320]) {
       await open.pages.with(
         '/instances',

@@ -8,7 +8,7 @@ import { LitecoinChain } from '../support/payments/litecoin.js';
 import { openShop, type Shop } from '../support/payments/shop.js';
 import { needs } from '../support/tools.js';
 
-describe('a top-up in the console, on a real chain of Litecoin', needs('chromium', 'litecoind'), () => {
+describe('a top-up in the console on a real Litecoin chain', needs('chromium', 'litecoind'), () => {
   let chain: Chain;
   let shop: Shop;
   let browser: Browser;
@@ -33,7 +33,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     return dialog;
   }
 
-  it('is paid by its QR code, and followed on the screen up to the credit', async () => {
+  it('is paid through its QR code and followed on the screen until it is credited', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page, complaints }) => {
       await page.getByText('Nothing is being billed right now').waitFor();
@@ -41,7 +41,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await dialog.getByText('waiting for a payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();
 
-      // Like a wallet, it knows only the picture.
+      // Like a wallet, the test knows only the picture.
       const uri = new URL(await readQr(dialog.locator('.qr'), page));
       expect(uri.protocol).toBe('litecoin:');
       await page.emulateMedia({ colorScheme: 'dark' });
@@ -69,7 +69,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await dialog.getByText('credited', { exact: true }).waitFor();
       await page.locator('.head-balance').getByText('50.00 USD').waitFor();
 
-      // The dialog has an address: it can be shared and reloaded, and closed.
+      // The dialog has its own address, so it can be shared, reloaded and closed.
       await page.reload();
       await dialog.getByText('credited', { exact: true }).waitFor();
       await page.keyboard.press('Escape');
@@ -80,7 +80,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     });
   });
 
-  it('is created once, however often the button is pressed, and names the minimum', async () => {
+  it('is created once regardless of how often the button is pressed', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       await page.getByLabel('USD', { exact: true }).fill('20');
@@ -97,7 +97,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
     });
   });
 
-  it('is created once if the response is lost and the button pressed again', async () => {
+  it('is created once if the response is lost and the button is pressed again', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       let isFirst = true;
@@ -126,10 +126,10 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   });
 });
 
-/** Reads what a camera would read off the screen: decodes the pixels of a screenshot. */
+/** Reads the screen like a camera, by decoding the pixels of a screenshot. */
 async function readQr(code: Locator, page: Page): Promise<string> {
   const picture = (await code.screenshot()).toString('base64');
-  // A page without the console's policy, which blocks such pictures.
+  // This page doesn't have the console's policy, which would block such pictures.
   const canvas = await page.context().newPage();
   const { width, height, pixels } = await canvas.evaluate(async (png) => {
     const image = new Image();
@@ -138,7 +138,7 @@ async function readQr(code: Locator, page: Page): Promise<string> {
     const { width, height } = image;
     const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!;
     context.drawImage(image, 0, 0);
-    // One character per value: an array of numbers would take seconds to receive.
+    // Each value is sent as one character, because an array of numbers would take seconds to receive.
     const { data } = context.getImageData(0, 0, width, height);
     let pixels = '';
     for (let at = 0; at < data.length; at += 4) pixels += String.fromCharCode(data[at + 1]!);

@@ -11,7 +11,7 @@ describe('volumes in the console', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('are created, grown and deleted, at the price that is shown', async () => {
+  it('are created, grown and deleted at the price shown', async () => {
     const renter = await here.renter('100');
     const sizes = async () => {
       const { body } = await renter.graphql('{ volumes { name sizeGb priceHr } }');
@@ -43,7 +43,7 @@ describe('volumes in the console', needs('chromium'), () => {
     });
   });
 
-  it('show holders, snapshots and the password, and are deleted only when free', async () => {
+  it('show holders, snapshots and passwords, and can be deleted only when free', async () => {
     const renter = await here.renter('100');
     const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
     const { id } = (await renter.graphql(create)).body.data.createVolume;
@@ -87,7 +87,7 @@ describe('volumes in the console', needs('chromium'), () => {
     });
   });
 
-  it('are selected at deploy, each once; a held one is refused in the form', async () => {
+  it('can each be selected once at deploy, but not while another instance holds one', async () => {
     const renter = await here.renter('100');
     const create = (name: string) =>
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
@@ -121,7 +121,7 @@ describe('volumes in the console', needs('chromium'), () => {
     });
   });
 
-  it('move to another host with their instance once, within the agreed price', async () => {
+  it('move to another host with their instance only once and within the agreed price', async () => {
     const renter = await here.renter('100');
     const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
     const { id } = (await renter.graphql(create)).body.data.createVolume;

@@ -30,7 +30,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('are provided in the rented number when simulated', async () => {
+  it('can be simulated, in the rented number', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -84,7 +84,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('are visible inside the container when real', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
+  it('can be real GPUs of the host', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();

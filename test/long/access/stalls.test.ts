@@ -15,9 +15,9 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** The longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send. */
+/** Longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send. */
 const MOST_MS = 100;
-/** Includes the work that follows an attack. */
+/** Long enough to include the work that follows an attack. */
 const AFTER_MS = 300;
 
 let gateway: GatewayProcess;
@@ -44,7 +44,7 @@ beforeAll(async () => {
   agent = await WireAgent.join(gateway.address, code);
   await agent.report();
   const deploy = () => renter.rest('POST', '/instances', { machine_id: agent.machineId });
-  // Offered with the first heartbeat, which is written within a second.
+  // The machine is offered once its first heartbeat is written, within a second.
   for (let tries = 0; (await deploy()).status !== 201 && tries < 50; tries += 1) await sleep(200);
   instance = (await renter.rest('GET', '/instances')).body.data[0].id;
   await agent.desired();
@@ -57,7 +57,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-/** Returns the gateway's longest stall since the last call, and how much of it was computation. */
+/** Returns the gateway's longest stall since the last call and how much of it was computation. */
 async function stall(): Promise<{ ms: number; busyMs: number }> {
   const before = gateway.stdout().length;
   gateway.signal('SIGUSR2');
@@ -67,8 +67,8 @@ async function stall(): Promise<{ ms: number; busyMs: number }> {
 }
 
 function attack(name: string, run: () => Promise<unknown>, mostMs = MOST_MS) {
-  it(`stays responsive: ${name}`, { timeout: 300_000 }, async () => {
-    // During an earlier stall the machine may have become unreachable.
+  it(`stays responsive during ${name}`, { timeout: 300_000 }, async () => {
+    // The machine may have become unreachable during an earlier stall.
     await agent.report([seen(instance, 'RUNNING')]);
     await sleep(AFTER_MS);
     await stall();
@@ -82,7 +82,7 @@ function attack(name: string, run: () => Promise<unknown>, mostMs = MOST_MS) {
 
 type Serve = (socket: WebSocket, target: { kind: string; argv?: string[] | null; command?: string | null }) => void;
 
-/** Dials the next tunnel that the gateway requests, as this host's agent, and serves it. */
+/** Acts as the host's agent: dials the next tunnel that the gateway requests and serves it. */
 async function serveNext(serve: Serve): Promise<void> {
   const { streams = [] } = await agent.desired(10, true);
   for (const { id } of streams) {
@@ -104,7 +104,7 @@ function send(socket: WebSocket, bytes: Buffer | string): void {
   const all = Buffer.from(bytes);
   for (let at = 0; at < all.length; at += 1_000_000) socket.send(frame(all.subarray(at, at + 1_000_000)));
 }
-/** Sends frames of one byte each, many of which the system delivers in one read. */
+/** Sends frames of one byte each. The system delivers many of them in one read. */
 function trickle(socket: WebSocket, bytes: Buffer | string): void {
   const raw = (socket as unknown as { _socket: { cork(): void; uncork(): void } })._socket;
   raw.cork();
@@ -112,7 +112,7 @@ function trickle(socket: WebSocket, bytes: Buffer | string): void {
   raw.uncork();
 }
 
-/** A container's /bin/sh for our SFTP: it responds to each command, to `pwd` truthfully. */
+/** Plays a container's /bin/sh for our SFTP. It responds to every command, and truthfully to `pwd`. */
 function shell(answer: (socket: WebSocket, command: string, mark: string) => void): Serve {
   return (socket) => {
     send(socket, 'N\n');
@@ -127,7 +127,7 @@ function shell(answer: (socket: WebSocket, command: string, mark: string) => voi
   };
 }
 
-/** Opens SFTP over SSH, and waits for the response to what `ask` sends. */
+/** Opens SFTP over SSH and waits for the response to what `ask` sends. */
 async function sftp(serve: Serve, ask: (channel: ClientChannel) => void, untilMs = 20_000): Promise<void> {
   const ssh: Client = new ssh2.Client();
   ssh.on('error', () => {});
@@ -145,7 +145,7 @@ async function sftp(serve: Serve, ask: (channel: ClientChannel) => void, untilMs
   const over = once(channel, 'close');
   channel.write(packet(1, Buffer.from([0, 0, 0, 3])));
   ask(channel);
-  // The version, and the response to `ask`.
+  // These are the version and the response to `ask`.
   await Promise.race([over, expect.poll(() => answers, { timeout: untilMs, interval: 20 }).toBeGreaterThan(1)]).catch(
     () => {},
   );
@@ -166,7 +166,7 @@ const OPENDIR = packet(11, u32(1), text('/'));
 const OPEN = packet(3, u32(1), text('/file'), u32(1), u32(0));
 const READLINK = packet(19, u32(1), text('/file'));
 
-attack('nothing', () => sleep(2_000));
+attack('a pause', () => sleep(2_000));
 
 attack('a size of six million digits', () =>
   sftp(
@@ -206,7 +206,7 @@ attack('a link with a 30 MB target', () =>
     60_000,
   ),
 );
-attack('30 MB, then repeated end marks, byte by byte', () =>
+attack('30 MB followed by repeated end marks, byte by byte', () =>
   sftp(
     shell((socket, _command, mark) => {
       send(socket, 'x'.repeat(30_000_000));
@@ -250,7 +250,7 @@ attack('a file, byte by byte', () =>
   ),
 );
 
-/** Reads the log of the instance, which the host writes. */
+/** Reads the instance's log, which the host writes. */
 async function readLog(serve: Serve): Promise<void> {
   const asked = renter.graphql(`{ instanceLogs(id: "${instance}", tail: 1000) { text } }`);
   await serveNext(serve);
@@ -333,7 +333,7 @@ attack('a report of 600,000 empty instances', () =>
 attack('a report of 900,000 unknown instances', () =>
   post('/agent/v1/report', report(`,"gpus":${many('0', 1_990_000)}`), agent.headers()),
 );
-attack('a report nested a million deep', () =>
+attack('a report nested a million levels deep', () =>
   post('/agent/v1/report', report(`,"x":${'['.repeat(990_000)}${']'.repeat(990_000)}`), agent.headers()),
 );
 attack('a report of 180,000 members', () =>
@@ -346,12 +346,12 @@ attack('a report of 180,000 members', () =>
 attack('a report with a 2 MB number', () =>
   post('/agent/v1/report', report(`,"x":${'9'.repeat(1_990_000)}`), agent.headers()),
 );
-attack('a stranger joins with 33,000 empty GPUs', () => {
+attack('a join by a stranger with 33,000 empty GPUs', () => {
   const { gpus: _none, ...rest } = hardware();
   const body = JSON.stringify({ protocol: 2, code: 'x', hardware: rest });
   return post('/agent/v1/join', body.replace('"hardware":{', `"hardware":{"gpus":${many('{}', 98_000)},`));
 });
-attack('a stranger’s variables nested 40,000 deep', () =>
+attack('a stranger’s variables nested 40,000 levels deep', () =>
   post('/graphql', `{"query":"{ pricing { count } }","variables":{"x":${'['.repeat(40_000)}${']'.repeat(40_000)}}}`, {
     'content-type': 'application/json',
   }),

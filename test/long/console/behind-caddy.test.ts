@@ -12,14 +12,14 @@ import { until } from '../../support/until.js';
 
 const SOON_MS = 60_000;
 const MOST_CLICKS = 6;
-/** Any output between the prompt and the typed line is up to the renter's shell. */
+/** Matches the end of a prompt. The rest of a prompt depends on the renter's shell. */
 const PROMPT = /[#$] ?$/;
-/** A rise that is more than the noise of a busy computer. */
+/** A rise in load that exceeds the noise of a busy computer. */
 const RISES_BY_PERCENT = 5;
 
 /**
- * A visitor who becomes a renter, in one browser: two gateways behind Caddy, a real container on a host with simulated
- * GPUs, whose load the agent takes from the processors. Each test continues where the previous one ended.
+ * A visitor becomes a renter in one browser, with two gateways behind Caddy and a real container on a host with
+ * simulated GPUs, whose load the agent derives from the processors. Each test continues where the previous one ended.
  */
 describe('the console behind Caddy, with two gateways', needsEngine('podman', 'caddy', 'chromium'), () => {
   let caddy: TestCaddy;
@@ -38,7 +38,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
 
   beforeAll(async () => {
     const [databaseUrl, ...ports] = await Promise.all([createTestDatabase(), freePort(), freePort()]);
-    // The real machine is to be rented: those of the demo are off the market.
+    // The demo's machines are taken off the market, because the real machine must be rented.
     await query(databaseUrl, 'update machine set sold = false where demo');
     [caddy, browser] = await Promise.all([startCaddy(ports), sharedChromium()]);
     const env = (port: number) => ({
@@ -97,7 +97,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.keyboard.press('Enter');
   };
 
-  it(`takes at most ${MOST_CLICKS} clicks from the first screen to a prompt`, async () => {
+  it(`takes at most ${MOST_CLICKS} clicks from its first screen to a prompt`, async () => {
     const began = performance.now();
     await page.goto(`https://${host()}/`);
     await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
@@ -109,7 +109,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.getByRole('link', { name: 'Terminal', exact: true }).click();
     await sees(PROMPT);
     const seconds = (performance.now() - began) / 1_000;
-    // The terminal has the focus: typing needs no further click.
+    // The terminal has the focus, so typing needs no further click.
     await enter('echo in""side');
     await sees(/\ninside\n/);
     console.info(`from the first sight to a prompt: ${clicks} clicks, ${seconds.toFixed(1)} s`);
@@ -118,7 +118,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     expect(complaints).toEqual([]);
   });
 
-  it('continues the same shell while gateways restart; loses and repeats nothing', async () => {
+  it('continues the same shell while gateways restart, without lost or repeated output', async () => {
     await enter('mine=ke""pt; i=0; clear; while :; do echo line $i; i=$((i+1)); sleep 0.05; done');
     await sees(/line \d+\n/);
     const lines = () => [...output.text.matchAll(/line (\d+)\r\n/g)].map(([, number]) => Number(number));
@@ -137,7 +137,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
       await until('it has ended', () => !isThere(pid), SOON_MS);
       await fleet.startGateway();
     };
-    // The page is connected to one of them.
+    // The page is connected to one of the gateways.
     for (const restart of [restartFirst, restartSecond]) {
       await goesOn();
       await restart();
@@ -151,7 +151,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     expect(output.opened).toBeGreaterThan(connections);
     expect(output.faults).toEqual([]);
     expect(lines()).toEqual(Array.from({ length: lines().length }, (_, index) => index));
-    // The interrupt may cut off the last one.
+    // The interrupt may cut off the last line.
     expect(Math.abs(lines().length - count)).toBeLessThanOrEqual(1);
     const shown = (await rows()).split('\n').flatMap((row) => /^line (\d+)$/.exec(row)?.[1] ?? []);
     expect(shown.length).toBeGreaterThan(5);
@@ -159,7 +159,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     console.info(`${lines().length} lines over ${output.opened - connections} new connections`);
   });
 
-  it('draws the load of a training soon after it starts, without a reload', async () => {
+  it('draws the load of a training run soon after it starts without a reload', async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     const table = page.getByRole('region', { name: 'Load as a table' });
     await page.getByText('Show as table').click();
@@ -180,7 +180,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     ).then((known) => (known as { least: number }).least);
     await page.getByRole('link', { name: 'Terminal', exact: true }).click();
     await sees(PROMPT);
-    // Ended below; it must not outlive the test.
+    // It is ended below, because it must not outlive the test.
     await enter('for each in 1 2; do timeout 240 sh -c "while :; do :; done" & done; echo be""gun');
     await sees(/\nbegun\n/);
     const began = performance.now();
@@ -206,14 +206,14 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
 });
 
 /**
- * The output that a page received from its shell, assembled from all its connections by the positions that the service
- * reports.
+ * The output that a page received from its shell, assembled from all of its connections by the positions that the
+ * service reports.
  */
 class ShellOutput {
   text = '';
-  /** Number of connections on which the shell was opened. */
+  /** Number of connections that opened the shell. */
   opened = 0;
-  /** Connections that did not continue exactly where the previous one ended. */
+  /** Number of connections that didn't continue exactly where the previous one ended. */
   readonly faults: string[] = [];
   #place = 0;
 

@@ -12,7 +12,7 @@ import { folder } from '../../support/process.js';
 const LARGE_BYTES = 200_000_000;
 const LONG = { timeout: 180_000 };
 
-describe('files and log of a real container, in the console', needsEngine('podman', 'chromium'), () => {
+describe('the file and log pages of a real container', needsEngine('podman', 'chromium'), () => {
   let web: WebFleet;
   let browser: Browser;
   let pages: Pages;
@@ -35,7 +35,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
     return text;
   }
 
-  it('transfers 200 MB each way unchanged', () =>
+  it('transfer 200 MB each way unchanged', () =>
     pages.with(
       screen(),
       web.renter,
@@ -58,7 +58,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       {},
     ));
 
-  it('shows, creates and deletes folders, each with an address for the back button', () =>
+  it('show, create and delete folders, each with an address for the back button', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await page.getByRole('button', { name: 'New folder' }).click();
       await page.getByLabel('Name', { exact: true }).fill('a folder & more');
@@ -85,7 +85,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await inside('cat "/workspace/a folder & more/part-9"')).toContain('9');
     }));
 
-  it('shows hostile names as text, and reaches their files', () =>
+  it('show hostile names as plain text and can open those files', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {
       await inside(`mkdir -p /workspace/hostile && cd /workspace/hostile &&
         echo 1 > '<img src=x onerror=alert(1)>' && echo 2 > "$(printf 'a\\342\\200\\256fdp.exe')" &&
@@ -103,7 +103,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(complaints).toEqual([]);
     }));
 
-  it('accepts dropped files, asks before replacing, and leaves nothing when cancelled', () =>
+  it('accept dropped files, ask before replacing and leave nothing if cancelled', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await inside('mkdir -p /workspace/drop && echo old > /workspace/drop/two.txt');
       await page.goto(pages.address + screen('?tab=files&path=%2Fworkspace%2Fdrop'));
@@ -122,7 +122,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await uploadOf(page, 'two.txt').getByText('Done').waitFor();
       expect(await inside('cat /workspace/drop/two.txt')).toContain('new two.txt');
 
-      // The upload would take long: the connection is slow.
+      // The connection is slow, so the upload would take long.
       const line = await page.context().newCDPSession(page);
       await line.send('Network.enable');
       const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 2_000_000 };
@@ -137,7 +137,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await inside('ls /workspace/drop')).not.toContain('large');
     }));
 
-  it('follows the log from its opening, as text, and marks errors', () =>
+  it('show the log live as text from the moment it is opened and mark errors', () =>
     pages.with(screen(), web.renter, async ({ page, requests }) => {
       const follows = () => requests.filter((request) => /InstanceLogged/.test(request.postData() ?? ''));
       const say = (query: string) => sayInside(page, query);
@@ -151,7 +151,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(await log.innerText()).not.toContain('10 %');
       await say('err=second');
       const line = log.locator('.log-line', { hasText: 'second' });
-      // Not only by its colour.
+      // An error isn't marked only by its colour.
       await line.getByText('err', { exact: true }).waitFor();
       expect(await line.locator('time').count()).toBe(0);
       await page.getByRole('button', { name: 'Times (UTC)' }).click();
@@ -166,11 +166,11 @@ describe('files and log of a real container, in the console', needsEngine('podma
       await ended;
     }));
 
-  it('keeps 2,000 lines searchable, and downloads the whole log', () =>
+  it('keep 2,000 lines of the log searchable and offer all of it for download', () =>
     pages.with(screen('?tab=log'), web.renter, async ({ page }) => {
       const log = page.locator('.log');
       await log.getByText('listens').waitFor();
-      // Like the program itself; in writes so small that Podman 4.3 splits none of their lines.
+      // Writes to the log like the program itself, in writes so small that Podman 4.3 doesn't split any line.
       for (let from = 0; from < 3_000; from += 200) {
         await inside(`seq ${from} ${from + 199} | sed 's/.*/line & of many/' > /proc/1/fd/1`);
         await log.getByText(`line ${from + 199} of many`).waitFor();
@@ -203,7 +203,7 @@ describe('files and log of a real container, in the console', needsEngine('podma
       expect(text.split('\n').filter((line) => /line \d+ of many/.test(line))).toHaveLength(3_000);
     }));
 
-  it('passes axe, and fits a narrow window', async () => {
+  it('pass axe and fit a narrow window', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       await pages.with(
         screen('?tab=files'),

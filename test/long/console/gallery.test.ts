@@ -5,7 +5,7 @@ import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pa
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 
-/** Like a notebook's server: its page for requests with the token, 403 for all others. */
+/** Acts like a notebook's server, which sends its page if the request has the token and otherwise a 403. */
 const LAB = `mkdir -p /www/cgi-bin
 cat > /www/cgi-bin/lab <<'CGI'
 #!/bin/sh
@@ -75,7 +75,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
     await renter.phase(id, 'ERASED');
   };
 
-  it('opens a notebook from its card in at most 4 clicks, and never logs its token', () =>
+  it('opens a notebook from its card in at most 4 clicks without logging its token', () =>
     pages.with(`/deploy?gpu=rtx-4090&machine=${host.machineId}`, renter.api, async ({ page, complaints }) => {
       await deployButton(page).waitFor();
       expect(await faultsIn(page)).toEqual([]);
@@ -114,7 +114,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       await destroyed(id);
     }));
 
-  it('shows a template’s variables as a safe form, usable by keyboard and saved', () =>
+  it('shows a template’s variables as a safe form that works by keyboard and is saved', () =>
     pages.with(
       `/deploy?gpu=rtx-4090&machine=${host.machineId}&template=form`,
       renter.api,

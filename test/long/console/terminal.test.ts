@@ -49,14 +49,14 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await shown(page);
       await enter(page, 'echo in""side; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
       await waitForText(page, '\ninside\nred');
-      // 24-bit colours are written as styles, which the policy permits only as objects.
+      // 24-bit colours become styles, which the policy permits only if they are set through objects.
       const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
       expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
       const size = await page.locator('.xterm-screen').boundingBox();
       expect(size!.height).toBeGreaterThan(200);
       expect(await page.evaluate(() => document.adoptedStyleSheets.length)).toBeGreaterThan(0);
       expect(complaints).toEqual([]);
-      // Its code is loaded when it is opened.
+      // The terminal's code is loaded only when it is opened.
       const { page: other, requests } = await pages.visit('/instances', page.context());
       await other.getByRole('heading', { level: 1 }).waitFor();
       expect(requests.filter((request) => /terminal/.test(request.url()))).toEqual([]);
@@ -75,7 +75,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       expect(new Set(lines).size).toBe(lines.length);
       await enter(page, 'clear; echo $mine');
       await waitForText(page, /^kept\n/);
-      // It answers a program's terminal queries once, and not again after a reload.
+      // The terminal answers a program's queries once and not again after a reload.
       await enter(
         page,
         'stty -icanon -echo; printf "\\033[c"; dd bs=7 count=1 2>/dev/null | wc -c; stty sane; echo go""t',
@@ -86,7 +86,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await enter(page, 'echo $mine again');
       await waitForText(page, '\nkept again\n');
       expect(await rows(page)).not.toContain('1;2c');
-      // Another tab of the browser takes it over, and this one can take it back.
+      // Another tab takes the shell over, and this one can take it back.
       const context = page.context();
       const other = await context.newPage();
       const kept = await page.evaluate(() => JSON.stringify(sessionStorage));
@@ -102,7 +102,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await waitForText(page, '\nkept here\n');
     }));
 
-  it('has several shells, each ended individually or by its own exit', () =>
+  it('has several shells, which can be ended individually or exit by themselves', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'echo fir""st');
@@ -113,7 +113,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await until('it runs', () => runs('sleep 7171'), SOON_MS);
       await page.getByRole('button', { name: 'Terminal 1' }).first().click();
       await waitForText(page, '\nfirst\n');
-      // Those not shown continue.
+      // Shells that aren't visible continue.
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
       await waitForText(page, '\nfirst\n');
@@ -126,13 +126,13 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await shown(page);
     }));
 
-  it('follows the size of the window, and copies and pastes', () =>
+  it('follows the size of the window and can copy and paste', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
       await shown(page);
       const columns = async () => {
         await enter(page, 'clear; stty size');
-        // In one read: the next one may be of a later screen.
+        // Everything is read at once, since the next read may see a later screen.
         const size = await until('its size', async () => /^\d+ (\d+)\n/.exec(await rows(page)), SOON_MS);
         return Number(size[1]);
       };
@@ -149,17 +149,17 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.keyboard.press('Control+v');
       await page.keyboard.press('Enter');
       await waitForText(page, '\npasted\n');
-      // Without a selection it interrupts.
+      // Without a selection, the key interrupts the program.
       await enter(page, 'sleep 8181');
       await until('it runs', () => runs('sleep 8181'), SOON_MS);
       await page.keyboard.press('Control+c');
       await until('it is interrupted', () => !runs('sleep 8181'), SOON_MS);
-      // The keyboard leaves the terminal, although Tab belongs to the program.
+      // The keyboard can leave the terminal, although Tab belongs to the program.
       await page.keyboard.press('Control+Shift+F6');
       expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Terminal 1');
     }));
 
-  it('shows a hostile program’s output as text only', () =>
+  it('shows a hostile program’s output only as text', () =>
     pages.with(screen(), renter.api, async ({ page, complaints }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
       await page.evaluate(() => navigator.clipboard.writeText('untouched'));
@@ -183,7 +183,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await page.mouse.move(x + 12, y + 6);
       await page.mouse.click(x + 12, y + 6);
       await page.keyboard.up('Control');
-      // 300,000 lines and a title of a megabyte leave the page unchanged.
+      // 300,000 lines and a title of 1 MB leave the page unchanged.
       await enter(
         page,
         "printf '\\033]0;'; head -c 1000000 /dev/zero | tr '\\0' t; printf '\\007'; seq 1 300000; echo fin''ished",
@@ -199,7 +199,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       expect(complaints).toEqual([]);
     }));
 
-  it('passes axe in both themes, is read aloud, and fits a narrow window', async () => {
+  it('passes axe in both themes, is read aloud and fits a narrow window', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       await pages.with(
         screen(),

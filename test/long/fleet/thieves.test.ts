@@ -7,7 +7,7 @@ import { query } from '../../support/process.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SLOW_BYTES_PER_SECOND = 20_000;
-/** Opens the GPU, hides from readers of /proc/PID/root, and shows an empty /dev there later. */
+/** A program that opens the GPU, hides from readers of /proc/PID/root and later shows them an empty /dev. */
 const HIDES = [
   '/bin/sh',
   '-c',
@@ -16,8 +16,8 @@ const HIDES = [
 ];
 const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'];
 
-/** Renters with real images and registries under their control, and what they pay to the unit. */
-describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on %s', (name) => {
+/** Tests what renters who control images and registries pay, to the unit. */
+describe.each(['podman', 'docker'] as const)('a renter who tries not to pay on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -65,11 +65,11 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
       POLL_EVERY_MS,
     );
 
-  it('pays for every second of a process hidden from the agent', async () => {
+  it('pays for every second of a process that hides from the agent', async () => {
     await fleet.registry.push('hides', { command: HIDES });
     const { id } = await renter.deploy(host.machineId, { template: `${fleet.registry.at}/hides` });
     await renter.phase(id, 'RUNNING');
-    // By then /dev is empty, and a count there finds no GPU.
+    // By then, /dev is empty and a count there would find no GPU.
     const pid = (await fleet.engine.docker.getContainer(`gpu-${id}`).inspect()).State.Pid;
     await until('an empty /dev', () => existsSync(`/proc/${pid}/root/dev`), 20_000);
     expect(readdirSync(`/proc/${pid}/root/dev`)).toEqual([]);
@@ -110,7 +110,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries not to pay, on 
     }
   });
 
-  it('pays for its own delay when it ignores SIGTERM, and is soon killed', async () => {
+  it('pays for the delay of a container that ignores SIGTERM and is soon killed', async () => {
     await fleet.registry.push('stays', { command: IGNORES_TERM });
     const { id } = await renter.deploy(host.machineId, { template: `${fleet.registry.at}/stays` });
     await renter.phase(id, 'RUNNING');

@@ -11,7 +11,7 @@ describe('on a real Monero node', needs('monerod', 'monero-wallet-rpc'), () => {
   });
   afterAll(() => chain?.close());
 
-  test('XMR is credited once, at 10 confirmations', async () => {
+  test('a payment in XMR is credited once, after 10 confirmations', async () => {
     const shop = await openShop({ chains: { XMR: chain }, rates: { XMR: '160' }, confirmations: 10 });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50, 'XMR');

@@ -147,7 +147,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
 });
 
 describe('a query that uses up all memory', () => {
-  it('is killed together with its server, but the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
+  it('is killed with its server, but the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
     const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
