@@ -80,7 +80,7 @@ export function gpuSampled(changes: Partial<InstanceSample['gpus'][number]> = {}
   };
 }
 
-/** A machine's agent as the domain sees it: it reports what the test sets. */
+/** A machine's agent as seen by the domain. It reports what the test sets. */
 export class TestAgent {
   readonly #deps: Deps;
   readonly machineId: string;
@@ -128,7 +128,7 @@ export class TestAgent {
     };
   }
 
-  /** Reports, and writes the heartbeat. */
+  /** Sends a report and writes the heartbeat. */
   async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
     await recordReport(this.#deps, this.machineId, this.buildReport(instances, changes));
     await this.#deps.fleet.heartbeats.flush();

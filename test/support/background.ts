@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, vi } from 'vitest';
 
 /**
- * Prevents the gateways of a file from setting timers, so that its tests count only the effects of requests. Call it
- * before opening them.
+ * Keeps the gateways of a test file from setting timers, so that its tests see only the effects of requests. Must be
+ * called before the gateways are opened.
  */
 export function withoutTimers(): void {
   beforeAll(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));

@@ -7,30 +7,31 @@ import { DURATIONS } from './longest-first.js';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** CPU-seconds of a test file, without loading its modules and without PostgreSQL. */
+    /** CPU-seconds of a test file, not counting PostgreSQL and the loading of modules. */
     cpuSeconds?: number;
   }
 }
 
-/** CPU-seconds that a test file of each tier may take on the machine of REFERENCE_MS. */
+/** Maximum CPU-seconds for a test file of each tier on the machine of REFERENCE_MS. */
 const BUDGETS: Record<string, number> = { rules: 0.2, domain: 3, service: 5, programs: 15, hosts: 30, console: 30 };
-/** CPU time of `calibrate` on that machine. A slower one has larger budgets. */
+/** CPU time of `calibrate` on that machine. Slower machines get larger budgets. */
 const REFERENCE_MS = 95;
 /**
- * Multiple of its budget, plus these seconds, above which a file fails the run. The same file took up to 1.4 times as long when other
- * programs shared the cores, and a worker that runs code for the first time compiles it. Files of other tiers mostly pay for programs
- * such as engines and browsers, whose cost differs by up to twice between machines of the same speed.
+ * A file fails the run above this multiple of its budget plus these seconds. The same file took up to 1.4 times as long
+ * when other programs shared the cores, and a worker must compile code that it runs for the first time. Files of other
+ * tiers mostly pay for programs such as engines and browsers, whose cost differs by a factor of up to 2 between
+ * machines of the same speed.
  */
 const TOLERANCE: Record<string, number> = { rules: 1.5, domain: 1.5, service: 1.5 };
 const TOLERANCE_OF_PROGRAMS = 2;
 const WARM_UP_SECONDS = 0.3;
-/** Above this load at the start, other programs decide what is measured. */
+/** Above this load at the start, measurements mostly depend on other programs. */
 const LOAD_LIMIT = 4;
 const SHOWN = 10;
 
 /**
- * Reports what test files cost, and fails a run in which one exceeds its tier's budget. On a machine that was busy when the run
- * started, it only reports. `WRITE_DURATIONS=1 npm run test:all` records the durations.
+ * Reports what test files cost and fails a run in which one exceeds its tier's budget. If the machine was busy when the
+ * run started, it only reports. `WRITE_DURATIONS=1 npm run test:all` records the durations.
  */
 export class Budgets implements Reporter {
   #vitest!: Vitest;
@@ -104,7 +105,7 @@ function seconds(value: number): string {
   return value.toFixed(1);
 }
 
-/** CPU milliseconds of a fixed piece of work. */
+/** Returns how many CPU milliseconds a fixed piece of work takes. */
 function calibrate(): number {
   const start = process.cpuUsage();
   let text = '';
@@ -118,7 +119,7 @@ interface Times {
   all: number;
 }
 
-/** Null where the system doesn't say. */
+/** Returns null if the system doesn't report it. */
 function processorTimes(): Times | null {
   if (process.platform !== 'linux') return null;
   const fields = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.trim().split(/\s+/).slice(1, 9).map(Number);

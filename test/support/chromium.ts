@@ -16,7 +16,7 @@ const ARGUMENTS = [
 
 let shared: Promise<Browser> | undefined;
 
-/** Returns the browser of all test files of this worker: each test opens and closes its own context. */
+/** Returns the browser shared by this worker's test files. Each test opens and closes its own context. */
 export function sharedChromium(): Promise<Browser> {
   shared ??= openChromium();
   return shared;

@@ -2,10 +2,10 @@ import { createServer, request as forward, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net';
 
 /**
- * The fate of one request. `pass`: it is answered. `lose request`: the service never receives it. `lose answer`: the
- * service executes it, and the connection ends without a byte. `cut answer`: the connection ends within the body.
- * `hang`: nothing ever arrives. Otherwise a response that replaces the service's, or a function that runs between
- * execution and response.
+ * The fate of a request. With `pass`, it gets its response. With `lose request`, the service never receives it. With
+ * `lose answer`, the service executes it, but the connection ends without a byte. With `cut answer`, the connection
+ * ends within the body. With `hang`, nothing ever arrives. Otherwise, the fate is a response that replaces the
+ * service's or a function that runs between execution and response.
  */
 export type Fate = 'pass' | 'lose request' | 'lose answer' | 'cut answer' | 'hang' | Reply | (() => Promise<void>);
 
@@ -22,11 +22,11 @@ interface Seen {
   atMs: number;
 }
 
-/** A connection to the gateway with planned faults. */
+/** A connection to the gateway with faults that the test plans. */
 export interface Wire {
   baseUrl: string;
   seen: Seen[];
-  /** Sets the fates of the next requests, in turn; later ones pass. */
+  /** Sets the fates of the next requests, in this order. Later requests pass. */
   next(...fates: Fate[]): void;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ function meet(fate: Fate, address: string, request: IncomingMessage, response: S
   request.pipe(onward);
 }
 
-/** Returns a refusal in the service's own form. */
+/** Returns an error response in the service's own form. */
 export function refusal(status: number, code: string, retryAfter?: string): Reply {
   return {
     status,

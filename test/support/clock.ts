@@ -18,7 +18,7 @@ export class TestClock implements Clock {
     return this.#ms;
   }
 
-  /** Also backwards, and by fractions of a second, to the millisecond. */
+  /** Moves the clock, in steps of a millisecond. Negative amounts move it backwards. */
   advance(seconds: bigint | number): void {
     this.#ms += Math.round(Number(seconds) * 1_000);
   }

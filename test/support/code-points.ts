@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /**
- * Any code point as a string, including lone surrogates. After its first use fast-check's own unit `binary` keeps a
- * table of all 1.1 million in memory.
+ * Generates any code point as a string, including lone surrogates. It replaces fast-check's own unit `binary`, which
+ * keeps a table of all 1.1 million code points in memory after its first use.
  */
 export const anyCodePoint = fc.integer({ min: 0, max: 0x10_ffff }).map((point) => String.fromCodePoint(point));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Returns each visible command without subcommands, with its path such as `account create`. */
+/** Returns every visible command that has no subcommands, with its path such as `account create`. */
 export function commandsOf(parent: Command, path: string[] = []): [path: string, command: Command][] {
   const visible = parent.createHelp().visibleCommands(parent);
   return parent.commands
@@ -13,7 +13,7 @@ export function commandsOf(parent: Command, path: string[] = []): [path: string,
     });
 }
 
-/** Returns a command's help as it is printed, 80 columns wide. */
+/** Returns a command's help as it is printed at a width of 80 columns. */
 export function helpOf(command: Command): string {
   let help = '';
   command.configureOutput({

@@ -1,4 +1,4 @@
-/** The contract's tables of fields, in their order. `?` marks fields that may be null. */
+/** The contract's tables of fields, in the contract's order. `?` marks fields that may be null. */
 type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'string?' | 'number?' | FieldTable | [FieldTable];
 export type FieldTable = readonly (readonly [name: string, type: FieldType])[];
 
@@ -110,7 +110,7 @@ export const ERROR: FieldTable = [
   ],
 ];
 
-/** Returns where the value differs from the table: missing, unknown or misplaced names, and wrong types. */
+/** Returns each difference of the value from the table: missing, unknown or misplaced names, and wrong types. */
 export function misfits(value: unknown, table: FieldTable, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [`${path} is no object`];
   const names = table.map(([name]) => name);

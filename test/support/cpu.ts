@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
-/** cgroup v1 and v2: the parent folder of groups, and the file with a group's CPU time. */
+/** The parent folder of groups and the file with a group's CPU time, for cgroup v1 and v2. */
 const HIERARCHIES = [
   { root: '/sys/fs/cgroup/cpuacct', file: 'cpuacct.usage', secondsOf: (text: string) => Number(text) / 1e9 },
   {
@@ -12,13 +12,13 @@ const HIERARCHIES = [
 const PREFIX = 'gpu-rental-test-';
 const TICKS_PER_SECOND = 100;
 
-/** A worker goes from file to file without loading this module again. */
+/** Kept between test files, because a worker doesn't load this module again for the next one. */
 let read: (() => number) | undefined;
 
 /**
- * Returns the CPU-seconds of this process and the programs that it has started. If this process may create a control
- * group, these include programs that still run or that left their parent; otherwise only those that have ended.
- * PostgreSQL, which the run's own process starts, is never included.
+ * Returns the CPU-seconds of this process and of the programs that it has started. If this process may create a control
+ * group, that includes programs that still run or have left their parent. Otherwise, only programs that have ended are
+ * included. PostgreSQL is never included, because the run's own process starts it.
  */
 export function cpuSeconds(): number {
   read ??= inGroup() ?? withChildren;
@@ -34,20 +34,20 @@ function inGroup(): (() => number) | undefined {
       writeFileSync(`${group}/cgroup.procs`, String(process.pid));
       return () => secondsOf(readFileSync(`${group}/${file}`, 'utf8'));
     } catch {
-      // Not allowed to, or nothing is counted there.
+      // This process may not create a group, or nothing is counted there.
     }
   }
   return undefined;
 }
 
-/** Removes the groups of workers that have ended. The system refuses to remove a group with running programs. */
+/** Removes the groups of workers that have ended. The system keeps any group with running programs. */
 export function removeEmptyGroups(): void {
   for (const { root } of HIERARCHIES.filter(({ root }) => existsSync(root))) {
     for (const name of readdirSync(root).filter((each) => each.startsWith(PREFIX))) {
       try {
         rmdirSync(`${root}/${name}`);
       } catch {
-        // In use.
+        // The group is in use.
       }
     }
   }
@@ -57,7 +57,7 @@ function withChildren(): number {
   const { user, system } = process.cpuUsage();
   const own = (user + system) / 1e6;
   if (process.platform !== 'linux') return own;
-  // After the program's name: field 3 is its state, fields 16 and 17 are the times of children that were waited for.
+  // The fields after the program's name: 3 is its state, 16 and 17 are the times of children that were waited for.
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');

@@ -2,21 +2,21 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 
 export interface DatabaseWire {
   url: string;
-  /** Ends all connections; new ones are accepted immediately. */
+  /** Ends all connections. New ones are accepted immediately. */
   cut(): void;
   /** Refuses all connections. */
   refuse(): Promise<void>;
   mend(): Promise<void>;
-  /** Ends the connection that receives change notices, and refuses new ones for them; others continue. */
+  /** Ends the connection for change notices and refuses new ones for notices. Other connections continue. */
   cutNotices(): void;
   mendNotices(): void;
-  /** Delays all notices starting now: data from the database on their connection waits here. */
+  /** Delays all notices from now on, by holding back the database's data on their connection. */
   holdNotices(): void;
   releaseNotices(): void;
   close(): Promise<void>;
 }
 
-/** Contained in the first packet of a connection for notices. */
+/** Text in the first packet of a connection for notices. */
 const NOTICES_NAME = 'gpu-rental-gateway notices';
 
 /** Opens a proxy to a database whose faults the test controls. */

@@ -2,34 +2,34 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** The database that `createTestDatabase` copies: migrated, with the demo seed. */
+/** The migrated database with the demo seed that `createTestDatabase` copies. */
 export const TEMPLATE_DATABASE = 'gateway_template';
-/** Names of the databases that test files create; none may remain at the end of a run. */
+/** Pattern for the names of databases that test files create. None may remain at the end of a run. */
 export const TEST_DATABASES = '^(test|empty)_';
 const FROM_TEMPLATE = `template ${TEMPLATE_DATABASE} strategy file_copy`;
 
-/** Databases of the test file that runs in this process. */
+/** Databases of the test file that is running in this process. */
 const made: string[] = [];
 
-/** Creates a seeded database and returns its address. It is dropped when the test file ends. */
+/** Creates a seeded database and returns its address. The database is dropped when the test file ends. */
 export function createTestDatabase(): Promise<string> {
   return create(namedForFile('test'), FROM_TEMPLATE);
 }
 
-/** Creates an empty database and returns its address. It is dropped when the test file ends. */
+/** Creates an empty database and returns its address. The database is dropped when the test file ends. */
 export function createEmptyDatabase(): Promise<string> {
   return create(namedForFile('empty'), 'template template0 strategy file_copy');
 }
 
 /**
- * Creates a seeded database for all test files of this worker and returns its address. It is removed with the test
- * server.
+ * Creates a seeded database for all test files of this worker and returns its address. The database is removed together
+ * with the test server.
  */
 export function createSharedDatabase(): Promise<string> {
   return create(nameFor('shared'), FROM_TEMPLATE);
 }
 
-/** Drops the databases of the test file, ending sessions that its programs left open. */
+/** Drops the test file's databases and ends sessions that its programs left open. */
 export async function dropTestDatabases(): Promise<void> {
   if (made.length === 0) return;
   await onServer(async (client) => {
@@ -50,7 +50,7 @@ function namedForFile(prefix: string): string {
 
 async function create(name: string, source: string): Promise<string> {
   await onServer(async (client) => {
-    // Concurrent copies of one template are refused, so they take turns.
+    // PostgreSQL refuses concurrent copies of a template, so they take turns.
     await client.query('select pg_advisory_lock(1)');
     await client.query(`create database ${name} ${source}`);
   });

@@ -6,17 +6,17 @@ import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock, testSettings } from './clock.js';
 import { createTestDatabase } from './database.js';
 
-/** The domain without any surface, on its own database and a clock that the test controls. */
+/** The domain without any API, on its own database and with a clock that the test controls. */
 export interface TestDomain extends Deps {
   clock: TestClock;
   close(): Promise<void>;
-  /** Creates an account with credit in USD; returns its id. */
+  /** Creates an account with credit in USD and returns its id. */
   account(creditUsd?: string): Promise<string>;
-  /** Creates a listed machine like the inventory's cheapest of the model; returns its id. */
+  /** Creates a listed machine like the inventory's cheapest one of the model and returns its id. */
   machine(gpu?: string, changes?: { numGpus?: number; diskGb?: number }): Promise<string>;
 }
 
-/** `shared`: another domain's database and clock. */
+/** Opens a domain. `shared` contains another domain's database and clock. */
 export async function openTestDomain(
   settings: Partial<Settings> = {},
   start?: string,

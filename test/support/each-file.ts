@@ -11,8 +11,8 @@ beforeAll(() => {
 // Vitest runs these hooks of a setup file before the first and after the last test of each file.
 // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the first parameter's pattern
 afterAll(async ({}, { file }) => {
-  // A process that continues with the next file keeps every spy, and a spy keeps its calls: one of
-  // `Object.setPrototypeOf` held each request of all later files, and through them their gateways.
+  // A process that continues with the next file keeps every spy, and a spy keeps its calls. A spy of
+  // `Object.setPrototypeOf`, for example, held every request of all later files and, through them, their gateways.
   vi.restoreAllMocks();
   vi.resetAllMocks();
   clearSpies();
@@ -21,8 +21,9 @@ afterAll(async ({}, { file }) => {
 });
 
 /**
- * Empties Vitest's list of spies. Vitest keeps each one until the process ends, and with it the object that was spied
- * on, often a part of a gateway. The list is accessible only by the function that iterates over it.
+ * Empties Vitest's list of spies. Otherwise, Vitest keeps each spy until the process ends and with it the object that
+ * was spied on, which is often part of a gateway. The list can be accessed only through the function that iterates over
+ * it.
  */
 function clearSpies(): void {
   const { forEach } = Set.prototype;

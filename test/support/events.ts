@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 
-/** A subscription as a client reads it, over fetch. */
+/** A subscription as a client reads it with fetch. */
 export interface EventStream {
   status: number;
   headers: Headers;
   /** Everything received so far, including comments. */
   text(): string;
-  /** Resolves to the next event's `data`; 'complete' for the last one, 'cut' if the stream was aborted. */
+  /** Resolves to the next event's `data`, to 'complete' at the end, or to 'cut' if the stream was aborted. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
   next(): Promise<any>;
-  /** Disconnects like a client. */
+  /** Disconnects as a client does. */
   abort(): void;
 }
 
@@ -23,7 +23,7 @@ export interface Subscribing {
 
 const PATIENCE_MS = 10_000;
 
-/** Subscribes; resolves once the response's headers have arrived: later events are delivered. */
+/** Subscribes. Resolves once the response's headers have arrived, so later events are delivered. */
 export async function subscribe(address: string, query: string, options: Subscribing = {}): Promise<EventStream> {
   const { key, variables, method = 'POST', headers = {}, signal } = options;
   const gone = new AbortController();
@@ -70,7 +70,7 @@ export async function subscribe(address: string, query: string, options: Subscri
       const isThere = () => found() !== undefined || isOver;
       await expect.poll(isThere, { timeout: PATIENCE_MS, interval: 10, message: 'an event' }).toBe(true);
       const block = found();
-      // A loop that waits for an event would never end.
+      // Otherwise a loop that waits for an event would never end.
       if (wasReadToTheEnd) throw new Error(`the stream has ended; it ended with: ${text.slice(-500)}`);
       wasReadToTheEnd = block === undefined || block.startsWith('event: complete');
       if (block === undefined) return 'cut';

@@ -4,13 +4,13 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import type { Budgets } from './budgets.js';
 
 /**
- * Writes the names of the test files that failed or exceeded their budget, one per line, so that they can be run again
- * individually.
+ * Writes the names of the test files that failed or exceeded their budget, one per line, so they can be run again
+ * separately.
  */
 export class FailedFiles implements Reporter {
   #vitest!: Vitest;
 
-  /** `budgets` must be an earlier reporter of the run. */
+  /** Creates the reporter. `budgets` must be an earlier reporter of the run. */
   constructor(
     private readonly path: string,
     private readonly budgets: Budgets,
@@ -21,8 +21,8 @@ export class FailedFiles implements Reporter {
   }
 
   /**
-   * A file whose process crashed counts as failed: it never finished. Any other error outside of a file makes the list
-   * empty, because running files again would not reproduce it.
+   * A file whose process crashed counts as failed, because it never finished. Any other error outside of a file empties
+   * the list, because running files again wouldn't reproduce it.
    */
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { cause?: unknown }[]): void {
     const isExcused = errors.every(({ cause }) => String(cause).endsWith('Worker exited unexpectedly'));

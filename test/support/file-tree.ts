@@ -21,7 +21,7 @@ import { find } from './tools.js';
 
 const PIECE_BYTES = 8_388_608;
 const SMALL_AT_ONCE = 500;
-/** Sets and gets attributes like `setfattr` and `getfattr`, which are not needed if Python is installed. */
+/** Sets and gets attributes like `setfattr` and `getfattr`, but needs only Python. */
 const SET = "import os, sys; os.setxattr(sys.argv[1], 'user.note', sys.argv[2].encode(), follow_symlinks=False)";
 const GET = `
 import json, os, sys
@@ -34,8 +34,8 @@ for dir, dirs, files in os.walk(sys.argv[1]):
 print(json.dumps(found))`;
 
 /**
- * Creates random files of all kinds below a folder: one of `largeBytes`, `small` of up to 4 kB, links, folders, owners
- * and times.
+ * Creates random files of all kinds in a folder: one of `largeBytes` bytes, `small` files of up to 4 kB, links and
+ * folders, with various owners and times.
  */
 export function makeTree(dir: string, { largeBytes, small }: { largeBytes: number; small: number }): void {
   const large = openSync(join(dir, 'large'), 'w');

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that the kernel assigns to outgoing connections and to `listen(0)`, so that neither takes it in the
- * meantime.
+ * Below the ports that the kernel assigns to outgoing connections and to `listen(0)`, so that neither of them takes the
+ * port in the meantime.
  */
 const [FIRST, END] = [10_000, 32_000];
 
-/** Returns a port that is free on every address, for a program that needs a given port, or must reuse it. */
+/** Returns a port that is free on every address, for a program that needs a fixed port or must reuse it. */
 export async function freePort(): Promise<number> {
   return (await freePorts(1)).from;
 }
 
-/** Free ports, one after the other, as TCP_PORTS takes them. */
+/** Returns a range of consecutive free ports for TCP_PORTS. */
 export async function freePorts(count: number): Promise<{ from: number; to: number }> {
   for (;;) {
     const from = randomInt(FIRST, END - count);

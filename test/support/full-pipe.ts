@@ -3,9 +3,9 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A pipe like a shell's, which is full and unread until the test reads it. */
+/** A pipe like a shell's that is full until the test reads it. */
 export class FullPipe {
-  /** The descriptor that a program gets as one of its outputs. */
+  /** The descriptor to give a program as one of its outputs. */
   readonly fd: number;
   readonly #own: number;
   readonly #folder = mkdtempSync(join(tmpdir(), 'full-pipe-'));
@@ -15,7 +15,7 @@ export class FullPipe {
     const path = join(this.#folder, 'pipe');
     execFileSync('mkfifo', [path]);
     this.#own = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-    // Opened separately, because the two ends have separate flags.
+    // The ends are opened separately, because their flags differ.
     this.fd = openSync(path, constants.O_WRONLY);
     this.fill();
   }
@@ -26,8 +26,8 @@ export class FullPipe {
   }
 
   /**
-   * Returns everything read so far, except the filling. Reads only the current content of the pipe: what is written
-   * once there is room again is for the next call.
+   * Returns everything read so far except for the filling. Reads only the current content of the pipe. The next call
+   * reads what is written once there is room again.
    */
   read(): string {
     const buffer = Buffer.alloc(65_536);
@@ -44,7 +44,7 @@ export class FullPipe {
   }
 }
 
-/** Returns whether the call completed; false if it would have to wait for the other end. */
+/** Whether the call completed. False if it would have to wait for the other end. */
 function unlessItWaits(call: () => void): boolean {
   try {
     call();

@@ -8,7 +8,7 @@ import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock } from './clock.js';
 import { createTestDatabase } from './database.js';
 
-/** The real gateway on a free port, with its own database and a clock that the test controls. */
+/** The real gateway on a free port with its own database and a clock that the test controls. */
 export interface TestGateway extends Gateway {
   clock: TestClock;
   databaseUrl: string;
@@ -57,10 +57,10 @@ export async function createRenter(deps: Deps, address: string, creditUsd = '100
   return client(address, secret, account.id);
 }
 
-/** A request whose gateway was killed may never end otherwise. */
+/** Timeout of a request, without which a request to a killed gateway might never end. */
 const LONGEST_MS = 60_000;
 
-/** Returns a caller with a key, or without one: `client(address)`. */
+/** Returns a caller with a key, or without one if only the address is given. */
 export function client(address: string, key = '', accountId = ''): Renter {
   const authorization: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
   return {

@@ -9,7 +9,7 @@ import { openTestServer } from './template-cluster.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of the tests' PostgreSQL, of a database from which others can be created. */
+    /** Address of the tests' PostgreSQL, with a database from which others can be created. */
     serverUrl: string;
     /** The folder of the run's container engines and registries. */
     enginesFolder: string;
@@ -17,8 +17,8 @@ declare module 'vitest' {
 }
 
 /**
- * Starts one PostgreSQL for the whole run. Its teardown ends the programs that workers left running and removes their folders. It fails the
- * run if a test file left a database behind.
+ * Starts one PostgreSQL for the whole run. The teardown ends programs that workers left running, removes their folders,
+ * and fails the run if a test file left a database behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeEmptyGroups();

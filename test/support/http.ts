@@ -1,10 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
-/** A response as it arrived: no header is hidden, nothing is decompressed. */
+/** A response as it arrived, with all headers and without decompression. */
 export interface RawAnswer {
   status: number;
-  /** By lower-case name; the values of a repeated header are joined. */
+  /** Headers by lower-case name. The values of a repeated header are joined. */
   headers: Record<string, string>;
   bytes: Buffer;
   text: string;
@@ -16,7 +16,7 @@ export interface RawRequest {
   body?: string | Buffer;
 }
 
-/** Sends one request on its own connection, with these headers, Host and the length of the body. */
+/** Sends one request on its own connection with these headers, Host and the length of the body. */
 export function sendRaw(address: string, path: string, { method, headers, body }: RawRequest = {}): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const options = { method: method ?? (body === undefined ? 'GET' : 'POST'), headers: headers ?? {}, agent: false };
@@ -42,7 +42,7 @@ function answerOf({ statusCode, rawHeaders }: IncomingMessage, bytes: Buffer): R
   return { status: statusCode!, headers, bytes, text: bytes.toString() };
 }
 
-/** One connection, written to byte by byte, and the responses that arrive on it. */
+/** A connection to which tests write bytes, and the responses that arrive on it. */
 export class Line {
   readonly #socket: Socket;
   #got = Buffer.alloc(0);
@@ -74,7 +74,7 @@ export class Line {
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
   }
 
-  /** Resolves to the next response; `toHead`: it has no body, regardless of its length header. */
+  /** Resolves to the next response. With `toHead`, it has no body, regardless of its length header. */
   async next(toHead = false): Promise<RawAnswer> {
     for (;;) {
       const answer = this.#take(toHead);
@@ -86,7 +86,7 @@ export class Line {
     }
   }
 
-  /** Resolves once the server has closed, to the bytes that were not read yet. */
+  /** Resolves to the unread bytes once the server has closed the connection. */
   async rest(): Promise<string> {
     while (!this.#isClosed) {
       await new Promise<void>((resolve) => {

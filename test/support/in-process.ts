@@ -3,8 +3,8 @@ import type { Exit } from './process.js';
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Returns the output and exit code of a command that runs within the test's own process. Sequentially only: all output
- * of this process in the meantime counts as the command's.
+ * Returns the output and exit code of a command that runs within the test's own process. Commands must run one at a
+ * time, because all output of this process during the run counts as the command's.
  */
 export function inProcess(command: () => Promise<number>): Promise<Exit> {
   const exit = last.then(() => runHere(command));

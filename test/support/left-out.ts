@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
-/** Reports at the end of a run which tests were left out on this machine, and how to provide what they need. */
+/** Reports at the end of a run which tests were left out on this machine and how to provide what they need. */
 export class LeftOut implements Reporter {
   #vitest!: Vitest;
 

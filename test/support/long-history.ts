@@ -5,10 +5,10 @@ import type { Service } from './service.js';
 const EVERY = 720;
 
 /**
- * Gives an account `count` past instances, deployed sequentially up to now, and one stopped instance on the other
- * machine that was started `restarts` times. Every seventh past instance ran twice, every fiftieth was reserved and
- * left early, and every hundredth lasted three days. Every 300th was followed a second later by a credit, some of them
- * in the second of a checkpoint, which must not include them. The audit finds no mismatch.
+ * Gives an account `count` past instances, which were deployed one after another up to now, and one stopped instance on
+ * the other machine, which was started `restarts` times. Every seventh past instance ran twice, every fiftieth was
+ * reserved and left early, and every hundredth lasted three days. Every 300th was followed by a credit a second later.
+ * Some of these credits fall into the second of a checkpoint, which must not include them. The audit finds no mismatch.
  */
 export async function addHistory(
   { sql, clock }: Service,

@@ -1,12 +1,12 @@
-/** Whether this is `npm run test:long`: more random cases, on a seed that is new each time and printed. */
+/** Whether this is `npm run test:long`, which plays more random cases with a new seed each time and prints the seed. */
 export const isLong = process.env.TEST_LONG !== undefined;
 
-/** Returns how often a process is killed: twice, or `long` times in the long run. */
+/** Returns how often a process is killed, which is twice, or `long` times in the long run. */
 export function killsOf(long: number): number {
   return isLong ? long : 2;
 }
 
-/** Returns `fixed`, for the same moments in every run; in the long run SEED, or a new seed. */
+/** Returns `fixed`, so that every run uses the same moments. In the long run, returns SEED or a new seed. */
 export function seedOf(fixed: number): number {
   if (!isLong) return fixed;
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
@@ -15,9 +15,9 @@ export function seedOf(fixed: number): number {
 }
 
 /**
- * Returns how many random histories a test plays, and from which seed: all of `runs` in `npm run test:long`, otherwise
- * a third of them, or the `part`th if that takes too long. MODEL_RUNS and SEED override these. Prints the seed, which
- * reproduces the histories.
+ * Returns how many random histories a test plays and with which seed. `npm run test:long` plays all of `runs`. Other
+ * runs play a third of them, or the `part`th part if that takes too long. MODEL_RUNS and SEED override these values.
+ * Prints the seed, which reproduces the histories.
  */
 export function randomHistories(runs: number, part = 3): { numRuns: number; seed: number } {
   const numRuns = Number(process.env.MODEL_RUNS ?? (isLong ? runs : Math.ceil(runs / part)));
@@ -26,7 +26,7 @@ export function randomHistories(runs: number, part = 3): { numRuns: number; seed
   return { numRuns, seed };
 }
 
-/** Returns a generator of numbers from 0 to below `below`, reproducible by its seed. */
+/** Returns a generator of numbers from 0 up to but excluding `below`, which the seed makes reproducible. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

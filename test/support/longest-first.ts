@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Seconds that each test file took last; `WRITE_DURATIONS=1 npm run test:all` updates them. */
+/** Seconds that each test file took last time. `WRITE_DURATIONS=1 npm run test:all` updates them. */
 export const DURATIONS = new URL('./durations.json', import.meta.url);
-/** Assumed for a file that is not in the list. */
+/** Seconds assumed for a file that isn't in the list. */
 const UNKNOWN_SECONDS = 10;
 
 /** Starts the longest files first, so that no worker finishes long after the others. */

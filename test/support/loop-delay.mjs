@@ -1,5 +1,5 @@
-// Loaded into a gateway by --import. On SIGUSR2 it prints the longest stall of the event loop since the previous signal, and
-// how much of it was computation. On a busy machine other programs use the rest.
+// Loaded into a gateway with --import. On SIGUSR2, it prints the longest stall of the event loop since the previous
+// signal and how much of it was computation. On a busy machine, other programs cause the rest.
 import { performance } from 'node:perf_hooks';
 
 const EVERY_MS = 2;

@@ -5,10 +5,10 @@ import { loadCatalogue } from '../../prisma/seed/catalogue.js';
 
 export const MARKET_HEADER = 'listing_id,gpu_slug,num_gpus,price_usd_hour,region\n';
 
-/** Read once: reading it takes longer than most tests. */
+/** The catalogue, which is read only once because reading it takes longer than most tests. */
 let models: readonly Readonly<{ slug: string; medianMicro: bigint | null }>[] | undefined;
 
-/** Returns listings for every model at its catalogue median, so that a test can move one model's only. */
+/** Returns listings for every model at its catalogue median, so that a test can change only one model's price. */
 export function market(changes: Record<string, string[]> = {}): string {
   models ??= loadCatalogue().gpuModels;
   const rows = models.flatMap(({ slug, medianMicro }) => {
@@ -29,7 +29,7 @@ export function listings(gpu: string, usd: string): Record<string, string[]> {
 /** A real HTTP server that provides market data. */
 export interface MarketSource {
   url: string;
-  /** Sets the handler of later requests; initially it returns the catalogue's medians. */
+  /** Sets the handler of later requests. The initial one returns the catalogue's medians. */
   answers(listener: RequestListener): void;
   /** Number of requests so far. */
   requests(): number;

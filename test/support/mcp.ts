@@ -3,15 +3,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { GPU } from './cli/gpu.js';
 import { type Env, folder } from './process.js';
 
-/** `gpu mcp` as a separate process, and the protocol's official client. */
+/** A separate `gpu mcp` process with the protocol's official client. */
 export interface Assistant {
   client: Client;
-  /** Returns a tool's data; throws its refusals. */
+  /** Calls a tool and returns its data. Throws if the call is refused. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   call(name: string, args?: Record<string, unknown>): Promise<any>;
-  /** Returns the message of a refusal; throws if the call succeeds. */
+  /** Calls a tool and returns the error message. Throws if the call succeeds. */
   refused(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** Everything that it ever wrote, on both streams. */
+  /** Everything that the process has written to both output streams. */
   transcript(): string;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface Scrape {
   text: string;
   tookMs: number;
   samples: Sample[];
-  /** Returns the only sample with these labels, possibly among others; undefined if none exists. */
+  /** Returns the only sample that has these labels, possibly among others, or undefined if none exists. */
   find(name: string, labels?: Record<string, string>): number | undefined;
   /** Returns the sum of the samples with these labels. */
   sum(name: string, labels?: Record<string, string>): number;

@@ -23,16 +23,16 @@ export interface Operation {
   responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>;
 }
 
-/** The service's own OpenAPI document, and a check of responses against it. */
+/** The service's own OpenAPI document and a check of responses against it. */
 export interface OpenApi {
   document: OpenApiDocument;
-  /** Operations whose responses were checked, with their statuses: `listOffers 200`. */
+  /** Operations whose responses were checked, with the status, such as `listOffers 200`. */
   seen: ReadonlySet<string>;
   /** Throws unless the document describes the response. */
   check(method: string, path: string, answer: Answer): void;
-  /** Returns the same caller, with each REST response checked. */
+  /** Returns the same caller, but checks each REST response. */
   watch(renter: Renter): Renter;
-  /** Returns a validator of a schema within the document, identified by JSON pointer. */
+  /** Returns a validator for the document's schema at a JSON pointer. */
   validator(pointer: string): ValidateFunction;
 }
 
@@ -76,7 +76,7 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
     checkHeaders(name, response.headers ?? {}, answer);
   };
 
-  /** Checks a route that the document lacks: unknown, or known with another method. */
+  /** Checks a route that the document lacks, because it is unknown or known only with other methods. */
   const checkUnrouted = (name: string, template: string | null, { status, body }: Answer) => {
     const expected = template === null ? 404 : 405;
     if (status !== expected) throw new Error(`${name}: expected ${expected}`);
@@ -100,16 +100,16 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
 }
 
 interface CompiledSchemas {
-  /** The document to which they belong. */
+  /** The document to which the validators belong. */
   text: string;
   ajv: Ajv2020;
-  /** By JSON pointer. */
+  /** Validators by JSON pointer. */
   validators: Map<string, ValidateFunction>;
 }
 
 let compiled: CompiledSchemas | undefined;
 
-/** Gateways describe the same API, and compiling a document takes half a CPU-second. */
+/** Cached, because gateways describe the same API and compiling a document takes half a CPU-second. */
 function schemasOf(text: string, document: OpenApiDocument): CompiledSchemas {
   if (compiled?.text !== text) {
     const ajv = new Ajv2020({ strict: true, strictTypes: false, strictSchema: false, allErrors: true });
@@ -120,7 +120,7 @@ function schemasOf(text: string, document: OpenApiDocument): CompiledSchemas {
   return compiled;
 }
 
-/** Each status describes the codes it stands for. */
+/** Checks that the description of the documented response lists the error code. */
 function checkRefusal(name: string, description: string, { status, body }: Answer): void {
   if (status < 400) return;
   if (!description.split(', ').includes(body.error.code)) {
@@ -128,7 +128,7 @@ function checkRefusal(name: string, description: string, { status, body }: Answe
   }
 }
 
-/** Headers that clients act on are documented where they are sent. */
+/** Checks that headers on which clients act are documented where they are sent. */
 function checkHeaders(name: string, documented: Json, { headers }: Answer): void {
   const described = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
   const relevant = [
@@ -161,7 +161,7 @@ export function operationsOf(document: OpenApiDocument): { path: string; method:
   );
 }
 
-/** Returns the document with references replaced by what they refer to. */
+/** Returns the document with each reference replaced by its target. */
 export function dereferenced<T>(document: T): T {
   const within = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(within);

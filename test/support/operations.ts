@@ -2,7 +2,7 @@ import type { DeployRequest, GpuClient } from '../../src/client/index.js';
 
 export const ID = 'i-00000000';
 
-/** Each operation of the OpenAPI document in the three clients and in GraphQL. */
+/** The names of each OpenAPI operation in the three clients and in GraphQL. */
 export const OPERATIONS: Record<
   string,
   { typescript: (gpu: GpuClient) => Promise<unknown>; cli: string[]; python: string; graphql: string }
@@ -157,7 +157,7 @@ export interface RestOperation {
   answer: Json;
 }
 
-/** Returns the operations of an OpenAPI document without references, except those that only programs such as Prometheus read. */
+/** Returns the operations of a document without references, except those meant for programs such as Prometheus. */
 export function readOperations(document: Json): RestOperation[] {
   const operations: RestOperation[] = [];
   for (const [path, methods] of Object.entries<Json>(document.paths)) {

@@ -5,9 +5,9 @@ import { readConfig } from '../../src/config.js';
 import { inProcess } from './in-process.js';
 import type { Env, Exit } from './process.js';
 
-/** Operator commands within the test's own process: a tenth of the time, for tests that don't test the process. */
+/** Operator commands that run in the test's own process, which takes a tenth of the time of a separate one. */
 
-/** Like `admin` of process.ts. */
+/** Runs a command like `admin` in process.ts. */
 export function admin(args: string[], env: Env): Promise<Exit> {
   return inProcess(async () => {
     const { env: before } = process;
@@ -21,7 +21,7 @@ export function admin(args: string[], env: Env): Promise<Exit> {
   });
 }
 
-/** Like `admin`, for commands that must succeed; returns what `--json` prints. */
+/** Runs a command that must succeed and returns what `--json` prints. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export async function adminJson(args: string[], env: Env): Promise<any> {
   const { code, stdout, stderr } = await admin([...args, '--json'], env);
@@ -29,7 +29,7 @@ export async function adminJson(args: string[], env: Env): Promise<any> {
   return JSON.parse(stdout);
 }
 
-/** Creates an account with credit, and a key for it. */
+/** Creates an account with credit and a key for it. */
 export async function openAccount(env: Env, creditUsd = '100'): Promise<{ accountId: string; key: string }> {
   const { id } = await adminJson(['account', 'create', '--name', 'Renter', '--credit', creditUsd], env);
   const { api_key } = await adminJson(['key', 'create', '--account', id], env);

@@ -9,11 +9,11 @@ import { scratchFolder } from './scratch.js';
 import { templateCluster } from './template-cluster.js';
 import { atEndOfWorker } from './worker.js';
 
-/** The built programs, as an operator runs them: separate processes, with only the given environment. */
+/** Environment of the built programs, which run as separate processes with nothing else in their environment. */
 export type Env = Record<string, string>;
 
 export interface Exit {
-  /** Null after a signal. */
+  /** The exit code, or null after a signal. */
   code: number | null;
   stdout: string;
   stderr: string;
@@ -24,7 +24,7 @@ export interface Program {
   stdin: NodeJS.WritableStream;
   stdout(): string;
   stderr(): string;
-  /** Resolves once the content of one of the streams matches; rejects if the program ends without a match. */
+  /** Resolves once the content of one of the streams matches. Rejects if the program ends without a match. */
   says(pattern: RegExp): Promise<void>;
   signal(name: NodeJS.Signals): void;
   ended: Promise<Exit>;
@@ -34,11 +34,11 @@ export interface Program {
 export interface GatewayProcess extends Program {
   address: string;
   demoKey: string | null;
-  /** From its start to its first response. */
+  /** Time from the start of the gateway to its first response. */
   firstAnswerMs: number;
-  /** Its log, parsed: throws on a line that is not JSON. */
+  /** Returns the parsed log. Throws on a line that isn't JSON. */
   log(): LogLine[];
-  /** Sends SIGTERM; resolves to the outcome. */
+  /** Sends SIGTERM and resolves to the outcome. */
   end(): Promise<Exit & { endedMs: number }>;
   /** Sends SIGKILL, which the process can't handle. */
   kill(): Promise<void>;
@@ -48,7 +48,7 @@ export interface LogLine {
   level: number;
   time: number;
   msg: string;
-  /** The request, described by this and the following fields. */
+  /** The request's id. This and the following fields describe a request. */
   id?: string;
   method?: string;
   route?: string;
@@ -63,19 +63,19 @@ export interface LogLine {
 interface Options {
   /** A program to use instead of Node. */
   interpreter?: string;
-  /** Command that precedes node: another user, a terminal. */
+  /** Command that precedes node, to run it as another user or in a terminal. */
   prefix?: string[];
   nodeOptions?: string[];
   cwd?: string;
   /** A file or pipe that receives standard error instead. */
   stderr?: number;
-  /** Whether it serves all test files of this worker: `cleanUp` leaves it, and it ends with the worker. */
+  /** Whether it serves all test files of this worker. `cleanUp` leaves it running, and it ends with the worker. */
   isShared?: boolean;
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/gateway.mjs');
 export const ADMIN = join(PACKAGE_ROOT, 'dist/admin.mjs');
-/** Allows for a slow machine; hooks and tests have more time. */
+/** Allows for a slow machine. Hooks and tests have more time. */
 const STARTS_WITHIN_MS = 80_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
@@ -89,15 +89,15 @@ export function folder(): string {
 }
 
 /**
- * Returns a data folder as a first start of the gateway leaves it: with the demo, whose key is unknown. No server runs
- * on it.
+ * Returns a data folder as the gateway's first start leaves it, with the demo, whose key is unknown, and without a
+ * running server.
  */
 export async function preparedFolder(path = join(folder(), 'data')): Promise<string> {
   await cp(await templateCluster(), path, { recursive: true });
   return path;
 }
 
-/** Ends everything a failed test left running, and removes its folders. Each test file calls it last. */
+/** Ends everything that a failed test left running and removes its folders. Every test file calls this at its end. */
 export async function cleanUp(): Promise<void> {
   for (const child of children) child.kill('SIGKILL');
   for (const path of folders.splice(0)) {
@@ -127,7 +127,7 @@ export function run(
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
   const [file, ...rest] = [...prefix, interpreter, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
-  // A separate folder, because the checkout may contain an .env file.
+  // Uses a separate folder, because the checkout may contain an .env file.
   const child = spawn(file!, rest, {
     cwd: cwd ?? folder(),
     env: { PATH, PORT: '0', SSH_PORT: '', ...env },
@@ -211,7 +211,7 @@ export async function startProcess(env: Env, options: Options = {}): Promise<Gat
   };
 }
 
-/** A gateway refuses with 503 if its database doesn't respond in time, as on a busy machine. */
+/** Repeats the request while the gateway responds with 503, as it does if its database is slow on a busy machine. */
 async function firstAnswer(url: string, startedAt: number): Promise<Response> {
   for (;;) {
     const answer = await fetch(url);
@@ -220,7 +220,7 @@ async function firstAnswer(url: string, startedAt: number): Promise<Response> {
   }
 }
 
-/** Runs an operator command to its end. */
+/** Runs an operator command until it exits. */
 export function admin(args: string[], env: Env, options: Options = {}): Promise<Exit> {
   return run([ADMIN, ...args], env, options).ended;
 }
@@ -230,7 +230,7 @@ export function serverOf(dataDir: string): Promise<Postmaster | undefined> {
   return findPostmaster(join(dataDir, 'postgres'));
 }
 
-/** Returns the address of the database in a data folder, while its server runs. */
+/** Returns the address of the database in a data folder while its server is running. */
 export async function embeddedUrl(dataDir: string): Promise<string> {
   const server = await serverOf(dataDir);
   if (server === undefined) throw new Error(`no server runs on ${dataDir}`);
@@ -254,12 +254,12 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   }
 }
 
-/** Returns a number, as `select count(*)` does. */
+/** Returns the number of rows, like `select count(*)`. */
 export async function count(url: string, from: string): Promise<number> {
   return Number((await query(url, `select count(*) as n from ${from}`))[0]!.n);
 }
 
-/** Counts the sessions that wait for a lock in this one's database. */
+/** Returns how many sessions wait for a lock in the database of this connection. */
 export async function waiters(session: pg.Client): Promise<number> {
   const text = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return Number((await session.query(text)).rows[0].count);

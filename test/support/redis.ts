@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 
-/** The test's own redis-server, in memory only. */
+/** The test's own redis-server, which stores data only in memory. */
 export interface TestRedis {
   url: string;
-  /** Ends it immediately; its data is lost. */
+  /** Kills the server, whose data is lost. */
   kill(): Promise<void>;
-  /** Starts another one at its address. */
+  /** Starts another server at the same address. */
   start(): Promise<void>;
-  /** Stops it: connections remain open, without responses. */
+  /** Suspends the server. Connections remain open but get no responses. */
   freeze(): void;
   thaw(): void;
-  /** A client to inspect it. */
+  /** A client to inspect the server. */
   client: Redis;
   close(): Promise<void>;
 }

@@ -1,25 +1,25 @@
 import { createCipheriv, createHash, randomBytes, scryptSync } from 'node:crypto';
 import { keyOf, macOf, openObject, type ResticKey } from '../../src/domain/rules/restic-key.js';
 
-/** An object of a restic repository; `config` has no name. */
+/** An object of a restic repository. `config` has no name. */
 export interface MadeObject {
   kind: 'config' | 'keys' | 'index' | 'data' | 'snapshots';
   name: string;
   bytes: Buffer;
 }
 
-/** Deriving a key takes a millisecond; with the parameters of `restic init`, half a second per call of restic. */
+/** Deriving a key takes a millisecond with these parameters, but half a second with those of `restic init`. */
 const CHEAP = { N: 1_024, r: 8, p: 1 };
-/** Irreducible, as restic requires. */
+/** A polynomial that is irreducible, as restic requires. */
 const POLYNOMIAL = '3da3358b4dc173';
 
 export interface EmptyRepository {
   master: ResticKey;
-  /** In the order in which restic writes them. */
+  /** The objects in the order in which restic writes them. */
   objects: MadeObject[];
 }
 
-/** Creates an empty repository that restic opens cheaply with the password. */
+/** Creates an empty repository that restic can open cheaply with the password. */
 export function emptyRepository(password: string): EmptyRepository {
   const master = keyOf(randomBytes(64));
   const config = seal(master, { version: 2, id: randomBytes(32).toString('hex'), chunker_polynomial: POLYNOMIAL });
@@ -27,7 +27,7 @@ export function emptyRepository(password: string): EmptyRepository {
   return { master, objects: [object('keys', key), { kind: 'config', name: '', bytes: config }] };
 }
 
-/** Returns the file of a key that opens the repository with the password. */
+/** Returns the key file with which the password opens the repository. */
 export function keyFile(password: string, master: ResticKey, cost = CHEAP): Buffer {
   const salt = randomBytes(64);
   const user = keyOf(scryptSync(password, salt, 64, cost));
@@ -57,7 +57,7 @@ export function object(kind: 'keys' | 'index' | 'data' | 'snapshots', bytes: Buf
   return { kind, name: hashOf(bytes), bytes };
 }
 
-/** A blob in a pack, and its entries in header and index, which are equal unless a host lies. */
+/** A blob in a pack with its entries in the header and the index, which are equal unless a host lies. */
 export interface PackedBlob {
   type: 'data' | 'tree';
   content: Buffer;
@@ -65,7 +65,7 @@ export interface PackedBlob {
   indexId?: string;
 }
 
-/** Returns a pack of these blobs, and the index entry that names it. */
+/** Returns a pack of these blobs and the index entry that names it. */
 export function packOf(master: ResticKey, blobs: readonly PackedBlob[]) {
   const sealed = blobs.map(({ content }) => seal(master, content));
   const ids = blobs.map(({ content }) => hashOf(content));
@@ -90,8 +90,9 @@ export function packOf(master: ResticKey, blobs: readonly PackedBlob[]) {
 }
 
 /**
- * Returns the uploads of a lying host: a sound snapshot of one small file, and an index that names its pack as a holder
- * of these data blobs too, which restic's prune then prefers. `header`: what the pack's own header says.
+ * Returns the uploads of a lying host: a sound snapshot of one small file, and an index which claims that the file's
+ * pack also contains these data blobs. Restic's prune then prefers that pack. `header` is what the pack's own header
+ * says.
  */
 export function lyingObjects(master: ResticKey, held: readonly string[], header: 'lies' | 'is true'): MadeObject[] {
   const file = randomBytes(100);

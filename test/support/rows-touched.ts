@@ -16,9 +16,9 @@ interface Sent {
 }
 
 /**
- * Returns how many rows the database reads for `work`: each statement that the gateway sends is executed again as
+ * Returns how many rows the database reads for `work`. Each statement that the gateway sends is executed again with
  * EXPLAIN ANALYZE, and the rows of its scans are added up, including those that a filter removed. Statements that write
- * are left out.
+ * are skipped.
  */
 export async function rowsTouched(pool: pg.Pool, work: () => Promise<unknown>): Promise<number> {
   const sent = await statementsOf(work);
@@ -30,7 +30,7 @@ export async function rowsTouched(pool: pg.Pool, work: () => Promise<unknown>): 
   return rows;
 }
 
-/** Returns the reading statements that the gateway's pool sends during `work`. */
+/** Returns the statements that only read and that the gateway's pool sends during `work`. */
 async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   const sent: Sent[] = [];
   const real = pg.Client.prototype.query as (...given: unknown[]) => unknown;

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import S3rver from 's3rver';
 
-/** A real S3 server on a free port, with one bucket, whose objects are in its own folder. */
+/** A real S3 server on a free port with one bucket, whose objects are stored in a separate folder. */
 export interface TestS3 {
   endpoint: string;
   bucket: string;
   /**
-   * Stores copies of an object next to it, like a thousand requests: `name` and `names` are the last part of the keys.
+   * Stores copies of an object next to it, as a thousand requests would. `name` and `names` are the last parts of keys.
    */
   copyObject(name: string, names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The AWS SDK reads these from the environment: s3rver accepts no others. */
+/** Credentials that the AWS SDK reads from the environment. s3rver accepts no others. */
 export const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
 export async function startS3(bucket = 'volumes'): Promise<TestS3> {

@@ -1,4 +1,4 @@
-/** The part that tests use, because the package contains no types. */
+/** Declares what the tests use, because the package contains no types. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

@@ -3,17 +3,17 @@ import type { Config } from '../../src/config.js';
 import { client, type Renter, startGateway, type TestGateway } from './gateway.js';
 import { loadOpenApi, type OpenApi } from './openapi.js';
 
-/** A test gateway whose every REST response is checked against its own OpenAPI document. */
+/** A test gateway, all of whose REST responses are checked against its own OpenAPI document. */
 export interface Service extends TestGateway {
   api: OpenApi;
   /** A caller without a key. */
   anyone: Renter;
   /** Returns another caller with this renter's account and another key. */
   withKey(key: string): Renter;
-  /** Creates a machine for the test; returns its id. */
+  /** Creates a machine for the test and returns its id. */
   machine(machine?: Partial<TestMachine>): Promise<string>;
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  /** Publishes a price sheet of another date: the newest one, with these prices. */
+  /** Publishes a price sheet of another date, which is the newest one with these prices changed. */
   publish(date: string, onDemandUsd: Record<string, number>): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
   const api = await loadOpenApi(gateway.address);
   const { pool, notices } = gateway.deps.db;
   const sql = async (text: string, values: unknown[] = []) => {
-    // Like another program: the database itself notifies the gateway.
+    // Writes like another program, so that the database itself notifies the gateway.
     const client = await pool.connect();
     try {
       await client.query(`set gateway.tells = 'within'`);
@@ -61,7 +61,7 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
       return id;
     },
     publish: async (date, onDemandUsd) => {
-      // In one statement, as one transaction: a sheet without prices is not one.
+      // This is one statement, because a sheet must not exist without its prices.
       await sql(
         `with snapshot as (insert into market_snapshot (date, published_at) values ($1, '2026-11-20') returning date)
          insert into gpu_price (snapshot_date, gpu, on_demand_rate, median_micro, listings)
@@ -76,7 +76,7 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
 
 /** Resolves once each of these gateways has received all earlier notices of the others and of other programs. */
 export async function allCaughtUp(gateways: readonly Pick<TestGateway, 'deps'>[]): Promise<void> {
-  // All notices are sent, and have reached the others.
+  // By now, all notices have been sent and have reached the others.
   for (let round = 0; round < 2; round += 1) for (const { deps } of gateways) await deps.db.notices.caughtUp();
 }
 

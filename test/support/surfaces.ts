@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Answer } from './gateway.js';
 
-/** REST's spelling of an enum's values. */
+/** How REST spells an enum's values. */
 export type Spelling = Readonly<Record<string, string>>;
-/** REST field → GraphQL field, with the spelling of enums and the members of objects and lists. */
+/** Maps REST fields to GraphQL fields, with the spelling of enums and the members of objects and lists. */
 export interface Mapping {
   readonly [restName: string]: string | readonly [graphqlName: string, Spelling] | readonly [string, 'of', Mapping];
 }
@@ -96,7 +96,7 @@ export const DEPLOY_INPUT: Spelling = {
   type: 'mode',
 };
 
-/** Returns the GraphQL selection of the fields in the mapping. */
+/** Returns the GraphQL selection for the fields in the mapping. */
 export function selection(mapping: Mapping): string {
   const fields = Object.values(mapping).map((target) => {
     if (typeof target === 'string') return target;
@@ -127,7 +127,7 @@ export function result({ status, body }: Answer): unknown {
   return body.data.result;
 }
 
-/** Returns code, status and message of a refusal; the message's first word is the field, in each surface's spelling. */
+/** Returns a refusal's code, status and message. The message begins with the field as each surface spells it. */
 export function restRefusal({ status, body }: Answer, names: Spelling = {}) {
   const message: string = body.error.message;
   const word = message.split(' ')[0]!;

@@ -12,10 +12,10 @@ import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
 
-/** The gateway's name for its database. */
+/** Name that the gateway gives its database. */
 const GATEWAY_DATABASE = 'gateway';
 
-/** A test's database doesn't have to survive a crash of the machine, and nothing lives long enough to need a vacuum. */
+/** Test databases don't have to survive a crash of the machine and don't exist long enough to need a vacuum. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -37,8 +37,8 @@ export async function openTestServer(dataDir: string): Promise<EmbeddedPostgres>
 }
 
 /**
- * Returns the data folder of a stopped cluster with a seeded database, as a first start of the gateway leaves it. It is
- * created once per version of the migrations, the seed and the domain, and kept below node_modules.
+ * Returns the data folder of a stopped cluster with a seeded database, as the gateway's first start leaves it. It is
+ * created once per version of the migrations, the seed and the domain, and kept in node_modules.
  */
 export async function templateCluster(): Promise<string> {
   const folder = join(CACHE, sourceHash());
@@ -47,7 +47,7 @@ export async function templateCluster(): Promise<string> {
     const attempt = await mkdtemp(join(CACHE, 'new-'));
     try {
       await fill(attempt);
-      // Another run may have been faster; its cluster is the same.
+      // Another run may have been faster, but its cluster is the same.
       await rename(attempt, folder).catch((error) => {
         if (!existsSync(folder)) throw error;
       });

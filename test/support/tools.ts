@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
 /**
- * Tools that tests use in addition to Node and coreutils, each with its source: a Debian package unless stated
+ * Tools that tests use in addition to Node and coreutils, each with its source, which is a Debian package unless stated
  * otherwise.
  */
 const PROVIDED_BY = {
@@ -50,7 +50,7 @@ export type Tool = keyof typeof PROVIDED_BY;
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Why a test is left out on this machine, and how to provide what it needs. */
+    /** Why a test is left out on this machine and how to provide what it needs. */
     leftOut?: { wants: string; providedBy: string }[];
   }
 }
@@ -60,20 +60,20 @@ export interface Needs {
   meta: { leftOut: { wants: string; providedBy: string }[] };
 }
 
-/** Equivalent programs for this name, the best first; the program of that name comes last. */
+/** Equivalent programs for a name, best first. The program with the name itself comes last. */
 const ALTERNATIVES: Record<string, readonly string[]> = {
-  // The same engine without a user interface, which would use processor time.
+  // This is the same engine without a user interface, which would use processor time.
   chromium: ['chromium-headless-shell'],
 };
 
 const ANVIL = join(PACKAGE_ROOT, 'node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil');
 
-/** Returns the path of a program, or null. */
+/** Returns the path of a program, or null if it isn't installed. */
 export function find(program: string): string | null {
   if (program === 'chromium' && process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
   if (program === 'anvil' && existsSync(ANVIL)) return ANVIL;
   if (program === 'python3' && process.env.PYTHON) return process.env.PYTHON;
-  // That of util-linux: others have other options.
+  // It must be the one from util-linux, because others have different options.
   if (program === 'script' && process.platform !== 'linux') return null;
   const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   const names = [...(ALTERNATIVES[program] ?? []), program];
@@ -81,27 +81,27 @@ export function find(program: string): string | null {
 }
 
 /**
- * Returns options of a test, or of a group of tests, that uses these programs: it is left out if one is missing, which
- * `npm test` reports at its end. With REQUIRE_TOOLS, as in .ci/run, its file fails instead.
+ * Returns the options of a test or group of tests that uses these programs. It is left out if one of them is missing,
+ * which `npm test` reports at its end. With REQUIRE_TOOLS, as in .ci/run, the test file fails instead.
  */
 export function needs(...tools: readonly Tool[]): Needs {
   const missing = tools.filter((tool) => find(tool) === null);
   return options(missing.map((tool) => ({ wants: tool, providedBy: PROVIDED_BY[tool] })));
 }
 
-/** Like `needs`, for actions that only root may perform. */
+/** Like `needs`, but for actions that only root may perform. */
 export function needsRoot(...tools: readonly Tool[]): Needs {
   const { meta } = needs(...tools);
   const root = process.getuid?.() === 0 ? [] : [{ wants: 'root', providedBy: 'running as root' }];
   return options([...root, ...meta.leftOut]);
 }
 
-/** Like `needs`, for requirements other than programs. */
+/** Like `needs`, but for requirements other than programs. */
 export function needsThat(holds: boolean, wants: string, providedBy: string): Needs {
   return options(holds ? [] : [{ wants, providedBy }]);
 }
 
-/** For tests that need their own command or hardware: left out in CI too. */
+/** Returns the options of a test that needs its own command or hardware and is left out even in CI. */
 export function leftOut(wants: string, providedBy: string): Needs {
   return { skip: true, meta: { leftOut: [{ wants, providedBy }] } };
 }

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as it was sent. */
+/** A span as the gateway sent it. */
 export interface SentSpan {
   traceId: string;
   spanId: string;
-  /** Undefined for a root. */
+  /** Undefined for a root span. */
   parentSpanId: string | undefined;
   name: string;
   kind: number;
   attributes: Record<string, unknown>;
   status: number;
-  /** Nanoseconds since 1970. */
+  /** In nanoseconds since 1970. */
   startedAt: bigint;
   endedAt: bigint;
 }
@@ -24,14 +24,14 @@ interface Value {
   arrayValue?: { values: Value[] };
 }
 
-/** Receives OTLP over HTTP in JSON, like a collector. */
+/** Receives OTLP as JSON over HTTP, like a collector. */
 export interface Receiver {
   url: string;
   spans: SentSpan[];
   /** Everything received, as text. */
   text(): string;
   headers: Record<string, unknown>[];
-  /** Leaves requests unanswered until it is called with false. */
+  /** Leaves requests without a response until it is called with false. */
   hang(isHanging: boolean): void;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startReceiver(): Promise<Receiver> {
     text: () => text,
     hang: (hangs) => {
       isHanging = hangs;
-      // Like a restarted collector: spans in flight are lost.
+      // Spans in flight are lost, as when a collector restarts.
       for (const response of waiting) response.writeHead(400).end();
       waiting.clear();
     },

@@ -1,7 +1,7 @@
-/** For checks that query another process: at forty per second they would use more CPU than it does. */
+/** Interval of checks that query another process. At forty per second, they would use more CPU than that process. */
 export const POLL_EVERY_MS = 100;
 
-/** Waits until `look` returns a truthy value; a timeout names what it waited for. */
+/** Waits until `look` returns a truthy value. The error of a timeout names what it waited for. */
 export async function until<T>(
   what: string,
   look: () => Promise<T> | T,

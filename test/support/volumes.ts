@@ -14,7 +14,7 @@ import { emptyRepository } from './restic-repository.js';
 
 export const SECRETS_KEY = 'ab'.repeat(32);
 
-/** A gateway whose volumes are in its own folder, which is removed with it. */
+/** A gateway with a separate folder for volumes, which is removed when it closes. */
 export interface VolumeGateway extends TestGateway {
   dataDir: string;
 }
@@ -32,13 +32,13 @@ export async function startVolumeGateway(overrides: Partial<Config> = {}): Promi
   };
 }
 
-/** Creates a volume of the account; returns it with its repository's password. */
+/** Creates a volume of the account and returns it with its repository's password. */
 export async function newVolume({ deps }: TestGateway, accountId: string, sizeGb = 1) {
   const { volume } = await createVolume(deps, { accountId, keyId: null }, { name: 'work', sizeGb });
   return { id: volume.id, password: await volumePassword(deps, accountId, volume.id) };
 }
 
-/** Starts the next lease of the volume, as a start of the instance does; returns its token. */
+/** Starts the volume's next lease, as a start of an instance does, and returns its token. */
 export async function takeLease({ deps }: TestGateway, id: string, instanceId = 'i-0000000a'): Promise<string> {
   const nonce = randomBytes(16).toString('hex');
   const { rows } = await deps.db.pool.query<{ lease: bigint }>(
@@ -57,7 +57,7 @@ export async function endLease({ deps }: TestGateway, id: string): Promise<void>
   );
 }
 
-/** Sends a request to a repository, as restic does; `secret` is a token or a key. */
+/** Sends a request to a repository as restic does. `secret` is a token or a key. */
 export function requestVolume(
   { address }: { address: string },
   secret: string | null,
@@ -74,7 +74,7 @@ export function requestVolume(
   });
 }
 
-/** Creates the repository of a volume, as `restic init` does, but with a key that is cheap to derive. */
+/** Creates a volume's repository as `restic init` does, but with a key that is cheap to derive. */
 export async function makeRepository(
   gateway: { address: string },
   secret: string,
@@ -87,7 +87,7 @@ export async function makeRepository(
   }
 }
 
-/** Returns the name of an object with these bytes. */
+/** Returns the name of an object that consists of these bytes. */
 export function nameOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -105,14 +105,14 @@ export interface Repository {
 
 const LONGEST_MS = 60_000;
 
-/** Runs restic to its end. */
+/** Runs restic until it exits. */
 export function restic({ url, password }: Repository, args: string[], options: { cwd?: string } = {}): Promise<Exit> {
   return new Promise((resolve, reject) => {
     const child = spawn('restic', ['--no-cache', ...args], {
       ...options,
       env: { PATH: process.env.PATH, HOME: tmpdir(), RESTIC_REPOSITORY: url, RESTIC_PASSWORD: password },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // It would retry for a quarter of an hour.
+      // Restic would retry for a quarter of an hour.
       timeout: LONGEST_MS,
     });
     const texts = { stdout: '', stderr: '' };
@@ -125,7 +125,7 @@ export function restic({ url, password }: Repository, args: string[], options: {
   });
 }
 
-/** Like `restic`, for commands that must succeed; returns the output. */
+/** Runs a restic command that must succeed and returns its output. */
 export async function resticDone(repository: Repository, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await restic(repository, args);
   if (code !== 0) throw new Error(`restic ${args.join(' ')}: exit code ${code}: ${stderr}${stdout}`);

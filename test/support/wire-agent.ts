@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { DesiredState, Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
 import { hardware } from './agent.js';
 
-/** A machine's agent as a gateway sees it, over HTTP: it reports what the test sets. */
+/** A machine's agent as seen by a gateway over HTTP. It reports what the test sets. */
 export class WireAgent {
-  /** Changes when the gateway restarts at another address. */
+  /** Address of the gateway, which the test changes when the gateway restarts at another one. */
   address: string;
   readonly machineId: string;
-  /** False for an agent from before launches. */
+  /** Whether the agent supports launches. False for an older agent. */
   launches = true;
-  /** False for a host without restic. */
+  /** Whether the host supports volumes. False for a host without restic. */
   volumes = true;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');
@@ -30,7 +30,7 @@ export class WireAgent {
     return new WireAgent(address, machineId, token);
   }
 
-  /** Returns the next document, if one arrives in time; with the requested streams, if it is to serve them. */
+  /** Returns the next document if one arrives in time, with the requested streams if the agent serves them. */
   async desired(waitSeconds = 5, takesStreams = false): Promise<DesiredState> {
     const path = `/desired?after=${this.#generation}&wait=${waitSeconds}${takesStreams ? '&streams=1' : ''}`;
     const answer = await fetch(`${this.address}/agent/v1${path}`, { headers: this.headers() });

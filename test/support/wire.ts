@@ -1,18 +1,18 @@
 import { connect } from 'node:net';
 
-/** The response on a dedicated connection, until the server closed it or fell silent. */
+/** What the server sent on a dedicated connection until it closed that connection or fell silent. */
 export interface WireAnswer {
-  /** 0 if nothing arrived. */
+  /** The status, or 0 if nothing arrived. */
   status: number;
   headers: Headers;
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   body: any;
-  /** From the first byte sent to the close. */
+  /** Time from the first byte sent until the connection was closed. */
   elapsedMs: number;
 }
 
-/** Sends these bytes unchanged, which no HTTP client would send. The server must close the connection. */
+/** Sends bytes that no HTTP client would send, unchanged. The server must close the connection. */
 export function send(address: string, bytes: string | Buffer, patienceMs = 3_000): Promise<WireAnswer> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function send(address: string, bytes: string | Buffer, patienceMs = 3_000
   });
 }
 
-/** Returns the first response, if there are several. */
+/** Returns the first response if there are several. */
 function parse(text: string, elapsedMs: number): WireAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');

@@ -1,8 +1,9 @@
 const ends: (() => void)[] = [];
 
 /**
- * Runs `end` when this worker exits: for what its test files share. Vitest ends a worker with SIGTERM, and a worker
- * whose run was killed has lost its channel; Node runs no `exit` listener for either unless the process itself exits.
+ * Runs `end` when this worker exits, to clean up what its test files share. Vitest ends a worker with SIGTERM, and a
+ * worker whose run was killed has lost its channel. In both cases, Node runs no `exit` listener unless the process
+ * itself exits.
  */
 export function atEndOfWorker(end: () => void): void {
   if (ends.push(end) > 1) return;

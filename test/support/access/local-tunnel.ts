@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Duplex, PassThrough } from 'node:stream';
 import type { Tunnel } from '../../../src/access/tunnels.js';
 
-/** Runs a command of this computer instead of one in a container. */
+/** Runs a command on this computer instead of in a container. */
 export class LocalTunnel extends Duplex implements Tunnel {
   readonly id = 'local';
   readonly stderr = new PassThrough();

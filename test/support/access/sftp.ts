@@ -8,14 +8,14 @@ import { LocalTunnel } from './local-tunnel.js';
 
 export interface SftpAnswer {
   type: number;
-  /** Null except for a status. */
+  /** The status code. Null if the response isn't a status. */
   status: number | null;
   body: Buffer;
 }
 
 type Field = number | bigint | string | Buffer;
 
-/** Speaks SFTP with a server packet by packet. A string has one byte per character; a Buffer is sent unchanged. */
+/** Speaks SFTP with a server packet by packet. Strings have one byte per character, and Buffers are sent unchanged. */
 export class SftpClient {
   readonly #to: Writable;
   readonly #waiting: ((packet: Buffer) => void)[] = [];
@@ -30,7 +30,7 @@ export class SftpClient {
   }
 
   /**
-   * Opens a client of our server, whose shell runs on this computer's files; `path` is where its commands are found.
+   * Opens a client of our server, whose shell works on this computer's files and finds its commands in `path`.
    */
   static async ours(shell: string, path: string): Promise<SftpClient> {
     const [client, server] = pair();
@@ -106,7 +106,7 @@ function encoded(field: Field): Buffer {
   return bytes;
 }
 
-/** Returns two connected ends. */
+/** Returns two streams that are connected to each other. */
 function pair(): [Duplex, Duplex] {
   const ends: Duplex[] = [];
   const make = (other: number) =>

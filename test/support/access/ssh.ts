@@ -13,7 +13,7 @@ export interface Done {
   stderr: string;
 }
 
-/** A key pair made by ssh-keygen. */
+/** A key pair created by ssh-keygen. */
 export class KeyPair {
   readonly path: string;
 
@@ -84,7 +84,7 @@ export class SshClient {
   }
 }
 
-/** Returns the terminal's size when its command starts, for each of `times` commands. */
+/** Starts `times` commands in terminals and returns the size that each one sees when it starts. */
 export async function sizesAtFirst(ssh: SshClient, id: string, times: number): Promise<string[]> {
   const sizes: string[] = [];
   for (let time = 0; time < times; time += 1) {

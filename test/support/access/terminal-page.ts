@@ -6,7 +6,7 @@ const SOON_MS = 30_000;
 
 export const newShell = (): string => randomBytes(16).toString('hex');
 
-/** Returns the cookie of a new console session of a key, as a browser would send it. */
+/** Opens a console session with a key and returns its cookie as a browser would send it. */
 export async function sessionOf(gateway: string, key: string): Promise<string> {
   const answer = await fetch(`${gateway}/console/session`, {
     method: 'POST',
@@ -17,7 +17,7 @@ export async function sessionOf(gateway: string, key: string): Promise<string> {
   return answer.headers.get('set-cookie')!.split(';')[0]!;
 }
 
-/** Returns the gateway's status for a WebSocket request: 101 if it accepts it. */
+/** Returns the status with which the gateway responds to a WebSocket request, which is 101 if it accepts. */
 export function knock(gateway: string, headers: Record<string, string>, path = '/console/terminal'): Promise<number> {
   const ws = new WebSocket(gateway.replace('http', 'ws') + path, { headers });
   return new Promise((resolve) => {
@@ -44,11 +44,11 @@ export interface TerminalRequest {
 export interface PageOptions {
   /** Whether the page acknowledges what it has shown. */
   shows?: boolean;
-  /** Options of the connection, for example to a proxy with TLS. */
+  /** Options of the connection, for example for a proxy with TLS. */
   client?: ClientOptions;
 }
 
-/** Acts like a page of the console: the WebSocket of one terminal. */
+/** Acts like a page of the console with one terminal, by using its WebSocket. */
 export class TerminalPage {
   readonly shell: string;
   text = '';
@@ -56,7 +56,7 @@ export class TerminalPage {
   place = 0;
   bytes = 0;
   opened: { from: number; to: number } | null = null;
-  /** `exit`, `taken` or `refused`. */
+  /** Why the terminal ended: `exit`, `taken` or `refused`. */
   last: { type: string; code?: number | null; reason?: string; message?: string } | null = null;
   closed: number | null = null;
   readonly ws: WebSocket;
@@ -104,7 +104,7 @@ export class TerminalPage {
     return this;
   }
 
-  /** Waits for text in the output received. */
+  /** Waits until the received output contains a text. */
   async waitForText(words: string | RegExp): Promise<void> {
     const isThere = () => (typeof words === 'string' ? this.text.includes(words) : words.test(this.text));
     await until(`${words} is shown`, isThere, SOON_MS).catch((error) => {
@@ -117,7 +117,7 @@ export class TerminalPage {
     return this.last ?? { type: `closed ${this.closed}` };
   }
 
-  /** Disconnects like a failed network. */
+  /** Disconnects as if the network had failed. */
   lose(): void {
     this.ws.terminate();
   }

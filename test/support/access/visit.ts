@@ -37,14 +37,14 @@ export async function visit(gateway: string, host: string, path: string, options
   return { status: answer.statusCode!, headers: answer.headers, rawHeaders: answer.rawHeaders, text };
 }
 
-/** Returns the cookie that a link is exchanged for, as a browser would send it. */
+/** Follows a link and returns the cookie that it yields, as a browser would send it. */
 export async function follow(gateway: string, link: URL): Promise<string> {
   const { status, headers } = await visit(gateway, link.host, link.pathname + link.search);
   if (status !== 303) throw new Error(`the link is answered with ${status}`);
   return headers['set-cookie']![0]!.split(';')[0]!;
 }
 
-/** Uploads `bytes` without holding them in memory; returns the response. */
+/** Uploads `bytes` bytes without holding them in memory, and returns the response. */
 export function upload(
   gateway: string,
   host: string,

@@ -9,27 +9,28 @@ import type { Env } from '../process.js';
 
 const WEB = 'web';
 export const DOMAIN = 'gpu.localhost';
-/** Files that the container runs, in addition to Node. */
+/** Files that the container needs in addition to Node. */
 const FILES = {
   'app/server.mjs': join(import.meta.dirname, 'web-server.mjs'),
   'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
 };
 
 /**
- * Two gateways on one database, a host whose agent polls the first, and an instance that serves on ports 8080 to 8082.
+ * Two gateways on one database, a host whose agent polls the first one, and an instance with servers on ports 8080 to
+ * 8082.
  */
 export class WebFleet {
   private constructor(
     readonly fleet: RealFleet,
     readonly host: RealHost,
-    /** Runs in this process. */
+    /** The second gateway, which runs in this process. */
     readonly second: Gateway,
     readonly renter: Renter,
     readonly stranger: Renter,
     readonly instanceId: string,
   ) {}
 
-  /** `more` is added to the first gateway's environment. */
+  /** Opens everything. `more` is added to the first gateway's environment. */
   static async open(more: Env = {}): Promise<WebFleet> {
     const fleet = await RealFleet.open(more);
     try {
@@ -56,7 +57,7 @@ export class WebFleet {
     return web;
   }
 
-  /** One address per gateway. */
+  /** The address of each gateway. */
   get gateways(): string[] {
     return [this.fleet.address, this.second.address];
   }
@@ -75,7 +76,7 @@ export class WebFleet {
     }
   }
 
-  /** Returns GraphQL's response for the renter; throws refusals. */
+  /** Sends a GraphQL operation as the renter. Returns the data, or throws if there are errors. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   async query(query: string, renter: Renter = this.renter): Promise<any> {
     const { body } = await renter.graphql(query);

@@ -1,4 +1,4 @@
-// A renter's server: runs inside the container, on Node and ws copied from this computer.
+// A renter's server, which runs inside the container with Node and ws copied from this computer.
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { Readable } from 'node:stream';
@@ -88,12 +88,12 @@ sockets.on('connection', (socket, request) => {
   socket.send(JSON.stringify({ hello: request.headers }));
   socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
 });
-// `ws` silently refuses upgrades to protocols other than WebSocket: these get a response here.
+// `ws` silently refuses upgrades to protocols other than WebSocket, so this responds to them.
 server.listen(8080, () => console.log('listens'));
 
 createServer((_request, response) => response.end('the second port')).listen(8081);
 
-/** Responds as the first line of the request demands, not always with HTTP. */
+/** Responds as the first line of the request demands, which isn't always with HTTP. */
 const answers = {
   '/garbage': 'this is not HTTP\r\n\r\n',
   '/stray': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged',

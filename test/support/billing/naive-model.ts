@@ -27,11 +27,11 @@ import {
 } from './naive-rows.js';
 
 /**
- * The billing rules in the simplest form: lists of events, sums over all of them on each read, and a binary search for
- * the second at which credit ran out. Shares no code with the service.
+ * The billing rules in their simplest form: lists of events, which are all added up on each read, and a binary search
+ * for the second in which credit ran out. Shares no code with the service.
  */
 const HOUR = 3_600n;
-/** Minimum GPU seconds of a start that preempts. */
+/** Minimum GPU seconds charged for a start that preempts another rental. */
 const LEAST = 60n;
 const SHARE: Record<Mode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
 
@@ -74,15 +74,15 @@ export class NaiveModel {
     return renter.credits.reduce((sum, { units }) => sum + units, 0n);
   }
 
-  /** Processes what fell due before the clock's second; returns the second at which the renters are read. */
+  /** Processes what fell due before the clock's second, and returns the second at which the renters are read. */
   look(...renters: Renter[]): Instant {
     return max(this.#second(renters).at, ...renters.map(({ written }) => written));
   }
 
   /**
-   * Returns the second of an action, and its end: a start includes the second, an end includes the rest of it. It is
-   * never before the last write for these renters or the last sold second of the machine, except for the second in
-   * which that ended.
+   * Returns the second of an action and its end. A start includes the second, and an end includes the rest of it. The
+   * second is never before the last write for these renters or the last sold second of the machine, except for the
+   * second in which that one ended.
    */
   #second(renters: readonly Renter[], machine?: string): Second {
     const ms = BigInt(this.#clock.nowMs());
@@ -99,7 +99,7 @@ export class NaiveModel {
     return max(0n, ...rentals.flatMap(({ runs }) => runs.map(({ to }) => to ?? 0n)));
   }
 
-  /** Processes what is due, second by second; within one second, deadlines precede limits, and limits precede money. */
+  /** Processes what is due, second by second. In each second, deadlines come before limits, and limits before money. */
   #settle(renter: Renter, now: Instant): void {
     for (;;) {
       const deadline = firstDeadline(renter);
@@ -116,7 +116,7 @@ export class NaiveModel {
     }
   }
 
-  /** Returns when credit runs out, or the grace period ends, before `now`. */
+  /** Returns the second before `now` in which credit runs out or the grace period ends, if any. */
   #firstMoney(renter: Renter, now: Instant): Instant | null {
     if (renter.exhaustedAt === null) return this.#exhaustion(renter, now);
     return hasNothing(renter) ? null : renter.exhaustedAt + this.#grace;
@@ -135,8 +135,8 @@ export class NaiveModel {
   }
 
   /**
-   * Returns what is spent under a limit by `at`, since the month of `within` began, and the minimum that starts must
-   * still pay.
+   * Returns the amount spent under a limit from the start of the month of `within` until `at`, plus the minimums that
+   * starts must still pay.
    */
   #committed(renter: Renter, scope: Scope, at: Instant, within: Instant): bigint {
     const isRental = typeof scope === 'object' && scope !== null;
@@ -158,7 +158,7 @@ export class NaiveModel {
     }, stored);
   }
 
-  /** Returns the first second before `now` after which no further one fits, month by month; null if none exists. */
+  /** Returns the first second before `now` that no longer fits under its month's limit, or null if all of them fit. */
   #reached(renter: Renter, scope: Scope, cap: Cap, now: Instant): Instant | null {
     const { limit, reachedAt } = cap;
     if (limit === null || (reachedAt !== null && !isMonthly(scope))) return null;
@@ -191,7 +191,7 @@ export class NaiveModel {
     if (isMonthly(scope)) renter.written = max(renter.written, this.#isOver(renter, at) ? at : end);
   }
 
-  /** Null removes it. A limit already exceeded is reached with this second. */
+  /** Sets or, with null, removes a limit. A limit that is already exceeded is reached in this second. */
   #setCap(renter: Renter, scope: Scope, cap: Cap, limit: bigint | null, { at, end }: Second): void {
     // The part of this second that the previous limit left out remains unsold.
     const bound = this.#reached(renter, scope, cap, at + 1n) === at ? at : end;
@@ -256,7 +256,7 @@ export class NaiveModel {
     }
   }
 
-  /** Returns the first second before `now`, since the last write, with a balance of zero or less. */
+  /** Returns the first second since the last write and before `now` with a balance of zero or less. */
   #exhaustion(renter: Renter, now: Instant): Instant | null {
     const isDry = (at: Instant) => this.#isDry(renter, at);
     if (hasNothing(renter) || renter.written >= now || !isDry(now - 1n)) return null;
@@ -273,7 +273,7 @@ export class NaiveModel {
     return this.credit(renter) - this.spend(renter, at) <= 0n;
   }
 
-  /** `stopIn` and `destroyIn` are seconds from now; null for never. */
+  /** Rents a machine. `stopIn` and `destroyIn` are in seconds from now, or null for never. */
   deploy(
     renter: Renter,
     machine: string,
@@ -289,7 +289,7 @@ export class NaiveModel {
     const preempted = this.#claim(renter, machine, mode, gpuRate + diskRate, second.at);
     if (preempted === false) return false;
     const least = preempted === null ? 0n : LEAST;
-    // With a minimum, a minute costs more in any case.
+    // With a minimum, a minute always costs more.
     if (limit !== null && (gpuRate + diskRate) * 60n > limit) return false;
     if (!this.#hasRoom(renter, second.at, { key, gpu: gpuRate, disk: diskRate, yields: preempted, least }))
       return false;
@@ -318,7 +318,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** A sold second is not sold again: the run starts after it. */
+  /** Starts a run. A sold second isn't sold again, so the run starts after it. */
   #run(machine: string, { at }: Second, least: bigint, key: string | null): Run {
     return { from: max(at, this.#sold(machine)), to: null, least, key };
   }
@@ -355,7 +355,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** Undefined leaves a deadline unchanged. */
+  /** Sets deadlines. A deadline that is undefined remains unchanged. */
   setDeadlines(rental: Rental, stopIn: number | null | undefined, destroyIn: number | null | undefined): boolean {
     const { at } = this.#second([rental.account]);
     if (rental.to !== null) return false;
@@ -364,7 +364,7 @@ export class NaiveModel {
     return true;
   }
 
-  /** Creates a volume; returns null if it is refused. */
+  /** Creates a volume, or returns null if that is refused. */
   store(renter: Renter, gbRate: bigint, gb: bigint, key: string | null): Store | null {
     const { at } = this.#second([renter]);
     const disk = gbRate * gb;
@@ -376,7 +376,7 @@ export class NaiveModel {
     return made;
   }
 
-  /** The new size applies from the end of the previous one. */
+  /** Grows a volume. The new size applies from the end of the previous one. */
   grow(store: Store, gb: bigint, key: string | null): boolean {
     const { account: renter, gbRate, sizes } = store;
     const second = this.#second([renter]);
@@ -424,8 +424,8 @@ export class NaiveModel {
   }
 
   /**
-   * Applies a processor's report of a transaction: a final one is credited once per transaction of a top-up, with the
-   * first reported amount. Any other report changes nothing, not even when the account was last read.
+   * Applies a processor's report of a transaction. Each final transaction of a top-up is credited once, with the first
+   * reported amount. Any other report changes nothing, not even the time when the account was last read.
    */
   notify(renter: Renter, transaction: string, micro: bigint, isFinal: boolean): void {
     if (!isFinal || micro <= 0n || renter.transactions.has(transaction)) return;
@@ -445,7 +445,8 @@ export class NaiveModel {
   }
 
   /**
-   * Returns the rental that is preempted, null if none must be, false if the machine is not available or affordable.
+   * Returns the rental that must be preempted, or null if none must be. Returns false if the machine isn't available or
+   * affordable.
    */
   #claim(renter: Renter, machine: string, mode: Mode, added: bigint, at: Instant): Rental | null | false {
     const holder = this.holder(machine) ?? null;
@@ -454,7 +455,7 @@ export class NaiveModel {
     return this.#covers(renter, added - given, at) ? holder : false;
   }
 
-  /** Whether the account can pay an hour of its current and the added rates. */
+  /** Whether the account can pay for an hour at its current rates plus the added ones. */
   #covers(renter: Renter, added: bigint, at: Instant): boolean {
     const paying = live(renter).reduce(
       (sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n),
@@ -470,7 +471,7 @@ export class NaiveModel {
   }
 
   /**
-   * Returns the end of the second, or its start if credit or the grace period ran out in it, or a limit was reached.
+   * Returns the end of the second, or its start if credit or the grace period ran out or a limit was reached in it.
    */
   #boundOf(account: Renter, { at, end }: Second, own: [Scope, Cap][], keys: (string | null)[]): Instant {
     const caps: [Scope, Cap | undefined][] = [
@@ -484,7 +485,7 @@ export class NaiveModel {
     return this.#isOver(account, at) || isLimited ? at : end;
   }
 
-  /** Whether credit, or the grace period, runs out in this second. */
+  /** Whether credit or the grace period runs out in this second. */
   #isOver(account: Renter, at: Instant): boolean {
     if (hasNothing(account)) return false;
     return account.exhaustedAt === null

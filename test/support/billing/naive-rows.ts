@@ -1,31 +1,31 @@
 import type { Instant } from '../../../src/domain/rules/time.js';
 
-/** Rows that the naive billing model writes, and sums over them. */
+/** Rows that the naive billing model writes and sums over these rows. */
 export type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
-/** An action in this second begins at `at` and ends at `end`. */
+/** A second of an action, which begins at `at` and ends at `end`. */
 export interface Second {
   at: Instant;
   end: Instant;
 }
 
-/** A spend limit, in units; null for none. */
+/** A spend limit in units, or null for none. */
 export interface Cap {
   limit: bigint | null;
   reachedAt: Instant | null;
-  /** The last second in which it was set, or an early exit was charged under it: it is not reached earlier. */
+  /** The last second in which it was set or an early exit counted towards it. It can't be reached earlier. */
   since: Instant;
 }
 
-/** The spend that a limit counts: of an instance, of a key per month, or (null) of the account per month. */
+/** What a limit covers: an instance's total spend, a key's monthly spend or, if null, the account's monthly spend. */
 export type Scope = Rental | string | null;
 
 export interface Run {
   from: Instant;
   to: Instant | null;
-  /** The API key that started it. */
+  /** The API key that started the run. */
   key: string | null;
-  /** Seconds that are paid for in any case. */
+  /** Minimum number of seconds that are charged. */
   least: bigint;
 }
 
@@ -39,18 +39,18 @@ export interface Rental {
   from: Instant;
   runs: Run[];
   to: Instant | null;
-  /** When it stops, or is destroyed, automatically. */
+  /** When it is automatically stopped or destroyed. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
-  /** The API key that deployed it. */
+  /** The API key that deployed the rental. */
   key: string | null;
   cap: Cap;
-  /** One-time charges: early exits and the rests of minimums. */
+  /** One-time charges for early exits and for the unused parts of minimums. */
   charges: { at: Instant; units: bigint; key: string | null }[];
   why: string | null;
 }
 
-/** A volume, as a list of its sizes. */
+/** A volume as a list of its sizes. */
 export interface Store {
   account: Renter;
   gbRate: bigint;
@@ -62,7 +62,7 @@ export interface Renter {
   credits: { at: Instant; units: bigint }[];
   rentals: Rental[];
   exhaustedAt: Instant | null;
-  /** Monthly limits, of the account and of its keys. */
+  /** Monthly limits of the account and of its keys. */
   cap: Cap;
   keys: Map<string, Cap>;
   /** Top-up payments that were credited. */
@@ -79,7 +79,7 @@ export function gpuSeconds(rental: Rental, at: Instant): bigint {
   return rental.runs.reduce((sum, run) => sum + overlap(run, at), 0n);
 }
 
-/** Three calendar months of running, the day clamped to the month's last. */
+/** Returns the cost of leaving early: three calendar months, with the day clamped to the last of the month. */
 export function exitCost(rental: Rental, at: Instant): bigint {
   if (rental.mode !== 'RESERVED') return 0n;
   const begin = new Date(Number(rental.from) * 1000);
@@ -97,7 +97,7 @@ export function isKept(store: Store): boolean {
   return store.sizes.at(-1)!.to === null;
 }
 
-/** Returns what is currently paid for it. */
+/** Returns the rate that is currently charged for a volume. */
 export function storeRate(store: Store): bigint {
   return isKept(store) ? store.gbRate * store.sizes.at(-1)!.gb : 0n;
 }
@@ -111,7 +111,7 @@ export function noCap(since: Instant): Cap {
   return { limit: null, reachedAt: null, since };
 }
 
-/** Whether the limit counts a month's spend: an account's or a key's, not an instance's. */
+/** Whether the limit is monthly, as for accounts and keys but not for instances. */
 export function isMonthly(scope: Scope): boolean {
   return typeof scope === 'string' || scope === null;
 }
@@ -120,7 +120,7 @@ export function isUnder(rental: Rental, scope: Scope): boolean {
   return scope === null || scope === rental || scope === rental.runs.at(-1)!.key;
 }
 
-/** Returns the first second from `from` to `to` for which it is true; it is true for the last. */
+/** Returns the first second from `from` to `to` for which `isTrue` holds. It must hold for `to`. */
 export function firstOf(isTrue: (at: Instant) => boolean, from: Instant, to: Instant): Instant {
   let [before, is] = [from - 1n, to];
   while (is - before > 1n) {

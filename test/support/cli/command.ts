@@ -4,8 +4,8 @@ import { inProcess } from '../in-process.js';
 import type { Env, Exit } from '../process.js';
 
 /**
- * Like `gpu` of gpu.ts, but within the test's process: a tenth of the time, for tests that don't test the process. It
- * has only the given environment, and no terminal.
+ * Runs the command like `gpu` in gpu.ts, but within the test's own process, which takes a tenth of the time. It has
+ * only the given environment and no terminal.
  */
 export function gpu(args: string[], env: Env, input = ''): Promise<Exit> {
   return inProcess(async () => {

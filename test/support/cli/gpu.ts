@@ -4,7 +4,7 @@ import { type Env, type Exit, type Program, run } from '../process.js';
 
 export const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
 const ESCAPE = '\u001b';
-/** From hiding the cursor to showing it again and clearing the line. */
+/** Matches the spinner's output, from hiding the cursor to showing it again and clearing the line. */
 export const SPINNER = new RegExp(`${ESCAPE}\\[\\?25l.*?${ESCAPE}\\[\\?25h(${ESCAPE}\\[1G|${ESCAPE}\\[0?K)*`, 'gs');
 const STYLES: Record<string, string> = {
   1: '<bold>',
@@ -24,20 +24,20 @@ export function gpu(args: string[], env: Env, input = ''): Promise<Exit> {
   return program.ended;
 }
 
-/** Runs it as a person does, in a dedicated terminal; `stdin` takes what is typed. */
+/** Runs the built command in its own terminal as a person does. `stdin` takes what is typed. */
 export function gpuInTerminal(args: string[], env: Env, { columns = 120, rows = 30 } = {}): Program {
   const command = `exec script -qefc "stty cols ${columns} rows ${rows}; exec $*" /dev/null`;
   const terminal = { TERM: 'xterm-256color', TZ: 'UTC', ...env };
   return run([GPU, ...args], terminal, { prefix: ['sh', '-c', command, 'sh'] });
 }
 
-/** Returns a terminal's output in readable form: without the spinner, colours as tags, variable parts replaced. */
+/** Returns a terminal's output without the spinner, with colours as tags, and with variable parts replaced. */
 export function readable(output: string): string {
   return (
     output
       .replace(SPINNER, '')
       .replaceAll('\r\n', '\n')
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
       .replace(/\u001b\[(\d+)m/g, (_, code: string) => STYLES[code] ?? `<${code}>`)
       .replaceAll(ESCAPE, '<esc>')
       .replace(/, \d+ \w+ ago/g, ', ··· ago')

@@ -10,12 +10,12 @@ import { type Env, folder, type Program } from '../process.js';
 import { find } from '../tools.js';
 
 export const INSTANCE = /i-[0-9a-f]{8}/;
-/** Ends once the file exists. */
+/** A command that ends once the file exists. */
 export const WAITS = 'echo begun; until [ -e /workspace/end ]; do sleep 0.1; done; echo done; exit 5';
-/** Returns what tests of `gpu run` need. */
+/** Returns the requirements of tests of `gpu run`. */
 export const needsRuns = () => needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script');
 
-/** The connection to the gateway's SSH, which can be cut. */
+/** A connection to the gateway's SSH that can be cut. */
 export class Line {
   readonly #sockets = new Set<Socket>();
   isCut = false;
@@ -59,8 +59,8 @@ export class Line {
 }
 
 /**
- * A fleet of one host and a renter whose connection to the gateway's SSH can be cut, for tests of `gpu run` and clients
- * built on it.
+ * A fleet of one host, and a renter whose connection to the gateway's SSH can be cut. It serves tests of `gpu run` and
+ * of clients built on it.
  */
 export class RunFleet {
   private constructor(
@@ -103,12 +103,12 @@ export class RunFleet {
     expect(body.errors).toBeUndefined();
   }
 
-  /** Ends the command `WAITS`. */
+  /** Makes the command `WAITS` end. */
   async finish(id: string): Promise<void> {
     await this.fleet.engine.exec(id, 'touch', '/workspace/end');
   }
 
-  /** Expects no rental and no key to remain, and the machine to be available. */
+  /** Expects that no rental and no key remain and that the machine is available. */
   async nothingLeft(id: string): Promise<void> {
     expect((await this.renter.seen(id)).status).toBe('DESTROYED');
     await this.renter.phase(id, 'ERASED');
@@ -116,7 +116,7 @@ export class RunFleet {
     expect(body.data).toEqual({ instances: [], sshKeys: [] });
   }
 
-  /** Interrupts the program while it waits for the response to its deploy; resolves to its exit code. */
+  /** Interrupts the program while it waits for the response to its deploy, and resolves to its exit code. */
   async interruptedWhileRenting(begin: (env: Env) => Program, notice: RegExp): Promise<number | null> {
     const wire = await openWire(this.fleet.address);
     let id = '';
@@ -136,13 +136,13 @@ export class RunFleet {
 
 export const script = (text: string): string[] => ['--', 'sh', '-c', text];
 
-/** Returns the id of the instance that a program reports to rent. */
+/** Returns the id of the instance that a program reports to have rented. */
 export async function idOf(program: Program): Promise<string> {
   await program.says(INSTANCE);
   return INSTANCE.exec(program.stdout() + program.stderr())![0];
 }
 
-/** Creates a folder to send, with a program that reads it, writes results and exits with 3. */
+/** Creates a folder to send with a program in it that reads the folder, writes results and exits with 3. */
 export function project(): string {
   const from = join(folder(), 'a project');
   mkdirSync(join(from, 'sub'), { recursive: true });

@@ -3,11 +3,11 @@ import type { Page } from 'playwright-core';
 /** Common English words and short labels that no other language of the console has. */
 const WORDS =
   'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|loading';
-/** Elements that contain no language, or marked text of other people or of the service. */
+/** Elements without natural language, or with marked text from other people or the service. */
 const OTHERS = '[lang="en"], code, kbd, pre, samp, .mono, script, style';
 const SAID = ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-label'];
 
-/** Returns the English words in the text of a page in another language, each with its context. */
+/** Returns the English words in a page of another language, each with its context. */
 export function englishIn(page: Page, within: string): Promise<string[]> {
   return page.evaluate(
     ({ words, others, said, within }) => {

@@ -14,7 +14,7 @@ export interface GraphiqlServer {
   close(): Promise<void>;
 }
 
-/** Serves GraphiQL with a GraphQL endpoint without a database. */
+/** Serves GraphiQL with a GraphQL endpoint that needs no database. */
 export async function serveGraphiql(assetsDir = GRAPHIQL_ASSETS): Promise<GraphiqlServer> {
   const app = express();
   app.use(createGraphiql({ endpoint: '/graphql', assetsDir }));

@@ -30,8 +30,8 @@ export class OpenConsole {
   ) {}
 
   /**
-   * Returns the gateway of all test files of this worker, with every feature enabled that a test can use. Each test has
-   * its own account, restores what all accounts see, and ends no gateway.
+   * Returns the gateway shared by this worker's test files, with every feature that a test can use. Each test must use
+   * its own account, restore what all accounts see, and leave the gateway running.
    */
   static shared(): Promise<OpenConsole> {
     shared ??= OpenConsole.#openShared();
@@ -53,7 +53,7 @@ export class OpenConsole {
     return OpenConsole.#on(env, await startProcess(env, { cwd, isShared: true }), true);
   }
 
-  /** Starts a gateway for this file only. `more` is added to its environment. */
+  /** Starts a gateway for this test file only. `more` is added to its environment. */
   static async open(more: Env = {}): Promise<OpenConsole> {
     const env = { DATABASE_URL: await createTestDatabase(), RATE_LIMIT_PER_MINUTE: '0', ...more };
     return OpenConsole.#on(env, await startProcess(env), false);
@@ -70,19 +70,19 @@ export class OpenConsole {
   }
 
   /**
-   * Returns the cheapest machine of a model with one GPU: each test rents its own model, so that tests don't compete.
+   * Returns the cheapest machine of a model with one GPU. Each test rents its own model, so tests don't compete.
    */
   async cheapest(model: string): Promise<string> {
     const { body } = await client(this.gateway.address).rest('GET', `/offers?gpu=${model}&limit=1`);
     return body.data[0].machine_id;
   }
 
-  /** Writes as another program would. */
+  /** Writes to the database as another program would. */
   sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
     return query(this.env.DATABASE_URL!, text, values);
   }
 
-  /** Rents a new machine to the renter; returns its agent and the instance's id. */
+  /** Rents a new machine as the renter, and returns its agent and the instance's id. */
   async rented(
     owner: Renter,
     found: Parameters<typeof WireAgent.join>[2] = {},
@@ -94,7 +94,7 @@ export class OpenConsole {
       const { status, body } = await owner.rest('POST', '/instances', { machine_id: agent.machineId });
       return status === 201 ? (body.id as string) : null;
     };
-    // It is offered once its first heartbeat is written.
+    // The machine is offered once its first heartbeat is written.
     const id = await until('the machine is offered', rent, SOON_MS, 200);
     return { agent, id };
   }
@@ -109,7 +109,7 @@ export class OpenConsole {
   }
 }
 
-/** Deploys the best machine of a model; returns the instance's id. */
+/** Deploys the best machine of a model and returns the instance's id. */
 export async function deployed(owner: Renter, gpu: string, name?: string): Promise<string> {
   const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
     input: { gpus: [gpu], ...(name !== undefined && { launch: { name } }) },

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright
 import { expect } from 'vitest';
 import { isLong } from '../long.js';
 
-/** Long enough for a loaded machine; waits end with their condition. */
+/** Long enough for a loaded machine. Waits end as soon as their condition holds. */
 export const SOON_MS = 30_000;
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -12,7 +12,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 export interface Visit {
   page: Page;
   requests: Request[];
-  /** Errors on the console, including violations of the policy, and exceptions. */
+  /** Exceptions and errors on the console, including policy violations. */
   complaints: string[];
 }
 
@@ -25,19 +25,19 @@ export interface Look {
 
 const pathOf = (url: string): string => url.slice(new URL(url).origin.length);
 
-/** Anyone with a key. */
+/** Anyone who has a key. */
 interface KeyHolder {
   key: string;
 }
 
 /**
- * Containers of other tests start and stop with their networks, and Chromium then aborts requests. A page retries these
- * automatically; an aborted navigation is reported as one to Chromium's own error page.
+ * Containers of other tests start and stop with their networks, which makes Chromium abort requests. A page retries its
+ * requests automatically. An aborted navigation is reported as one to Chromium's own error page.
  */
 export const isOfMachine = (words: string) =>
   words.includes('net::ERR_NETWORK_CHANGED') || words.includes('chrome-error://chromewebdata');
 
-/** Pages of the console in a real browser, each context a separate browser to the gateway. */
+/** Pages of the console in a real browser. For the gateway, each context is a separate browser. */
 export class Pages {
   readonly #contexts = new Set<BrowserContext>();
 
@@ -120,9 +120,9 @@ export async function figure(page: Page, name: string): Promise<number> {
 
 /** Returns axe's findings as text. */
 export async function faultsIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
-  // The policy blocks scripts: it is evaluated instead, once per document.
+  // The policy blocks injected scripts, so axe is evaluated instead, once per document.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(await readFile(AXE, 'utf8'));
-  // With these options axe neither describes sound elements nor writes selectors, which halves its time.
+  // With these options, axe doesn't describe faultless elements or write selectors, which halves its time.
   const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, ...rules });
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${options})`)) as {
     violations: { id: string; nodes: { html: string }[] }[];
@@ -130,7 +130,7 @@ export async function faultsIn(page: Page, within = 'body', rules: object = {}):
   return violations.map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
-/** Returns by how many pixels the page is wider than its window. */
+/** Returns how many pixels wider the page is than its window. */
 export function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }
@@ -140,8 +140,8 @@ const WIDTHS = isLong ? [320, 390, 640, WIDE] : [320];
 const SCHEMES = isLong ? (['light', 'dark'] as const) : (['light'] as const);
 
 /**
- * Checks a state that no walk through the screens reaches with axe and in a narrow window; in the long run in both
- * themes and at every width. Leaves the page wide and light.
+ * Checks a state that no walk through the screens reaches, with axe and in a narrow window. The long run checks it in
+ * both themes and at every width. Leaves the page wide and light.
  */
 export async function expectSound(page: Page, within = 'body'): Promise<void> {
   for (const colorScheme of SCHEMES) {
@@ -157,7 +157,7 @@ export async function expectSound(page: Page, within = 'body'): Promise<void> {
   if (!isLong) expect(await faultsIn(page, within)).toEqual([]);
 }
 
-/** Like `expectSound`, but only in the long run: for a state that the walk through the screens reaches too. */
+/** Like `expectSound`, but only in the long run, for a state that the walk through the screens also reaches. */
 export async function expectSoundInLongRun(page: Page, within?: string): Promise<void> {
   if (isLong) await expectSound(page, within);
 }

@@ -7,15 +7,16 @@ import { mouseOnly, movingIn, unreachedByKeyboard } from './screen-look.js';
 import { Faults, type Tenant, WIDE, walk } from './walk.js';
 
 /**
- * The dark theme differs only in its colours, all of which these screens show; the long run checks every screen in it.
+ * Screens that are also checked in the dark theme. It differs only in its colours, all of which these screens show. The
+ * long run checks every screen in it.
  */
 const IN_THE_DARK = /^\/($|machines$|money|instances\/)/;
-/** These addresses show a list of the same length, for another model. */
+/** Addresses that show the list of machines for another model, with the same length. */
 const SAME_KEYS = /^\/machines\?/;
 
 /**
- * Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. Returns
- * their paths.
+ * Walks through screens in English and returns their paths. Each screen must pass axe, fit narrow windows, move nothing
+ * and need no mouse.
  */
 export async function checkScreens(
   here: OpenConsole,
@@ -51,6 +52,6 @@ export async function checkScreens(
 
 async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
-  // The page's scripts are notified with its next frame.
+  // The page's scripts are notified in its next frame.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
 }

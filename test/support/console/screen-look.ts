@@ -1,17 +1,17 @@
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { SOON_MS } from './pages.js';
 
-/** Characters that control a terminal or change the direction of text; a page must not contain them unescaped. */
+/** Characters that control a terminal or change the direction of text. A page must not contain them unescaped. */
 const COMMANDS =
   '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]';
-/** Number of Tab presses between two checks of what was reached. */
+/** Number of Tab presses between two checks of the reached elements. */
 const PRESSES = 20;
-/** The modifier in the protocol of Chromium's tools. */
+/** The modifier's code in the DevTools protocol. */
 const SHIFT = 8;
-/** After this many checks without a new element the rest is an endless list, or the program in a terminal. */
+/** After this many checks without a new element, only an endless list or a terminal's program remains. */
 const PATIENCE = 3;
 
-/** Records from the start which elements listen to clicks; the page's own listeners don't appear as attributes. */
+/** Records from the start which elements listen to clicks, because listeners don't appear as attributes. */
 export async function watchClicks(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const clickable = new Set<Element>();
@@ -24,7 +24,7 @@ export async function watchClicks(context: BrowserContext): Promise<void> {
   });
 }
 
-/** Tracks the requests of a screen: created by its context before the page. */
+/** Tracks the requests of a screen. Must be created before the page is opened. */
 export class Settling {
   readonly #pending = new Set<Request>();
 
@@ -38,7 +38,7 @@ export class Settling {
     page.on('requestfailed', ended);
   }
 
-  /** Waits until a screen has its heading and all requested data, in any language. */
+  /** Waits until a screen in any language has its heading and all requested data. */
   async settled(): Promise<void> {
     await this.page.locator('main h1').first().waitFor({ timeout: SOON_MS });
     const end = performance.now() + SOON_MS;
@@ -61,7 +61,7 @@ export const movingIn = (page: Page): Promise<string[]> =>
       .map(({ outerHTML }) => outerHTML.slice(0, 100)),
   );
 
-/** Returns where a finger would scroll the price sheet instead of the page, and chart texts that are too small. */
+/** Returns places where a finger scrolls the price sheet instead of the page, and chart texts that are too small. */
 export const hardToUse = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const sheets = [...document.querySelectorAll('.sheet')].filter((sheet) => sheet.scrollHeight > sheet.clientHeight);
@@ -84,8 +84,8 @@ export const mouseOnly = (page: Page): Promise<string[]> =>
   });
 
 /**
- * Returns usable elements that Tab does not reach, and elements that don't show their focus. In a terminal Tab belongs
- * to the program: its own keys leave it, and the rest is reached from the other end.
+ * Returns usable elements that Tab doesn't reach and elements that don't show their focus. In a terminal, Tab belongs
+ * to the program. The terminal's own keys leave it, and the remaining elements are reached from the other end.
  */
 export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   await page.evaluate(() => {
@@ -101,7 +101,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       const isSkip = element.classList.contains('skip');
       if (element.tabIndex < 0 || element.matches(':disabled') || !(isShown || isSkip)) continue;
       if (element instanceof HTMLInputElement && element.type === 'radio') {
-        // Arrow keys reach the others.
+        // Arrow keys reach the other options.
         const known = radios.get(element.name);
         if (known === undefined || element.checked) radios.set(element.name, element);
       } else wanted.add(element);
@@ -115,7 +115,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       const rings = [element, element.closest('label, .choice'), element.closest('.terminal-place')];
       const isMarked = rings.some((each) => {
         if (each == null) return false;
-        // A place on a map draws its own ring.
+        // A place on a map draws its own focus ring.
         if (each instanceof SVGElement)
           return [...each.children].some((child) => Number.parseFloat(getComputedStyle(child).strokeWidth) >= 2);
         const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(each);
@@ -123,7 +123,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       });
       if (!isMarked && !element.matches('.xterm *')) unseen.add(element);
     };
-    // Tab would continue from the last focus: this starts before the first element.
+    // Tab would continue from the last focus, so this moves before the first element.
     const start = document.createElement('button');
     root.prepend(start);
     start.focus();
@@ -133,7 +133,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   const left = () =>
     page.evaluate(() => {
       const { wanted, unseen } = window as unknown as { wanted: Set<Element>; unseen: Set<Element> };
-      // Rows of a long list are removed when others come into view.
+      // Rows of a long list are removed when other rows come into view.
       const missing = [...wanted].filter((element) => element.isConnected && !element.matches(':disabled'));
       return {
         isInTerminal: document.activeElement?.closest('.xterm') != null,
@@ -147,7 +147,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
     const tab = { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9, modifiers: key === 'Tab' ? 0 : SHIFT };
     for (let idle = 0; now.missing.length > 0 && idle < PATIENCE; ) {
       const before = now.missing.length;
-      // In order, without waiting for the previous one to be drawn.
+      // The keys are sent in order, without waiting until the previous one is drawn.
       const presses = Array.from({ length: PRESSES }, () => [
         keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...tab }),
         keyboard.send('Input.dispatchKeyEvent', { type: 'keyUp', ...tab }),
@@ -163,7 +163,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   };
   await go('Tab');
   if (now.missing.length > 0) {
-    // Backwards from the first element is the end of the page, and from a terminal the elements before it.
+    // Shift+Tab leads from the first element to the end of the page, and from a terminal to the elements before it.
     if (!now.isInTerminal) await page.locator('.skip').focus();
     await go('Shift+Tab');
   }
@@ -171,7 +171,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   return [...now.missing, ...now.unseen];
 }
 
-/** Returns control characters with their context: in the text of the page or an attribute that is read aloud. */
+/** Returns control characters in the page's text or in attributes that are read aloud, with their context. */
 export const commandsIn = (page: Page): Promise<string[]> =>
   page.evaluate((commands) => {
     const pattern = new RegExp(commands, 'u');

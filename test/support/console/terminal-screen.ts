@@ -4,7 +4,7 @@ import { SOON_MS } from './pages.js';
 
 export const PROMPT = /[#$] ?$/;
 
-/** Returns the terminal's screen, without empty space at its end. */
+/** Returns the terminal's screen without empty space at its end. */
 export async function rows(page: Page): Promise<string> {
   const texts = await page.locator('.xterm-rows > div').allInnerTexts();
   return texts

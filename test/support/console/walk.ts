@@ -9,9 +9,9 @@ import { beyondWindow } from './pages.js';
 import { hardToUse, Settling, watchClicks } from './screen-look.js';
 
 export const WIDE = { width: 1_400, height: 900 };
-/** 1,280 px at 200 % equal 640 px. */
+/** At a zoom of 200%, 1,280 px become 640 px. */
 const NARROW = [320, 640];
-/** Tabs of one screen link to others; ranges of a chart are the same screen. */
+/** A walk fails if it finds this many screens. Tabs count as screens, but ranges of a chart don't. */
 const MOST_SCREENS = 60;
 /** Variants of screens that depend on more than their path. */
 const QUERIES: Record<string, readonly string[]> = {
@@ -19,15 +19,15 @@ const QUERIES: Record<string, readonly string[]> = {
   '/deploy': ['?gpu=rtx-4090'],
   '/launch': ['?template=pytorch&gpu=rtx-4090&env.A=b'],
 };
-/** Shows more if the page was loaded with this address. */
+/** Screens that show more if the page is loaded at their address. */
 const LOADED = /^\/launch/;
-/** Redirects a renter who is signed in. */
+/** Screens that redirect a renter who is signed in. */
 const FOR_STRANGERS = new Set(['/sign-in']);
-/** The instance's host has no tunnel: its files and its log can't be read, also after its container has failed. */
+/** The instance's host has no tunnel, so its files and log can't be read, even after the container has failed. */
 const WITHOUT_TUNNEL =
   /status of (503|409) .* of \/(console\/(files|logs)\/\S+|graphql) on \/instances\/\S+tab=(files|log)/;
 
-/** A renter who has one of everything that a screen can show. */
+/** A renter with one of everything that a screen can show. */
 export interface Tenant {
   owner: Renter;
   /** An instance on a machine with an agent. */
@@ -65,7 +65,7 @@ export async function openTenant(here: OpenConsole): Promise<Tenant> {
 export interface Visited {
   page: Page;
   path: string;
-  /** Selector of the open dialog, if there is one: what is behind it is checked separately. */
+  /** Selector of the open dialog, if any. What is behind the dialog is checked separately. */
   within: string;
 }
 
@@ -88,7 +88,7 @@ export class Faults {
   }
 }
 
-/** Follows a link of the console like a click: without reloading the page, which costs more than its screen. */
+/** Follows a link in the console like a click, because reloading the page would cost more than the screen. */
 async function follow(page: Page, to: string): Promise<void> {
   await page.evaluate((href) => {
     const link = Object.assign(document.createElement('a'), { href });
@@ -99,8 +99,8 @@ async function follow(page: Page, to: string): Promise<void> {
 }
 
 /**
- * Walks through screens in one page, by default all that the gateway serves, with the tabs that they link to. `tenant`
- * is null for a visitor.
+ * Walks through screens and the tabs that they link to in one page. By default, it covers all screens that the gateway
+ * serves. `tenant` is null for a visitor.
  */
 export async function walk(
   here: OpenConsole,
@@ -118,7 +118,7 @@ export async function walk(
   const queries = (each: string) => (tenant === null ? [] : (QUERIES[each] ?? []));
   const id = tenant?.id ?? 'i-00000000';
   const todo = open.flatMap((each) => ['', ...queries(each)].map((more) => each.replace(':id', id) + more));
-  /** Pages already checked: many addresses show visitors the same form. */
+  /** Pages that were already checked, since many addresses show visitors the same form. */
   const looked = new Set<string>();
   for (const path of todo) {
     await page.setViewportSize(WIDE);

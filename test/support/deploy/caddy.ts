@@ -14,19 +14,19 @@ const API_HOST = 'gateway.localhost';
 const SERVICE_DOMAIN = 'instances.localhost';
 const STARTS_WITHIN_MS = 120_000;
 
-/** Caddy with the project's own Caddyfile, and certificates of its own authority. */
+/** Caddy with the project's own Caddyfile and certificates from its own authority. */
 export interface TestCaddy {
-  /** Its TLS port on this host. */
+  /** Caddy's TLS port on this host. */
   port: number;
   apiHost: string;
   serviceDomain: string;
-  /** Options for a client to connect by a name and to trust its certificate. */
+  /** Returns the options with which a client connects to a name and trusts its certificate. */
   tls(host?: string): ConnectionOptions & { ca: string; servername: string; host: string; port: number };
   log(): string;
   end(): Promise<void>;
 }
 
-/** `gateways` are their ports on this host; the first two have their own addresses for the streams of host agents. */
+/** Starts Caddy. `gateways` are ports on this host. The first two have their own addresses for host agents' streams. */
 export async function startCaddy(gateways: readonly number[], env: Record<string, string> = {}): Promise<TestCaddy> {
   const [home, port, httpPort] = [folder(), await freePort(), await freePort()];
   const [first, second, ...more] = gateways.map((gateway) => `127.0.0.1:${gateway}`);
@@ -90,7 +90,7 @@ export async function startCaddy(gateways: readonly number[], env: Record<string
   return { port, apiHost: API_HOST, serviceDomain: SERVICE_DOMAIN, tls, log: () => log, end };
 }
 
-/** Returns whether a TLS handshake succeeds. */
+/** Whether a TLS handshake succeeds. */
 function greets(options: ConnectionOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(options, () => {
@@ -116,7 +116,7 @@ export interface CaddyRequest {
   agent?: Agent;
 }
 
-/** Sends one request over HTTP/1.1, on its own connection unless an agent is given. */
+/** Sends one HTTP/1.1 request, on its own connection unless an agent is given. */
 export function requestCaddy(
   caddy: TestCaddy,
   { method = 'GET', path, host, headers, body, agent }: CaddyRequest,

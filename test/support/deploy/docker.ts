@@ -3,16 +3,16 @@ import { promisify } from 'node:util';
 
 const MAX_OUTPUT_BYTES = 64 * 1_048_576;
 
-/** Docker's own command line, and Compose, on one engine. */
+/** Docker's own command line and Compose on one engine. */
 export class Docker {
   readonly env: NodeJS.ProcessEnv;
 
   constructor(socket: string) {
-    // On Debian, Docker's newer command line lacks the newer builder.
+    // On Debian, Docker's newer command line comes without the newer builder.
     this.env = { ...process.env, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: '0', COMPOSE_DOCKER_CLI_BUILD: '0' };
   }
 
-  /** Returns the output; throws with the error output if the command fails. */
+  /** Runs a command and returns its output. Throws the error output if it fails. */
   run(...args: string[]): string {
     return this.#run('docker', args);
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { folder } from '../process.js';
 import { type Needs, needsRoot, needsThat } from '../tools.js';
 
-/** A small, separate file system: an ext4 image on a loop device. */
+/** A small, separate file system on an ext4 image. */
 export interface SmallDisk {
   path: string;
   unmount(): void;
@@ -38,11 +38,11 @@ export function needsMemoryLimit(): Needs {
   return needsThat(limit !== null, 'a control group of memory', 'root, and a kernel with them');
 }
 
-/** A group of processes, one of which the kernel kills when they exceed the limit together. */
+/** A group of processes. The kernel kills one of them if they exceed the limit together. */
 export interface MemoryLimit {
-  /** Adds a process; its later children are included. */
+  /** Adds a process, including any children that it starts later. */
   add(pid: number): void;
-  /** Returns the number of processes that the kernel has killed for it. */
+  /** Returns how many processes of the group the kernel has killed. */
   kills(): number;
   remove(): void;
 }
@@ -50,7 +50,7 @@ export interface MemoryLimit {
 const V1 = '/sys/fs/cgroup/memory';
 const V2 = '/sys/fs/cgroup';
 
-/** Creates a group; null if control groups can't be created. */
+/** Creates a group. Returns null if control groups can't be created. */
 export function limitMemory(name: string, mb: number): MemoryLimit | null {
   const isV2 = existsSync(join(V2, 'cgroup.controllers'));
   const path = join(isV2 ? V2 : V1, name);

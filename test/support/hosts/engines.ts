@@ -8,41 +8,41 @@ import { find, type Needs, needsRoot, type Tool } from '../tools.js';
 import { until } from '../until.js';
 import { removeAfterEnd } from './leftovers.js';
 
-/** Real engines of the host's packages, each in its own folder: the host's own containers are not touched. */
+/** Real engines from the host's packages. Each uses its own folder, so the host's own containers aren't touched. */
 export type EngineName = 'podman' | 'docker';
 
 export interface TestEngine {
   name: EngineName;
   socket: string;
-  /** Registries that it uses without TLS; agents treat them as the operator's. */
+  /** Registries that the engine uses without TLS. Agents treat them as the operator's. */
   registries: readonly string[];
   docker: Docker;
-  /** SIGKILL leaves it no choice; SIGTERM is what a restart of the service sends. */
+  /** Ends the engine by SIGKILL, as in a crash, or by SIGTERM, as when its service is restarted. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it, also after its end, and waits until it responds. */
+  /** Starts or restarts the engine and waits until it responds. */
   start(): Promise<void>;
-  /** Containers with the agent's labels, by instance, running or not. */
+  /** Returns all containers with the agent's labels by instance, whether running or not. */
   containers(): Promise<Map<string, { running: boolean; name: string }>>;
-  /** Runs a command inside a container; resolves to its output and exit code. */
+  /** Runs a command inside a container and resolves to its output and exit code. */
   exec(instanceId: string, ...command: string[]): Promise<{ code: number; text: string }>;
   pull(image: string): Promise<void>;
-  /** The engine's own events of containers since a second of the wall clock, as "action instance", oldest first. */
+  /** Returns the engine's container events since a second of the wall clock, as "action instance", oldest first. */
   events(since: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Images are made of busybox and pushed to a registry; disks are ext4 images. */
+/** Tools for tests with containers. Images consist of busybox and are pushed to a registry. Disks are ext4 images. */
 const CONTAINERS = ['docker-registry', 'busybox', 'tar', 'mkfs.ext4', 'mount', 'umount'] as const;
 const ANSWERS_WITHIN_MS = 60_000;
 
-/** Returns options of tests that run containers on this engine: they need root, the engine, images and other tools. */
+/** Returns options of tests that run containers on this engine. They need root, the engine, images and other tools. */
 export function needsEngine(name: EngineName, ...more: readonly Tool[]): Needs {
   return needsRoot(name === 'podman' ? 'podman' : 'dockerd', ...CONTAINERS, ...more);
 }
 
-/** `registries` are host:port pairs that are used without TLS. */
+/** Starts an engine. `registries` are host:port pairs that it uses without TLS. */
 export async function startEngine(name: EngineName, registries: string[]): Promise<TestEngine> {
-  // Short, because the path of a Unix socket may have at most 107 characters.
+  // The folder's name is short, because the path of a Unix socket may have at most 107 characters.
   const dir = mkdtempSync(join(inject('enginesFolder'), `${name}-`));
   const socket = join(dir, 'engine.sock');
   const docker = new Docker({ socketPath: socket });
@@ -60,7 +60,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
           () => true,
           () => false,
         );
-      // Like systemd: after a SIGKILL, dockerd may exit if containerd is slow to start.
+      // Restarts dockerd as systemd does. After a SIGKILL, it may exit if containerd is slow to start.
       const startOrAgain = async () => {
         if (child === null || child.exitCode !== null || child.signalCode !== null) {
           child = launch(dir, socket, registries);
@@ -117,7 +117,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
   return engine;
 }
 
-/** Lists containers. Podman's list fails if a container is erased in the meantime: it is repeated. */
+/** Lists containers. Retries, because Podman's list fails if a container is erased in the meantime. */
 async function listed(docker: Docker, tries = 20): Promise<Docker.ContainerInfo[]> {
   try {
     return await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
@@ -142,7 +142,7 @@ function podman(dir: string, socket: string, registries: string[]): ChildProcess
       ...['--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
       ...['system', 'service', '--time=0', `unix://${socket}`],
     ],
-    // Podman looks up its packages for each query of its info: a quarter of a second each in the host's list.
+    // Podman looks up its packages for each info query, which takes a quarter of a second each in the host's list.
     { CONTAINERS_REGISTRIES_CONF: conf, DPKG_ADMINDIR: join(dir, 'no-packages') },
   );
 }
@@ -162,7 +162,7 @@ function dockerd(dir: string, socket: string, registries: string[]): ChildProces
         '-H',
         `unix://${socket}`,
       ],
-      // For processes whose own limits may not be raised.
+      // Needed in processes that may not raise their own limits.
       ...['--default-ulimit', 'nofile=1024:4096'],
       ...registries.flatMap((at) => ['--insecure-registry', at]),
     ],
@@ -193,7 +193,7 @@ export async function removeAll(docker: Docker): Promise<void> {
   }
 }
 
-/** Returns the text of frames with eight-byte headers, as the engine sends them without a terminal. */
+/** Returns the text of frames with eight-byte headers, which the engine sends if there is no terminal. */
 function plain(frames: Buffer): string {
   const texts: string[] = [];
   for (let at = 0; at + 8 <= frames.length; ) {

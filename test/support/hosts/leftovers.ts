@@ -13,7 +13,7 @@ export async function removeWithProcesses(dir: string): Promise<void> {
   removeAfterEnd(dir);
 }
 
-/** Removes the folder of an ended engine, with the monitors of containers that it lost when it was killed. */
+/** Removes the folder of an ended engine and ends the container monitors that it lost when it was killed. */
 export function removeAfterEnd(dir: string): void {
   for (const pid of processesIn(dir)) {
     for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean))
@@ -40,6 +40,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended in the meantime.
+    // The process has ended in the meantime.
   }
 }

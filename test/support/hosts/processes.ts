@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readOr } from '../../../src/agent/process-start.js';
 
-/** Returns a command that no other process of this computer runs. */
+/** Returns a command that no other process on this computer runs. */
 export function uniqueSleep(): string {
   return `sleep ${randomInt(1_000_000, 9_000_000)}`;
 }
 
-/** Returns ids of this computer's processes whose command line matches, including those in containers. */
+/** Returns the ids of processes whose command line matches, on this computer and in its containers. */
 export function processes(matches: (commandLine: string) => boolean): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -15,7 +15,7 @@ export function processes(matches: (commandLine: string) => boolean): number[] {
     .map(Number);
 }
 
-/** Returns whether a process has exactly this command line. */
+/** Whether a process has exactly this command line. */
 export function isRunning(commandLine: string): boolean {
   return processes((each) => each === commandLine).length > 0;
 }

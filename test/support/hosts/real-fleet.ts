@@ -22,7 +22,7 @@ const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
 const DISK_GB = 100;
 const GPU_NAME = 'NVIDIA GeForce RTX 4090';
-/** Replaces the only program of a host that the tests' computer may lack. */
+/** Replaces nvidia-smi, the only program of a host that the tests' computer may lack. */
 function nvidiaSmi(uuids: readonly string[]): string {
   const lines = uuids.map((uuid, index) => `${index}, ${uuid}, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00`);
   return `#!/bin/sh\ncase "$1" in --query-gpu=*) echo "${lines.join('\n')}" ;; *) exit 1 ;; esac\n`;
@@ -46,13 +46,13 @@ export interface SeenRuntime {
 
 export interface FleetOptions {
   engineName?: EngineName;
-  /** Whether the file has its own engine, because it ends it. */
+  /** Whether the test file has its own engine, which it needs if it ends the engine. */
   startsEngine?: boolean;
-  /** Whether the gateway is a separate process, which can be killed and measured; it takes 2 CPU-seconds longer. */
+  /** Whether the gateway is a separate process that can be killed and measured. That takes 2 CPU-seconds longer. */
   hasProcess?: boolean;
 }
 
-/** The gateway, agents and the engine, each a separate process, and a registry with the images of the templates. */
+/** The gateway, agents and engine as separate processes, and a registry with the images of the templates. */
 export class RealFleet {
   readonly hosts: RealHost[] = [];
   #process: GatewayProcess | null = null;
@@ -65,7 +65,7 @@ export class RealFleet {
     private readonly hasProcess: boolean,
   ) {}
 
-  /** `more` is added to the gateway's environment. */
+  /** Opens a fleet. `more` is added to the gateway's environment. */
   static async open(
     more: Env = {},
     { engineName = 'podman', startsEngine = false, hasProcess = true }: FleetOptions = {},
@@ -73,7 +73,7 @@ export class RealFleet {
     const registry = await sharedRegistry();
     const registries = [registry.at, registry.slowAt, registry.closedAt];
     const engine = await (startsEngine ? startEngine(engineName, registries) : sharedEngine(engineName));
-    // Agents find the restarted gateway at its previous address.
+    // Agents must find the restarted gateway at its previous address.
     const env = {
       DATABASE_URL: more.DATABASE_URL ?? (await createTestDatabase()),
       PORT: String(await freePort()),
@@ -92,7 +92,7 @@ export class RealFleet {
     return this.#process!.pid;
   }
 
-  /** Everything written to its two streams since its last start. */
+  /** Everything that the gateway has written to its two output streams since its last start. */
   get gatewayOutput(): string {
     return this.#process === null ? '' : this.#process.stdout() + this.#process.stderr();
   }
@@ -110,14 +110,14 @@ export class RealFleet {
     await this.#process!.kill();
   }
 
-  /** Creates a template with the image's tag 1. */
+  /** Creates a template that uses tag 1 of the image. */
   async template(slug: string, image: string, rest: object = {}): Promise<void> {
     const file = join(folder(), 'templates.json');
     writeFileSync(file, JSON.stringify([{ slug, image: `${image}:1`, description: slug, ...rest }]));
     await adminJson(['template', 'import', file], this.env);
   }
 
-  /** Creates a host that has joined, whose agent runs, and which is offered. */
+  /** Creates a host that has joined and is offered, and whose agent is running. */
   async host(env: Record<string, string> = {}, gpus = 1): Promise<RealHost> {
     const host = await this.enrolled(gpus);
     await adminJson(['machine', 'online', host.machineId], this.env);
@@ -134,12 +134,12 @@ export class RealFleet {
     return host;
   }
 
-  /** Creates a host that has joined and is not offered yet. */
+  /** Creates a host that has joined but isn't offered yet. */
   async enrolled(gpus = 1): Promise<RealHost> {
     const { machine_id, code } = await adminJson(['machine', 'enroll', '--region', 'us-tx'], this.env);
     const host = new RealHost(machine_id, folder(), this.engine, gpus);
     await host.join(this.address, code);
-    // Machines with little disk are not offered; the tests need less, and run on computers with little space.
+    // Machines with little disk aren't offered, but tests need little and run on computers with little space.
     const database = this.env.DATABASE_URL || (await embeddedUrl(this.env.DATA_DIR!));
     await query(database, 'update machine set disk_gb = greatest(disk_gb, $2) where host_id = $1', [
       machine_id,
@@ -160,13 +160,13 @@ export class RealFleet {
     return new RealRenter(client(this.address, key.api_key, account.id));
   }
 
-  /** Returns the findings of `admin audit`; empty without findings. */
+  /** Returns the findings of `admin audit`, or an empty string if there are none. */
   async audit(): Promise<string> {
     const { code, stdout, stderr } = await admin(['audit'], this.env);
     return code === 0 ? '' : `${code}: ${stdout}${stderr}`;
   }
 
-  /** Files of instances' disks and their mounts, of all hosts. */
+  /** The files of instances' disks and their mounts on all hosts. */
   get disks(): string[] {
     return this.hosts.flatMap(({ dataDir }) => mountsBelow(dataDir));
   }
@@ -184,13 +184,13 @@ export class RealFleet {
   }
 }
 
-/** Opens a second gateway of a fleet, or its only one, within the tests' own process. */
+/** Opens a gateway of a fleet within the tests' own process. It may be the only or the second one. */
 export function gatewayHere(env: Env): Promise<Gateway> {
   const config = readConfig({ SSH_PORT: '', DATA_DIR: folder(), ...env });
   return openGateway({ ...config, seed: 'none' }, systemClock, pino({ level: 'silent' }));
 }
 
-/** A host of the fleet: its data folder, and its agent. */
+/** A host of the fleet, with its data folder and its agent. */
 export class RealHost {
   #agent: ReturnType<typeof runAgent> | null = null;
   readonly #logs: string[] = [];
@@ -202,7 +202,7 @@ export class RealHost {
     readonly gpus: number,
   ) {}
 
-  /** Joins like an operator; the output of nvidia-smi and the containers' devices are simulated. */
+  /** Joins as an operator does. The output of nvidia-smi and the containers' devices are simulated. */
   async join(url: string, code: string): Promise<void> {
     const bin = folder();
     const uuids = Array.from({ length: this.gpus }, (_, place) => `GPU-${this.machineId}-${place}`);
@@ -234,7 +234,7 @@ export class RealHost {
     return [...this.#logs, this.#agent?.stderr() ?? ''].join('');
   }
 
-  /** The address that it joined. */
+  /** Address of the gateway that the host has joined. */
   get gateway(): string {
     return new MachineFile(this.dataDir).read()!.gateway;
   }
@@ -250,7 +250,7 @@ export class RealHost {
 
 const RUNTIME = 'phase pulledBytes totalBytes message exitCode restarts reachable';
 
-/** An account over REST and GraphQL. */
+/** An account, used through REST and GraphQL. */
 export class RealRenter {
   constructor(readonly api: Renter) {}
 
@@ -275,7 +275,7 @@ export class RealRenter {
   }
 
   async instances(): Promise<Instance[]> {
-    // REST does not show which machine an instance is on.
+    // REST doesn't show which machine an instance is on.
     const { body } = await this.api.graphql('{ instances { id status machine { id } } }');
     if (body.errors) throw new Error(JSON.stringify(body.errors));
     return body.data.instances.map(
@@ -291,7 +291,7 @@ export class RealRenter {
     return body.data.instance;
   }
 
-  /** Waits until its container has a phase; returns the instance at that time. */
+  /** Waits until an instance's container has a phase, and returns the instance at that time. */
   async phase(id: string, phase: string, withinMs = 20_000) {
     let last = '';
     try {

@@ -18,20 +18,20 @@ import { freePort } from '../free-port.js';
 import { find } from '../tools.js';
 import { until } from '../until.js';
 
-/** Debian's registry with images made of busybox, also over a slow connection. */
+/** Debian's registry with images that consist of busybox. It can also be used over a slow connection. */
 export interface TestRegistry {
-  /** host:port; `slow` is the same registry at `bytesPerSecond`. */
+  /** The registry's host:port. `slowAt` is the same registry at a speed of `bytesPerSecond`. */
   at: string;
   slowAt: string;
   /** The same registry behind a login. */
   closedAt: string;
   login: { username: string; password: string };
   bytesPerSecond: number;
-  /** The fault of `slow` with layers: it aborts in the middle, or alters a byte. */
+  /** How the slow registry damages layers: it aborts in the middle or alters a byte. */
   damage: 'none' | 'reset' | 'altered';
   /**
-   * Pushes it with the tags latest and 1. It ends at SIGTERM, and prints its arguments: its command is busybox's own,
-   * as a renter's would be.
+   * Pushes an image with the tags latest and 1. The default command runs in busybox's own shell, as a renter's would,
+   * and waits for SIGTERM.
    */
   push(name: string, options?: ImageOptions): Promise<void>;
   /** Removes the image from the registry. */
@@ -42,26 +42,26 @@ export interface TestRegistry {
 export interface ImageOptions {
   entrypoint?: string[];
   command?: string[];
-  /** The user that runs its command. */
+  /** The user that runs the command. */
   user?: string;
   extraBytes?: number;
   glibc?: boolean;
-  /** Paths of this computer's programs that the image contains too. */
+  /** Paths of this computer's programs that are copied into the image. */
   programs?: string[];
-  /** This computer's files or folders by their path in the image. */
+  /** Files or folders of this computer by their path in the image. */
   files?: Record<string, string>;
   /** Ports that the image exposes. */
   ports?: number[];
 }
 
-/** Waits without using the processor: a loop of short sleeps would be ten processes per second and container. */
+/** Waits without using the processor. A loop of short sleeps would start ten processes per second and container. */
 export const UNTIL_TERM = 'trap "exit 0" TERM; sleep 1000000 & wait';
-/** Its state at the start of a test file. */
+/** The registry's state at the start of a test file. */
 export const REGISTRY_DEFAULTS: Pick<TestRegistry, 'bytesPerSecond' | 'damage'> = {
   bytesPerSecond: 6_000_000,
   damage: 'none',
 };
-/** Names of its images begin with this. */
+/** The beginning of the names of the registry's images. */
 export const REGISTRY_HOST = '127.0.0.1:';
 const RUNS_UNTIL_TERM = ['/bin/sh', '-c', UNTIL_TERM];
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
@@ -164,7 +164,7 @@ function busyboxLayer(dir: string): Buffer {
     'df',
     'mkdir',
     'test',
-    // Used by ways into a container.
+    // SSH, terminals and other ways into a container use these.
     'stat',
     'xargs',
     'head',
@@ -191,7 +191,7 @@ function busyboxLayer(dir: string): Buffer {
   return tar(dir, 'busybox');
 }
 
-/** The host's C library, for programs of the GPU driver, which are not static. */
+/** Returns a layer with the host's C library, which programs of the GPU driver need because they aren't static. */
 function glibcLayer(dir: string): Buffer {
   const loader = process.arch === 'arm64' ? '/lib/ld-linux-aarch64.so.1' : '/lib64/ld-linux-x86-64.so.2';
   const libraries = process.arch === 'arm64' ? '/lib/aarch64-linux-gnu' : '/lib/x86_64-linux-gnu';
@@ -203,7 +203,7 @@ function glibcLayer(dir: string): Buffer {
   return tar(dir, 'glibc');
 }
 
-/** Programs with the libraries that they are linked to. */
+/** Returns a layer with programs and the libraries that they are linked to. */
 function programsLayer(dir: string, programs: readonly string[]): Buffer {
   const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
   for (const path of new Set([...programs, ...linked])) {
@@ -282,7 +282,7 @@ function digest(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** Forwards requests to the registry, and limits its responses to `bytesPerSecond`. */
+/** Forwards requests to the registry and limits responses to `bytesPerSecond`. */
 function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 'damage'>): Server {
   return createServer((incoming, outgoing) => {
     const { url, method, headers } = incoming;
@@ -306,7 +306,7 @@ function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 
   });
 }
 
-/** The same registry behind a login. */
+/** Returns a server that forwards to the registry but requires a login. */
 function behindLogin({ at, login }: TestRegistry): Server {
   const allowed = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   return createServer((incoming, outgoing) => {
@@ -324,7 +324,7 @@ function behindLogin({ at, login }: TestRegistry): Server {
   });
 }
 
-/** Starts listening; resolves to host:port. */
+/** Starts listening and resolves to host:port. */
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;

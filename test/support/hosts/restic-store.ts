@@ -15,16 +15,16 @@ const run = promisify(execFile);
 
 type Wanted = NonNullable<DesiredInstance['volumes']>;
 
-/** rclone's server of restic repositories behind the lease rule: requests without the newest lease are refused. */
+/** rclone's server of restic repositories behind the lease rule, which refuses requests without the newest lease. */
 export class ResticStore {
   /** The newest lease of each volume. */
   readonly leases = new Map<string, number>();
   snapshotSeconds = 3_600;
-  /** Whether it answers every request with 503. */
+  /** Whether the store responds to every request with 503. */
   isDown = false;
-  /** The snapshot that a start restores, if it is not the newest. */
+  /** The snapshots that starts restore if not the newest one, by volume. */
   readonly restores = new Map<string, string>();
-  /** Requests: method and kind of object. */
+  /** Requests so far, as method and kind of object. */
   readonly requests: string[] = [];
   readonly dir = mkdtempSync(join(tmpdir(), 'restic-store-'));
 
@@ -50,8 +50,8 @@ export class ResticStore {
   }
 
   /**
-   * Creates the volume's repository with a cheap key; the first snapshot's own key would take restic half a second per
-   * call.
+   * Creates the volume's repository with a key that is cheap to derive. The key that the first snapshot would create
+   * would cost restic half a second per call.
    */
   make(id: string): void {
     for (const folder of ['keys', 'data', 'locks', 'snapshots', 'index'])
@@ -84,7 +84,7 @@ export class ResticStore {
     });
   }
 
-  /** Snapshot ids, the newest last. */
+  /** Returns the ids of a volume's snapshots, newest last. */
   snapshots(id: string): string[] {
     return [...(this.#seen.get(id) ?? [])].filter((name) => this.#stored(id).includes(name));
   }
@@ -130,7 +130,7 @@ export class ResticStore {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** In order of arrival. */
+  /** The ids of snapshots by volume, in order of arrival. */
   readonly #seen = new Map<string, Set<string>>();
 
   #look(id: string): void {

@@ -5,8 +5,8 @@ import { ScriptedGateway } from './scripted-gateway.js';
 import { sharedEngine, sharedRegistry } from './shared.js';
 
 /**
- * A running host for all tests of a file, because an agent's start takes as long as most of them. Engine and registry
- * belong to the worker.
+ * A running host that all tests of a file share, because an agent's start takes as long as most of the tests. The
+ * engine and the registry belong to the worker.
  */
 export class RunningHost {
   registry!: TestRegistry;
@@ -14,7 +14,7 @@ export class RunningHost {
   gateway!: ScriptedGateway;
   host!: TestHost;
 
-  /** Starts it with the images already pulled. */
+  /** Starts the host with the images already pulled. */
   async open(name: EngineName, images: Record<string, ImageOptions>): Promise<this> {
     this.registry = await sharedRegistry();
     this.engine = await sharedEngine(name);

@@ -13,11 +13,11 @@ import {
 import { until } from '../until.js';
 import type { ResticStore } from './restic-store.js';
 
-/** Implements the gateway's side of the protocol over real HTTP, with responses that the test sets. */
+/** The token and join code of a scripted gateway, which serves the agent's protocol as the test sets it. */
 export const TOKEN = `gpu_host_${'5'.repeat(40)}`;
 export const CODE = 'join-code';
 
-/** `away` aborts connections; the others apply to every request. */
+/** How the gateway responds to every request. `away` aborts connections. */
 type Mood = 'good' | 'nonsense' | 'half' | 'fault' | 'unauthorized' | 'away';
 
 type Answer = [status: number, body: object];
@@ -31,11 +31,11 @@ export class ScriptedGateway {
   polls = 0;
   /** Number of requests answered in a mood other than `good`. */
   answeredBadly = 0;
-  /** Secrets that a start receives; null if a secret was deleted. */
+  /** The secrets that a start receives, or null if a secret was deleted. */
   secrets: StartSecrets | null = { variables: {}, files: {}, registryLogin: null };
-  /** Serves the repositories of volumes, and provides their passwords. */
+  /** Serves the repositories of volumes and provides their passwords. */
   store: ResticStore | null = null;
-  /** The starts that requested their secrets. */
+  /** The starts that have requested their secrets. */
   secretsAsked: string[] = [];
   #document: DesiredState = { generation: 0, instances: [] };
   #waiting = new Set<() => void>();
@@ -61,13 +61,13 @@ export class ScriptedGateway {
     return this.#document.generation;
   }
 
-  /** Sets a new document, whose generation is the next one unless given. */
+  /** Sets a new document. Its generation is the next one unless it is given. */
   setDesired(instances: DesiredInstance[], generation = this.#document.generation + 1): void {
     this.#document = { generation, instances };
     this.wake();
   }
 
-  /** Ends the wait of every request for a document. */
+  /** Responds to every request that is waiting for a document. */
   wake(): void {
     for (const wake of this.#waiting) wake();
   }

@@ -3,13 +3,13 @@ import { type EngineName, removeAll, startEngine, type TestEngine } from './engi
 import { REGISTRY_DEFAULTS, REGISTRY_HOST, startRegistry, type TestRegistry } from './registry.js';
 
 /**
- * One registry and one engine of each kind, shared by all test files of a worker. `close` removes what a file left in
- * them; they end with the run (global-setup.ts). Files that kill their engine start their own.
+ * One registry and one engine of each kind, shared by all test files of a worker. `close` only removes what a file left
+ * in them, and they end with the run (global-setup.ts). Files that kill their engine start their own.
  */
 const engines = new Map<EngineName, Promise<TestEngine>>();
 let registry: Promise<TestRegistry> | null = null;
 
-/** The image that nearly all tests run stays in the registry and in the engines. */
+/** The image that nearly all tests run. It stays in the registry and in the engines. */
 const KEPT = 'busybox';
 
 export function sharedRegistry(): Promise<TestRegistry> {
@@ -17,13 +17,13 @@ export function sharedRegistry(): Promise<TestRegistry> {
   return registry;
 }
 
-/** The engine uses the shared registry without TLS. */
+/** Returns the shared engine, which uses the shared registry without TLS. */
 export async function sharedEngine(name: EngineName): Promise<TestEngine> {
   const { at, slowAt, closedAt } = await sharedRegistry();
   const known = engines.get(name) ?? openEngine(name, [at, slowAt, closedAt]);
   engines.set(name, known);
   const engine = await known;
-  // It may have crashed in the previous file.
+  // The engine may have crashed in the previous test file.
   await engine.start();
   return engine;
 }
@@ -60,7 +60,7 @@ async function openEngine(name: EngineName, registries: string[]): Promise<TestE
   return engine;
 }
 
-/** Keeps the agent's own images, which no registry has. */
+/** Removes images, except for the agent's own ones, which no registry has. */
 async function removeImages(docker: Docker): Promise<void> {
   for (const { Id, RepoTags } of await docker.listImages()) {
     const names = (RepoTags ?? []).filter((name) => !name.includes('<none>'));

@@ -8,15 +8,15 @@ import { type Service, startService } from '../service.js';
 
 /** Number of concurrent requests in a run. */
 const AT_ONCE = isLong ? 25 : 12;
-/** Few, so that many deploys find their machine rented. */
+/** Number of machines. It is small, so that many deploys find their machine already rented. */
 const MACHINES = 20;
 const INSTANCES = 10;
 
-/** A gateway to which a renter sends requests that no client would send. */
+/** A gateway and a renter who sends requests that no client would send. */
 export interface Fuzzed {
   service: Service;
   renter: Renter;
-  /** Existing ids, so that not every request is refused immediately. */
+  /** Existing ids, which keep some requests from being refused immediately. */
   known: { machines: string[]; instances: string[]; cursors: string[] };
   /** Number of requests so far. */
   sent: number;
@@ -24,7 +24,7 @@ export interface Fuzzed {
 
 export async function startFuzzed(): Promise<Fuzzed> {
   const service = await startService();
-  // The tests compare responses with the document, because they know the request.
+  // The tests themselves compare responses with the document, because they know the request.
   const { accountId } = await service.renter('100000');
   const renter = client(service.address, (await createApiKey(service.deps, accountId)).secret, accountId);
   const machines = await Promise.all(Array.from({ length: MACHINES }, () => service.machine()));
@@ -37,7 +37,7 @@ export async function startFuzzed(): Promise<Fuzzed> {
   return { service, renter, known: { machines, instances, cursors }, sent: 0 };
 }
 
-/** Returns what the account has. The clock is stopped: only requests change it. */
+/** Returns what the account has. Only requests can change it, because the clock is stopped. */
 async function holdings({ service, renter }: Fuzzed): Promise<{ instances: number; state: string }> {
   const [row] = await service.sql(
     `select (select count(*)::int from instance where account_id = $1) as instances,
@@ -53,17 +53,17 @@ async function holdings({ service, renter }: Fuzzed): Promise<{ instances: numbe
 
 export interface Check<Case> {
   send(one: Case): Promise<Answer>;
-  /** Throws if the response is not permitted. */
+  /** Throws if the response isn't permitted. */
   verify(answer: Answer, one: Case): void;
-  /** Whether it deployed. */
+  /** Whether the request deployed an instance. */
   deployed(answer: Answer): boolean;
-  /** Whether it may have changed anything at all. */
+  /** Whether the request may have changed anything. */
   changed(answer: Answer, one: Case): boolean;
 }
 
 /**
- * Sends all requests of a run concurrently. Each acknowledged deploy adds one instance, and if all requests were
- * refused, nothing has changed. A failure names the request.
+ * Sends all requests of a run concurrently. Expects that each acknowledged deploy adds one instance and that nothing
+ * changes if all requests were refused. A failure names the request.
  */
 async function sendAll<Case>(
   fuzzed: Fuzzed,
@@ -89,7 +89,7 @@ async function sendAll<Case>(
   if (!answers.some((answer, index) => changed(answer, cases[index]!))) expect(after.state).toBe(before.state);
 }
 
-/** Plays `runs` runs, or a third; reports the seed and the fault, not every value of the run. */
+/** Plays `runs` runs or a third of them. Reports the seed and the fault, but not every value of the run. */
 export function fuzz<Case>(
   fuzzed: Fuzzed,
   cases: fc.Arbitrary<Case>,
@@ -177,7 +177,7 @@ export const oddNumbers = [
 export const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: anyCodePoint }), fc.string());
 export const ids = ({ known }: Fuzzed) =>
   fc.constantFrom(...known.machines, ...known.instances, ...known.cursors, 'pytorch', 'od', 'res', 'stop', 'start');
-/** Any JSON value, with a preference for values that may be accepted. */
+/** Generates any JSON value, with a preference for values that may be accepted. */
 export const anyJson = (fuzzed: Fuzzed): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 4, arbitrary: ids(fuzzed) },

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** An offer as REST shows it, with data that REST does not show. */
+/** An offer as REST shows it, plus data that REST doesn't show. */
 interface TrueOffer {
   shown: {
     machine_id: string;
@@ -30,11 +30,11 @@ interface TrueSheet {
 }
 
 /**
- * The public responses that the tables imply: computed from plain rows by the README's rules, without the service's
- * code.
+ * The public responses that the tables imply. They are computed from plain rows by the README's rules, without the
+ * service's code.
  */
 export interface MarketTruth {
-  /** All that match, in order. */
+  /** Returns all matching offers in order. */
   offers(filter: {
     gpu?: string | undefined;
     region?: string | undefined;
@@ -42,9 +42,9 @@ export interface MarketTruth {
     priceMax?: number | undefined;
     includePreemptible?: boolean;
   }): TrueOffer[];
-  /** Includes the rest of `like`, which is not computed here. */
+  /** Includes the other fields of `like`, which aren't computed here. */
   sheet<Like extends object>(like: Like): Like & TrueSheet;
-  /** In catalogue order. */
+  /** Models in catalogue order. */
   models: Map<string, { name: string; tier: string }>;
   regions: Map<string, string>;
   templates: Map<string, string>;
@@ -70,7 +70,7 @@ export async function readTruth(pool: pg.Pool): Promise<MarketTruth> {
     .map(({ day }) => day)
     .sort()
     .at(-1);
-  /** In micro-USD per GPU-hour. */
+  /** On-demand prices in micro-USD per GPU-hour. */
   const prices = await read(`select gpu, on_demand_rate::int as rate from gpu_price where snapshot_date = '${newest}'`);
   const rates = new Map<string, number>(prices.map(({ gpu, rate }) => [gpu, rate]));
 

@@ -8,18 +8,18 @@ export interface Running {
   yields: boolean;
 }
 
-/** A host as a list of GPUs. Amounts are for the whole host. */
+/** A host as a list of GPUs. All amounts are for the whole host. */
 export interface NaiveHost extends Omit<OfferedMachine, 'machineId' | 'gpu' | 'numGpus' | 'preemptible'> {
   hostId: string;
   models: readonly string[];
-  /** Block sizes; 0 is the whole host. */
+  /** Block sizes. 0 stands for the whole host. */
   sizes: readonly number[];
   missing: readonly number[];
   running: readonly Running[];
   diskLeftGb: number;
 }
 
-/** Sold as a whole, with nothing running. */
+/** A host that is sold as a whole and on which nothing runs. */
 export const PLAIN: NaiveHost = {
   hostId: 'm-0',
   models: ['a'],
@@ -42,7 +42,7 @@ export const PLAIN: NaiveHost = {
   hasAgent: true,
 };
 
-/** The host's offers, computed GPU by GPU: each with its GPUs, and the size of the block that its rental breaks. */
+/** Computes the host's offers GPU by GPU, each with its GPUs and the size of the block that its rental splits. */
 export interface NaiveMachine {
   offered: OfferedMachine;
   gpus: string[];
@@ -93,7 +93,7 @@ export function naiveMachines(host: NaiveHost): NaiveMachine[] {
   return machines;
 }
 
-/** Returns blocks of each size: adjacent places of one model, starting at a multiple of the size. */
+/** Returns blocks of each size. They are adjacent GPUs of one model, starting at a multiple of the size. */
 function blocks(models: readonly string[], sizes: readonly number[]): number[][] {
   const found = new Map<string, number[]>();
   const add = (places: number[]) => found.set(places.join(), places);
@@ -106,7 +106,7 @@ function blocks(models: readonly string[], sizes: readonly number[]): number[][]
   return [...found.values()];
 }
 
-/** Converts it to what the inventory would have read. */
+/** Converts the host to what the inventory would have read. */
 export function offeredHost(host: NaiveHost): OfferedHost {
   const { models, sizes, missing, running, netMbps, ...same } = host;
   const bits = ({ first, count }: Running) =>

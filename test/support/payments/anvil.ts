@@ -16,7 +16,7 @@ interface Block {
   transactions: { hash: string; to: string | null; value: string }[];
 }
 
-/** Foundry's Ethereum node; the test produces the blocks. */
+/** Foundry's Ethereum node. The test produces the blocks. */
 export class AnvilChain implements Chain {
   readonly #url: string;
   readonly #end: () => Promise<void>;
@@ -89,7 +89,7 @@ export class AnvilChain implements Chain {
   }
 }
 
-/** A token like USDT: six decimals, and a transfer that returns nothing. */
+/** A token like USDT, with six decimals and a transfer function that returns nothing. */
 export class TokenChain implements Chain {
   readonly #ethereum: AnvilChain;
   readonly #contract: string;
@@ -143,9 +143,9 @@ export class TokenChain implements Chain {
 }
 
 /**
- * The token, written by hand: balances are in the slot of their owner's address, the deployer starts with 2^64 - 1
- * units, and any call is transfer(to, amount): it deducts from the caller (or reverts), adds to the other, and logs
- * Transfer.
+ * The token's code, written by hand. Balances are in the slots of their owners' addresses, and the deployer starts with
+ * 2^64 - 1 units. Any call is treated as transfer(to, amount): it deducts from the caller or reverts, adds to the
+ * recipient, and logs Transfer.
  */
 const TOKEN_CODE = tokenCode();
 

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A server that implements what the gateway uses of BTCPay Server's Greenfield API, following
- * GreenfieldInvoiceController.cs and WebhookSender.cs. The test sets the payments. For tests only.
+ * A server for tests that implements the parts of BTCPay Server's Greenfield API that the gateway uses, following
+ * GreenfieldInvoiceController.cs and WebhookSender.cs. The test sets the payments.
  */
 interface Invoice {
   id: string;
@@ -87,13 +87,13 @@ export class TestBtcpay {
     if (invoice === undefined) return void send(404, { code: 'invoice-not-found' });
     const address = `ltc-of-${invoice.id}`;
     const payments = invoice.payments.map((payment) => ({ ...payment, destination: address, receivedDate: 0 }));
-    // This store's own setting is lazy: then there is no address until the invoice's page is opened.
+    // This store is set to lazy payment methods, so there is no address until the invoice's page is opened.
     const activated = invoice.lazyPaymentMethods === false;
     send(200, [
       {
         paymentMethodId: 'LTC-CHAIN',
         destination: activated ? address : null,
-        // Its decimals have up to 28 places.
+        // BTCPay's decimals have up to 28 places.
         rate: '80.0000000000000000000000000000',
         amount: '0.6250000000000000000000000000',
         activated,

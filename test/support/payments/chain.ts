@@ -1,4 +1,4 @@
-/** A coin's network, as the test processor sees it. Coins are decimal strings. */
+/** A coin's network as the test processor sees it. Amounts of coins are decimal strings. */
 export interface Chain {
   newAddress(): Promise<string>;
   /** Sends coins and returns the transaction. */
@@ -11,11 +11,11 @@ export interface Chain {
 export interface Received {
   transaction: string;
   coins: string;
-  /** 0 if no block contains it. */
+  /** Number of confirmations, which is 0 if no block contains the payment. */
   confirmations: number;
 }
 
-/** A network whose payments the test sets, for tests that need no chain: signatures, races, crashes. */
+/** A network whose payments the test sets, for tests of signatures, races and crashes that need no real chain. */
 export class WrittenChain implements Chain {
   readonly #paid: { address: string; transaction: string; coins: string; minedAt: number | null }[] = [];
   #height = 0;
@@ -34,7 +34,7 @@ export class WrittenChain implements Chain {
     return transaction;
   }
 
-  /** Drops a transaction that no block contains: another one spent its coins. */
+  /** Drops a transaction that no block contains, as if another one had spent its coins. */
   replace(transaction: string): void {
     const at = this.#paid.findIndex((payment) => payment.transaction === transaction && payment.minedAt === null);
     this.#paid.splice(at, 1);

@@ -5,7 +5,7 @@ import { rpc, start, untilReady } from './programs.js';
 const MATURE_BLOCKS = 101;
 const AUTHORIZATION = `Basic ${Buffer.from('test:test').toString('base64')}`;
 
-/** Litecoin's own node on a private chain; the test produces the blocks. */
+/** Litecoin's own node on a private chain. The test produces the blocks. */
 export class LitecoinChain implements Chain {
   readonly #url: string;
   readonly #end: () => Promise<void>;
@@ -57,7 +57,7 @@ export class LitecoinChain implements Chain {
     }));
   }
 
-  /** Reverts the newest blocks, and makes their payments impossible: the coins are spent otherwise. */
+  /** Reverts the newest blocks and makes their payments impossible, because the coins are spent elsewhere. */
   async reorganise(blocks: number, transaction: string): Promise<void> {
     const height = await this.#call<number>('', 'getblockcount');
     const first = await this.#call<string>('', 'getblockhash', height - blocks + 1);
@@ -65,7 +65,7 @@ export class LitecoinChain implements Chain {
     const raw = await this.#call<{ hex: string }>('wallet/miner', 'gettransaction', transaction);
     const { vin } = await this.#call<Tx>('', 'decoderawtransaction', raw.hex);
     await this.#call('', 'invalidateblock', first);
-    // Another branch in which its coins go elsewhere: a double spend that a miner accepted.
+    // In the other branch, the coins go elsewhere, as in a double spend that a miner accepted.
     const inputs = vin.map(({ txid, vout }) => ({ txid, vout }));
     const worth = await this.#worth(inputs);
     const unsigned = await this.#call('', 'createrawtransaction', inputs, { [this.#miner]: (worth - 0.01).toFixed(8) });

@@ -2,14 +2,14 @@ import { freePort } from '../free-port.js';
 import type { Chain, Received } from './chain.js';
 import { rpc, start, untilReady } from './programs.js';
 
-/** Enough that the first coins may be spent: those of a block are locked for 60. */
+/** Number of blocks after which the first coins may be spent. A block's coins are locked for 60 blocks. */
 const MATURE_BLOCKS = 75;
 const XMR_DECIMALS = 12;
-/** One account mines and pays, the other is the shop's: a processor gives each invoice its own address. */
+/** One account mines and pays. The other is the shop's, with a separate address for each invoice. */
 const MINER = 0;
 const SHOP = 1;
 
-/** Monero's own node and wallet, on a private chain; the test produces the blocks. */
+/** Monero's own node and wallet on a private chain. The test produces the blocks. */
 export class MoneroChain implements Chain {
   readonly #daemon: string;
   readonly #wallet: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { find, type Tool } from '../tools.js';
 
-/** Programs of real chains, each with its own folder and ports. They end with the test. */
+/** Programs of real chains, each with its own folder and ports, which end with the test. */
 
 const READY_WITHIN_MS = 60_000;
 export interface Running {

@@ -4,33 +4,32 @@ import type { AddressInfo } from 'node:net';
 import type { Chain } from './chain.js';
 
 /**
- * A processor that implements SHKeeper's routes and signatures over the given chains, following SHKeeper's code
- * (api_v1.py, callback.py, models.py, webhook_hmac.py): its invoices, its two kinds of callbacks, their repetition
- * until 202, and error responses with HTTP 200. For tests only.
+ * A processor for tests that implements SHKeeper's routes and signatures over the given chains, following SHKeeper's
+ * code (api_v1.py, callback.py, models.py, webhook_hmac.py). It has SHKeeper's invoices, its two kinds of callbacks,
+ * which are repeated until a 202, and its error responses with HTTP 200.
  */
 export interface ShkeeperOptions {
   key: string;
-  /** By SHKeeper's code of the coin. */
+  /** Chains by SHKeeper's code for the coin. */
   chains: Record<string, Chain>;
-  /** USD per coin, whole cents. */
+  /** Rate in USD per coin, in whole cents. */
   rates: Record<string, string>;
-  /** Required by each wallet; SHKeeper's own default is 1. */
+  /** Confirmations that each wallet requires. SHKeeper's default is 1. */
   confirmations: number;
-  /** Its own fee on top; SHKeeper's own default is 2 per cent. */
+  /** SHKeeper's own fee on top of the amount. Its default is 2%. */
   fee?: Fee;
   /**
-   * Coins whose payments it reports before their first block. SHKeeper does this for no coin until
-   * UNCONFIRMED_TX_NOTIFICATION is set, and then only if the coin's service shows its memory pool: those of BTC, LTC
-   * and XMR don't.
+   * Coins whose payments are reported before their first block. SHKeeper does this only if UNCONFIRMED_TX_NOTIFICATION
+   * is set and the coin's service shows its memory pool, which those of BTC, LTC and XMR don't.
    */
   reportsUnconfirmed?: readonly string[];
-  /** Hours after which it prices an invoice again; 0 for never. */
+  /** Number of hours after which an invoice is priced again, or 0 for never. */
   recalc?: number;
   /** Returns the time in seconds, for the timestamps of callbacks. */
   now(): number;
 }
 
-/** SHKeeper's policies. In USD and per cent, as decimal strings. */
+/** SHKeeper's fee policies. Fees are in USD and percent, as decimal strings. */
 export type Fee =
   | { policy: 'NO_FEE' }
   | { policy: 'PERCENT_FEE'; percent: string }
@@ -58,17 +57,17 @@ interface Transaction {
   callbackConfirmed: boolean;
 }
 
-/** Amounts are counted in 10^-10, as SHKeeper prints them. */
+/** Amounts are counted in units of 10^-10, the precision with which SHKeeper prints them. */
 const SCALE = 10_000_000_000n;
 const COIN_STEP = 100n;
 
 export class TestShkeeper {
   mode: Mode = 'ok';
-  /** Ids of top-ups whose invoices it can't report. */
+  /** Ids of top-ups whose invoices SHKeeper can't report. */
   readonly broken = new Set<string>();
-  /** The operator may change it at any time; callbacks follow it. */
+  /** The fee policy. The operator may change it at any time, and callbacks use the current one. */
   fee: Fee;
-  /** Whether it returns quotes: not while a coin's node lags. */
+  /** Whether quotes are available, which they aren't while a coin's node lags. */
   quotes = true;
   /** Whether callbacks are lost. */
   loses = false;
@@ -95,7 +94,7 @@ export class TestShkeeper {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Processes the wallets' reports, and repeats callbacks: as after every block and every minute. */
+  /** Processes the wallets' reports and repeats callbacks, as SHKeeper does after every block and every minute. */
   async poll(): Promise<void> {
     for (const invoice of this.invoices) {
       for (const { transaction: txid, coins, confirmations } of await this.#chain(invoice).received(invoice.address)) {
@@ -113,7 +112,7 @@ export class TestShkeeper {
     const key = `${invoice.id} ${txid}`;
     const known = this.transactions.find((each) => each.txid === txid && each.invoice === invoice);
     if (confirmations === 0) {
-      // A transaction that lost its block again keeps its state. A replaced one is never dropped.
+      // A transaction that has lost its block keeps its state. A replaced one is never dropped.
       const isStored = known !== undefined || this.#unconfirmed.has(key);
       if (!isStored && this.#options.reportsUnconfirmed.includes(invoice.crypto)) {
         this.#unconfirmed.set(key, { invoice, coins, isReported: false });
@@ -149,7 +148,7 @@ export class TestShkeeper {
     }
   }
 
-  /** Returns its callback for an invoice, about this transaction. */
+  /** Returns the callback for an invoice about this transaction. */
   notification({ invoice, txid }: Pick<Transaction, 'invoice' | 'txid'>) {
     const paid = this.transactions.filter((each) => each.invoice === invoice);
     const balance = paid.reduce((sum, { fiat }) => sum + fiat, 0n);
@@ -183,7 +182,7 @@ export class TestShkeeper {
     return { fee_percent: printed(percent), fee_fixed: printed(fixed), fee_policy: this.fee.policy };
   }
 
-  /** Returns its settings, whether the policy uses them or not. */
+  /** Returns the fee settings, whether or not the policy uses them. */
   #feeRates(): { percent: bigint; fixed: bigint } {
     const { percent = '2', fixed = '0' } = this.fee as { percent?: string; fixed?: string };
     return { percent: scaled(percent), fixed: scaled(fixed) };
@@ -200,7 +199,7 @@ export class TestShkeeper {
     return share > fixed ? share : fixed;
   }
 
-  /** Returns a payment without the fee: below zero if a fixed fee exceeds the payment. */
+  /** Returns a payment without the fee. It is below zero if a fixed fee exceeds the payment. */
   #withoutFee(fiat: bigint): bigint {
     const { percent, fixed } = this.#feeRates();
     const share = (fiat * 100n * SCALE) / (100n * SCALE + percent);
@@ -233,7 +232,7 @@ export class TestShkeeper {
     if (this.mode === 'nonsense') return void response.end('<html>Bad gateway</html>');
     const send = (answer: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     const path = (request.url ?? '').replace('/api/v1', '');
-    // The only one of these routes that requires no key.
+    // This is the only one of these routes that requires no key.
     if (path === '/crypto') {
       return void send({ status: 'success', crypto: Object.keys(this.#options.chains), crypto_list: [] });
     }
@@ -296,7 +295,7 @@ export class TestShkeeper {
     };
   }
 
-  /** Includes the fee, rounded half up to 8 decimals. */
+  /** Returns the price in coins, including the fee and rounded half up to 8 decimals. */
   #coinsFor(crypto: string, fiat: bigint): bigint {
     const exact = ((fiat + this.#feeOf(fiat)) * SCALE) / scaled(this.#options.rates[crypto]!);
     return ((exact + COIN_STEP / 2n) / COIN_STEP) * COIN_STEP;

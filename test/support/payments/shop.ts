@@ -7,7 +7,7 @@ import { type ShkeeperOptions, TestShkeeper } from './shkeeper.js';
 
 export const KEY = 'a-key-of-the-processor';
 
-/** Gateways on one database, with a processor that behaves like SHKeeper. A given chain stays open. */
+/** Gateways on one database, with a processor that behaves like SHKeeper. A chain that is passed in stays open. */
 export interface Shop {
   gateways: TestGateway[];
   gateway: TestGateway;

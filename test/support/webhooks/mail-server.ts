@@ -7,12 +7,12 @@ export interface ReceivedMail {
   isSecure: boolean;
   user: string | undefined;
   raw: string;
-  /** Headers by lower-case name, unfolded. */
+  /** Unfolded headers by lower-case name. */
   headers: Record<string, string>;
   text: string;
 }
 
-/** Starts a real mail server; `options` are those of smtp-server, and an error thrown by `answer` refuses a mail. */
+/** Starts a real mail server. `options` are those of smtp-server. If `answer` throws an error, the mail is refused. */
 export async function startMailServer(
   options: SMTPServerOptions = {},
   answer: (mail: ReceivedMail) => unknown = () => {},
@@ -57,7 +57,7 @@ export async function startMailServer(
   };
 }
 
-/** Returns an error that makes the server respond with its number. */
+/** Returns an error that makes the server respond with its code. */
 export function refusal(responseCode: number, message = 'no'): Error {
   return Object.assign(new Error(message), { responseCode });
 }

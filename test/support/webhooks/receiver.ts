@@ -12,7 +12,7 @@ export interface Received {
   body: string;
 }
 
-/** Starts a receiver of webhooks; `answer` responds to each, by default with 200. */
+/** Starts a receiver of webhooks. `answer` responds to each request, by default with 200. */
 export async function startReceiver(
   answer: (event: Received, response: ServerResponse, request: IncomingMessage) => unknown = () => {},
 ) {
@@ -33,7 +33,7 @@ export async function startReceiver(
     port,
     url: `http://127.0.0.1:${port}/hook`,
     types: () => received.map(({ type }) => type),
-    /** Throws unless the specification's library accepts it. */
+    /** Throws unless the library of the webhook specification accepts the request. */
     verify: (secret: string, { body, headers }: Received) => new Webhook(secret).verify(body, headers),
     close: () => {
       server.closeAllConnections();
