@@ -11,7 +11,7 @@ let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
 
-describe('Home', needs('chromium'), () => {
+describe('the Home screen', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
@@ -119,7 +119,7 @@ describe('Home', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it('is the first page when signed in, while visitors and old links get the machines', async () => {
+  it('is the first page for renters, while visitors and old links get the machines', async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

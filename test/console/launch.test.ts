@@ -23,7 +23,7 @@ const LINK = `/launch?${new URLSearchParams([
   ['command', 'my model'],
 ])}`;
 
-describe('launching from the console', needs('chromium'), () => {
+describe('the launch page of the console', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {

@@ -10,7 +10,7 @@ const renter = (creditUsd?: string) => here.renter(creditUsd);
 
 const BOLD = '<b>bold</b>';
 
-describe('the market in Chromium', needs('chromium'), () => {
+describe('the market page in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });

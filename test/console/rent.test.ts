@@ -12,7 +12,7 @@ const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
 
-describe('renting in Chromium', needs('chromium'), () => {
+describe('the rent page in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });

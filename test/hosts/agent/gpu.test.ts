@@ -11,7 +11,7 @@ import { leftOut } from '../../support/tools.js';
 const ID = 'i-00000001';
 const { gpus } = await findGpus();
 
-describe('GPUs by CDI', needsEngine('podman'), () => {
+describe('GPUs provided through CDI', needsEngine('podman'), () => {
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
@@ -30,7 +30,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('can be simulated, in the rented number', async () => {
+  it('are simulated in the rented number', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -67,7 +67,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('are reported as busy when simulated, but only for watched instances', async () => {
+  it('are reported as busy or idle, but only for watched instances', async () => {
     const host = new TestHost(engine, gateway, { gpus: 1, diskLimit: 'none' });
     host.start();
     const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];

@@ -30,7 +30,7 @@ grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
 ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
 env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
 
-describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime of %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('are skipped', wanted, () => {});
@@ -141,7 +141,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(bytes).toBe(1_000_000);
   });
 
-  it('can be ended from their first moment on, even by the next agent', async () => {
+  it('can be ended as soon as they start, even by the next agent', async () => {
     for (let turn = 0; turn < 8; turn += 1) {
       const exec = await begin('sleep 5433 | cat');
       await hangUp(exec);
@@ -172,7 +172,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     for (const exec of [one, other]) exec.detach();
   });
 
-  it('name no process once its id is reused, even if the renter delays their end', async () => {
+  it('report no process once its id is reused, even if the renter delays their end', async () => {
     const exec = await begin('exec 5>/proc/$PPID/fd/3; sleep 5434 & sleep 1; kill -9 $PPID; exec sleep 5435');
     await until('it runs', async () => (await exec.state()).pid !== null, 10_000);
     await until('its process is gone', async () => (await exec.state()).pid === null, 10_000);
@@ -181,7 +181,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     await run('pkill -9 -f "sleep 543[45]"');
   });
 
-  it('are not found by their own search and wait 2 s for processes they leave running', async () => {
+  it('don’t match their own pgrep and wait 2 s for processes they leave running', async () => {
     expect(await run('pgrep -f "wor[d]-of-none" | wc -l')).toMatchObject({ out: '0\n' });
     const began = performance.now();
     expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');

@@ -78,7 +78,7 @@ describe('a deploy on a real host', () => {
     await machine.end();
   });
 
-  it('gives renters one GPU each, then one renter half of them, then one all of them', async () => {
+  it('gives each renter one GPU, then one renter half of them, then one renter all', async () => {
     const big = await fleet.host({}, GPUS);
     const id = big.machineId;
     const half = `.g0-${GPUS / 2 - 1}`;

@@ -21,7 +21,7 @@ const INFO = {
   Runtimes: { runc: {} },
 };
 
-describe('an engine that doesn’t respond yet', () => {
+describe('the agent with an engine that doesn’t respond yet', () => {
   let server: Server;
   afterEach(() => server.close());
 
@@ -37,7 +37,7 @@ describe('an engine that doesn’t respond yet', () => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(INFO));
   };
 
-  it('is retried with a message and used once it responds', async () => {
+  it('retries with a message and uses the engine once it responds', async () => {
     const socket = await engine(hangUp, answer);
     const { code, stdout, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect(code).toBe(0);
@@ -46,14 +46,14 @@ describe('an engine that doesn’t respond yet', () => {
     expect(stderr).toBe(`gpu-agent: ${why}; retrying (attempt 2 of 3)\n`);
   });
 
-  it('is abandoned after three tries', async () => {
+  it('gives up after three tries', async () => {
     const socket = await engine(hangUp);
     const { code, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect([code, stderr.trim().split('\n').length]).toEqual([2, 3]);
     expect(stderr).not.toContain('socket hang up');
   });
 
-  it('gets more time on each attempt, and the error names that time', async () => {
+  it('waits longer on each attempt, and the error names that time', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
       message: `${socket} does not answer: no answer within 0.05 s`,
@@ -62,7 +62,7 @@ describe('an engine that doesn’t respond yet', () => {
     await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
   });
 
-  it('is enrolled as a single machine even if the response to the join is lost', async () => {
+  it('joins as a single machine even if the response to the join is lost', async () => {
     const socket = await engine(answer);
     const gateway = await startGateway();
     const wire = await openWire(gateway.address);
@@ -83,7 +83,7 @@ describe('an engine that doesn’t respond yet', () => {
     expect(rows).toEqual([{ id }]);
   });
 
-  it('can’t be enrolled with invalid settings, and the reason is reported', async () => {
+  it('reports why the host can’t be enrolled', async () => {
     const socket = await engine(answer);
     const gateway = createServer((_, response) => response.writeHead(401).end('{}'));
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
@@ -95,7 +95,7 @@ describe('an engine that doesn’t respond yet', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it('is not retried if nothing listens on its socket', async () => {
+  it('doesn’t retry if nothing listens on the socket', async () => {
     server = createServer();
     const socket = join(folder(), 'none.sock');
     await expect(openEngine(socket, null)).rejects.toMatchObject({ mayAnswerLater: false });

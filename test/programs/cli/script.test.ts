@@ -42,7 +42,7 @@ async function idOf(args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-describe('in a script', () => {
+describe('the gpu command in a script', () => {
   it('completes a rental from the prices to the final balance', async () => {
     const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
     expect(slugs).toHaveLength(83);

@@ -14,7 +14,7 @@ const HIDE_CURSOR = `${ESCAPE}[?25l`;
 
 /** On other systems `script` has different options. */
 
-describe('in a terminal (script of util-linux)', needs('script'), () => {
+describe('the gpu command in a terminal', needs('script'), () => {
   let service: Service;
   let wire: Wire;
   let renter: Renter;
@@ -177,7 +177,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(stdout.lastIndexOf(`${ESCAPE}[?25h`)).toBeGreaterThan(stdout.lastIndexOf(HIDE_CURSOR));
   });
 
-  it('ends its output with a newline with --json', async () => {
+  it('ends --json output with a newline', async () => {
     const { stdout } = await gpuInTerminal(['offers', '--json', '--limit', '1'], env).ended;
     const body = await fetch(`${service.address}/v1/offers?limit=1`).then((response) => response.text());
     // The response is slow enough for the spinner to appear.

@@ -114,7 +114,7 @@ describe('gpu top', () => {
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   });
 
-  describe('in a terminal (script of util-linux)', needs('script'), () => {
+  describe('in a terminal', needs('script'), () => {
     it.each([
       ['q', 0],
       ['\u0003', 130],

@@ -305,7 +305,7 @@ describe('users of the server', () => {
   });
 });
 
-describe('after a crash', () => {
+describe('the server after a crash', () => {
   it('keeps all committed data if all processes were killed together', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);

@@ -210,7 +210,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       buckets.close();
     });
 
-    it('reports at start that Redis is unreachable, without its password', async () => {
+    it('reports at start that Redis is unreachable but omits the password', async () => {
       const { log, lines } = recorder();
       const startedAt = performance.now();
       const buckets = await openRedisBuckets(NOBODY, log);

@@ -276,14 +276,14 @@ describe('models and regions', () => {
 describe('a JSON file', () => {
   const noun = ['machine', 'model', 'region', 'template', 'market'];
 
-  test.each(noun)('with an entry that isn’t an object is rejected by `%s import`, naming it', async (name) => {
+  test.each(noun)('is rejected by `%s import`, which names the entry that isn’t an object', async (name) => {
     const path = file(`${name}.json`, '[{}, null]');
     const refused = await admin([name, 'import', path, ...(name === 'market' ? ['--date', '2026-11-20'] : [])], env);
     const stderr = `${path} must contain an array of objects; entry 2 is null\n`;
     expect(refused).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  test('with a null field is rejected, naming the field', async () => {
+  test('is rejected if a field is null, and the error names the field', async () => {
     const machines = file('null-fields.json', '[{"id":null,"gpu":"p40"}]');
     expect((await admin(['machine', 'import', machines], env)).stderr).toContain('\nline 1: id is missing\n');
     const good = { listing_id: 'a', gpu_slug: 'l4', num_gpus: 1, price_usd_hour: 0.5 };

@@ -299,9 +299,9 @@ describe('the source', () => {
       /^the source is missing the columns listing_id, gpu_slug/,
     ],
     ['is empty', csv(''), /^the file has no listing of a known model$/],
-    ['knows no model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listing of a known model$/],
+    ['has no known model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listing of a known model$/],
     ['is one endless cell', csv(`${MARKET_HEADER}"${'x,'.repeat(4_000_000)}`), /^the source can't be read: /],
-    ['is no CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
+    ['isn’t CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
     [
       'is mostly unreadable',
       csv(`${market()}\n${unreadable}`),
@@ -314,7 +314,7 @@ describe('the source', () => {
       /^more than 50 % of the models would lose their median: 71 of 71$/,
     ],
     ['cuts a price too far', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
-  ])('that %s leaves the sheet unchanged and is retried until it works', async (_name, answer, reason, limits) => {
+  ])('leaves the sheet unchanged if it %s, and is retried until it works', async (_name, answer, reason, limits) => {
     const before = await sheets();
     source.answers(answer);
     const retryAt = deps.clock.now() + 60n;
@@ -342,7 +342,7 @@ describe('the source', () => {
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
     ['is missing', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('that %s is retried as well, and its address isn’t shown', async (_name, place, code) => {
+  ])('is retried as well if it %s, and its address isn’t shown', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));
@@ -390,7 +390,7 @@ describe('the source', () => {
     expect(events.at(-1)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('may change prices by a maximum that is a setting', async () => {
+  test('may change prices by at most the configured maximum', async () => {
     const before = source.requests();
     const strict = withSettings({ marketMaxJumpPercent: 20 });
     source.answers(csv(market(listings('rtx-4090', '0.80'))));
@@ -453,7 +453,7 @@ describe('an interrupted attempt', () => {
        where locktype = 'advisory' and objid = 4207003 and granted and datname = current_database()`,
     );
 
-  test('that loses its connection records nothing, and another process takes over', async () => {
+  test('records nothing if it loses its connection, and another process takes over', async () => {
     const second = other();
     const asked = held();
     const first = look();
@@ -491,7 +491,7 @@ describe('an interrupted attempt', () => {
     expect(events.slice(1)).toMatchObject([{ kind: 'started', attempt: 1 }, { kind: 'succeeded' }]);
   });
 
-  test('that was the last one and crashed ends the re-check', async () => {
+  test('ends the re-check if it was the last one and crashed', async () => {
     await rows(`insert into market_recheck (day, attempts, started_at, next_attempt_at) values ($1, 4, $2, $2)`, [
       monday,
       `${monday}T04:00:00Z`,

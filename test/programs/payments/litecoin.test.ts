@@ -6,7 +6,7 @@ import { LitecoinChain } from '../../support/payments/litecoin.js';
 import { openShop, read, topUp } from '../../support/payments/shop.js';
 import { needs } from '../../support/tools.js';
 
-describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
+describe('payments of 50 USD in LTC on a real chain', needs('litecoind'), () => {
   let chain: LitecoinChain;
   beforeAll(async () => {
     chain = await LitecoinChain.open();

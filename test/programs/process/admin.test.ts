@@ -182,7 +182,7 @@ describe('while the gateway runs', () => {
     expect(await adminJson(['instance', 'list'], env)).toEqual([]);
   });
 
-  it('account suspend rejects keys and stops instances, resume only restores keys', async () => {
+  it('account suspend blocks keys and stops instances, but resume only unblocks keys', async () => {
     const id = await rent();
     const suspended = await adminJson(['account', 'suspend', account.id], env);
     expect(suspended).toMatchObject({ id: account.id, live_instances: 1 });
