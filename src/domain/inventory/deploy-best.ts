@@ -145,8 +145,7 @@ export async function rentBest(
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
-        // Retried only once, because otherwise a request might never get an answer if machines come and go all the
-        // time.
+        // Retried only once. If machines come and go all the time, it might otherwise never be certain that none matches.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
         throw refusal();
       });
@@ -179,11 +178,11 @@ class OffersChanged extends Error {}
 
 /** Requirements for the machine, and the order in which machines are tried. */
 export interface Search extends BestOffer {
-  /** Whether its host agent must support launches. */
+  /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
-  /** Whether its host agent must report the load of instances. */
+  /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;
-  /** Whether its host must be able to mount volumes. */
+  /** Whether the machine's host must be able to mount volumes. */
   needsVolumes: boolean;
   /** A host to exclude, or null to allow all hosts. */
   excludedHost: string | null;
