@@ -1,15 +1,15 @@
 /**
- * A host's GPUs are sold in blocks: aligned ones of 1, 2, 4 and 8 by their places on the host, and the whole. Each
- * block is a machine with its own id. GPUs of one model are adjacent, with close ones next to each other, so that a
- * block consists of one model and is well connected. design.md section 12.
+ * A host's GPUs are sold in blocks. These are aligned blocks of 1, 2, 4 and 8 GPUs by place, and the whole host. Each
+ * block is a machine with its own id. GPUs of the same model are adjacent, and GPUs that are closely connected are next
+ * to each other, so each block has a single model and fast connections. See design.md section 12.
  */
 
-/** Maximum GPUs of one host. */
+/** Maximum GPUs per host. */
 export const MAX_HOST_GPUS = 8;
-/** Stands for the whole host among the sizes. */
+/** Represents the whole host in a list of sizes. */
 export const WHOLE = 0;
 const BLOCK_SIZES = [1, 2, 4, 8];
-/** All sizes, sold by default. */
+/** All sizes, which is what is sold by default. */
 export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
 export const WHOLE_ONLY: readonly number[] = [WHOLE];
 
