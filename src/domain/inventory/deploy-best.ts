@@ -145,7 +145,7 @@ export async function rentBest(
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
-        // Retried only once. If machines come and go all the time, it might otherwise never be certain that none matches.
+        // Retried only once. If machines come and go all the time, it might never be certain that none matches.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
         throw refusal();
       });
