@@ -74,8 +74,8 @@ export type Deps = Readonly<{
   /** Null in a process that host agents don't connect to. */
   openLogs: OpenLogs | null;
   /**
-   * Returns the keys that seal secrets. The first one seals new secrets; the others only unseal existing ones. Rejects
-   * if there are no keys.
+   * Returns the keys that seal secrets. The first one seals new secrets, and the others only unseal existing ones.
+   * Rejects if there are no keys.
    */
   sealingKeys: () => Promise<readonly SealingKey[]>;
   /** Null if top-ups are disabled. */

@@ -6,13 +6,13 @@ import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from '
 /** Everything that determines which blocks of a host are sold. */
 export interface HostBlocks extends HostLayout {
   id: string;
-  /** Subset of ALL_SIZES. */
+  /** A subset of ALL_SIZES. */
   sizes: readonly number[];
   /** Protocol version of the host's agent. */
   protocol: number;
 }
 
-/** Locks a host in the same way as rentals do, and returns its GPUs. Null if the host has no agent. */
+/** Locks a host in the same way as rentals do, and returns its GPUs, or null if the host has no agent. */
 export async function lockHost(transaction: Pick<Transaction, 'query'>, id: string): Promise<HostBlocks | null> {
   // Read in a second statement: one that waited for the lock would still see the agent's row as it was before.
   await transaction.query(LOCK_MACHINE, [id]);

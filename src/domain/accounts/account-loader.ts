@@ -46,7 +46,7 @@ export class AccountLoader {
     }, BATCHING);
   }
 
-  /** Returns the account as stored, without settling it. Null if it doesn't exist. */
+  /** Returns the account as stored, without settling it, or null if it doesn't exist. */
   account(id: string): Promise<Readonly<Account> | null> {
     return this.#accounts.load(id);
   }

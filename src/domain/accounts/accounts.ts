@@ -20,7 +20,7 @@ import { requestsPerMinute } from '../rules/rate-tier.js';
 import { limitReachedAt } from '../rules/spend-limit.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-/** Random bytes in an account id. */
+/** Number of random bytes in an account id. */
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;

@@ -128,7 +128,7 @@ export async function listApiKeys(
   });
 }
 
-/** Returns one of the account's keys. Null if the account has no such key. */
+/** Returns one of the account's keys, or null if the account has no such key. */
 export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }

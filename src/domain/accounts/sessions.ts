@@ -123,8 +123,8 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
 }
 
 /**
- * Returns when the next session ends or the next key expires. Sessions that have already ended count; keys count only
- * if they expire at `from` or later.
+ * Returns when the next session ends or the next key expires. Sessions that have already ended are included, but keys
+ * only if they expire at `from` or later.
  */
 async function nextEnd({ db }: Deps, from: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ endsAt: Instant | null }>({

@@ -84,7 +84,7 @@ export async function statement(
   const account = await settledAccount(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
-  // Usage in future seconds is excluded; entries made within the current second are included.
+  // Usage in future seconds is excluded. Entries made within the current second are included.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);

@@ -41,7 +41,7 @@ export type RefusalReason =
 
 /**
  * An expected error, which rejects a request. `message` is meant for the caller, and `field` names the invalid input if
- * there is one. Rules that can reject throw this error (`check…`, `claim`, `stateAfter`); all other rules return a
+ * there is one. Rules that can reject throw this error (`check…`, `claim`, `stateAfter`). All other rules return a
  * result.
  */
 export class DomainError extends Error {
@@ -49,7 +49,7 @@ export class DomainError extends Error {
   readonly field: string | undefined;
   /** Number of whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** A more specific reason if the code is too general. It is used for metrics; callers read the message. */
+  /** A more specific reason if the code is too general. It is used for metrics, while callers read the message. */
   readonly reason: RefusalReason | undefined;
   /** The scope that the API key lacks. */
   readonly scope: string | undefined;

@@ -85,7 +85,7 @@ export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEven
   }
   for (const { id, exhaustedAt, diskDeleteAt } of changes.accounts) {
     if (exhaustedAt === null) continue;
-    // Every change during this time produces the event again, but it is sent only once.
+    // While credit is exhausted, every change to the account produces this event again, but it is sent only once.
     const once = `exhausted/${exhaustedAt}`;
     const data = { disks_destroyed_at: diskDeleteAt === null ? null : formatInstant(diskDeleteAt) };
     events.push({ accountId: id, type: 'balance.exhausted', subject: ACCOUNT_SUBJECT, at: exhaustedAt, data, once });

@@ -136,8 +136,8 @@ export const LEASE_EXPIRY_SECONDS = 1_200n;
 const LISTENING_SECONDS = 60n;
 
 /**
- * Returns an instant. A host's leases have ended if its last heartbeat was before it. `since` is when the gateway
- * started listening.
+ * Returns the instant before which a host's last heartbeat must have been for its leases to have ended. `since` is when
+ * the gateway started listening.
  */
 export function silentBefore(now: Instant, since: Instant): Instant {
   return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;

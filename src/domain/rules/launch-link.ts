@@ -27,7 +27,7 @@ interface Known {
 
 /**
  * Returns a link of at most 8,000 characters that opens a form, prefilled for anyone who follows the link. It contains
- * neither the names of secrets nor the values of secret variables; it only says which variables need a secret. Values
+ * neither the names of secrets nor the values of secret variables, and only says which variables need a secret. Values
  * that the service generates are generated separately for each person who follows the link. Values that don't fit are
  * omitted. TCP ports are also omitted, because they are publicly reachable.
  */

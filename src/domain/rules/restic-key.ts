@@ -9,7 +9,7 @@ const CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffffn;
 const LOW_128 = (1n << 128n) - 1n;
 
 /**
- * A key used by restic. `encrypt` is for AES-256 in counter mode; `k` and `r` are the two halves of the key for
+ * A key used by restic. `encrypt` is for AES-256 in counter mode. `k` and `r` are the two halves of the key for
  * Poly1305-AES.
  */
 export interface ResticKey {
