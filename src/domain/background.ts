@@ -83,7 +83,7 @@ export function whenDue(
   };
 }
 
-/** Work that never runs more than once at a time. */
+/** Work that never runs concurrently with itself. */
 export interface Guarded {
   /** Starts the work. Has no effect while it is still running. */
   run(): void;

@@ -88,7 +88,7 @@ export type Deps = Readonly<{
   volumeKeys: Slots;
   /** Null if restic isn't installed. Volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
-  /** Notified of what use cases have done. */
+  /** Receives events from use cases. */
   events: DomainEvents;
   /** Sends an event to a webhook. */
   sendWebhook: SendWebhook;

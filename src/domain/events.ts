@@ -1,6 +1,6 @@
 import type { StopReason } from './rules/lifecycle.js';
 
-/** What use cases have done, for counters. Handlers are not awaited and must not throw. */
+/** Events emitted by use cases, used for counters. Handlers are not awaited and must not throw. */
 export interface DomainEvents {
   /**
    * A deploy ended. The outcome is `rented`, `replayed` if the stored response to an earlier request was returned, or

@@ -3,7 +3,7 @@ import { DomainError } from './rules/errors.js';
 import type { HostGpu, HostLayout } from './rules/host-gpus.js';
 import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from './rules/slices.js';
 
-/** Everything that determines which blocks of a host are sold. */
+/** A host's GPUs and all settings that determine which of its blocks are sold. */
 export interface HostBlocks extends HostLayout {
   id: string;
   /** A subset of ALL_SIZES. */

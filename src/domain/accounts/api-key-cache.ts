@@ -43,7 +43,7 @@ export class ApiKeyCache {
     });
   }
 
-  /** Returns the cached owner, or the one that `read` finds in the database, or null if the key is unknown. */
+  /** Returns the owner from the cache, or else from `read`. Returns null if the key is unknown. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);

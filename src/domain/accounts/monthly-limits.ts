@@ -68,7 +68,7 @@ function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
 }
 
-/** What a limited key has spent this month, and when its limit was or will be reached this month. */
+/** A limited key's spend this month, and when its limit was or will be reached this month. */
 export interface KeySpend {
   monthSpend: Micro;
   limitReachedAt: Instant | null;

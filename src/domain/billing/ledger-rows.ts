@@ -264,8 +264,8 @@ export function machineRows([, live, machines]: readonly object[][]) {
 }
 
 /**
- * Returns the statements that write the changes. For a few rows this is one combined statement, for many it is one
- * statement per row. Without changes there are none.
+ * Returns the statements that write the changes. A few rows are written by one combined statement, and many rows by one
+ * statement each.
  */
 export function writesOf({
   accounts,

@@ -19,8 +19,8 @@ export async function settledAccount(deps: Deps, accountId: string): Promise<Rea
 }
 
 /**
- * Like `settledAccount`, but also reads what is needed to check monthly limits, to preview a decision that is later
- * made under locks.
+ * Like `settledAccount`, but also reads what is needed to check monthly limits. Used to preview a decision that is
+ * later made under locks.
  */
 export async function settledWithLimits(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await settledAccount(deps, accountId);

@@ -24,7 +24,7 @@ export const DEFAULT_LISTED = 10;
 /** Maximum charges read. There is one per instance and day. */
 const MAX_CHARGES = 50_000;
 
-/** What an account spent within a period of UTC days, by day and by instance. */
+/** An account's spend within a period of UTC days, by day and by instance. */
 export interface SpendByDay {
   /** First and last day as YYYY-MM-DD. Future days are omitted. */
   from: string;
@@ -57,8 +57,8 @@ export interface SpendDay {
   date: string;
   total: Micro;
   /**
-   * What was spent on the listed instances that day, in the order in which they are listed. Instances without spend are
-   * omitted.
+   * That day's spend on each of the listed instances, in the order in which they are listed. Instances without spend
+   * are omitted.
    */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;

@@ -15,8 +15,8 @@ import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 /**
- * What was charged within the period for one instance's GPUs, disk, early exit or preemption minimum, or for one volume
- * while it had a certain size.
+ * The charge within the period for one instance's GPUs, disk, early exit or preemption minimum, or for one volume while
+ * it had a certain size.
  */
 export interface StatementLine {
   /** Null if the line is for a volume. */

@@ -17,7 +17,8 @@ import { checkLaunchOfStart } from './launch.js';
 import { machineForPreview } from './machine-for-preview.js';
 
 /**
- * Whether a stopped instance can be started, and on which conditions. This is the decision that `start` would make now.
+ * Whether a stopped instance can be started, and under which conditions. This is the decision that `start` would make
+ * now.
  */
 export interface StartCheck {
   /** Null if the instance can be started. */

@@ -158,8 +158,8 @@ export async function activeInstances(
 }
 
 /**
- * Returns up to 10,000 instances of one account or of all accounts for the operator. They are settled, sorted newest
- * first, and exclude destroyed ones.
+ * Returns up to 10,000 instances that aren't destroyed, of one account or of all accounts, settled and newest first.
+ * Used by the operator.
  */
 export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
@@ -190,8 +190,8 @@ export async function findInstance(
 }
 
 /**
- * Returns the current state of the instance that was rented or acted on by a request with this idempotency key within
- * the last 24 hours, or null if no such request was carried out. This lets a client recover from a lost response.
+ * Returns the current state of the instance that was rented or acted on by a request with this idempotency key. Returns
+ * null if no such request was carried out within the last 24 hours. This lets a client recover from a lost response.
  * Throws invalid_request or idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
@@ -390,7 +390,7 @@ function actOn(
       stop(step, instance, reason);
       break;
     case 'DESTROY':
-      // If the operator destroys an instance, this isn't rejected when the balance can't cover the early exit.
+      // The operator can destroy an instance even if the balance can't cover the early exit.
       if (reason === 'USER')
         checkEarlyExit(
           account,

@@ -21,8 +21,8 @@ export interface IntervalPage {
 }
 
 /**
- * Reads pages of usage intervals. All loads in the same turn of the event loop share one statement per direction. It
- * reads only the intervals on each page, no matter how many an instance has.
+ * Reads pages of usage intervals. All loads in the same turn of the event loop share one statement per direction. The
+ * statement reads only the intervals on each page, no matter how many an instance has.
  */
 export class UsageIntervalLoader {
   readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;

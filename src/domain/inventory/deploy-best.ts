@@ -42,7 +42,7 @@ const CANDIDATE_BATCH = 50;
 /** Maximum entries of a list that an error message names. */
 const NAMED_ENTRIES = 5;
 
-/** How to choose the machine. */
+/** The renter's preferences for choosing the machine. */
 export interface Preferences {
   filter?: OfferSearchFilter | null;
   /** The only acceptable models and regions, starting with the most preferred one. */

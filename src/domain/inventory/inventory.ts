@@ -16,9 +16,10 @@ import { OfferIndex } from './offer-index.js';
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
 
 /**
- * SQL for all hosts with what is needed to decide on them. This includes `condition`, `used_disk_gb`, and the GPUs of
- * running instances as bits: `taken` for all instances that can't be preempted together, and `yielding` for each of the
- * others. `layout` has the arguments of `layoutOf` as a JSON list, or null if the host is rented as a whole.
+ * SQL for all hosts with the data that decisions need. This includes `condition`, `used_disk_gb`, and the GPUs of
+ * running instances as bits: `taken` combines all instances that can't be preempted, and `yielding` has an entry for
+ * each of the others. `layout` has the arguments of `layoutOf` as a JSON list, or null if the host is rented as a
+ * whole.
  */
 export const HOSTS = `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
@@ -216,7 +217,7 @@ export class Inventory {
     if (this.#data === null || this.#soon !== null) return;
     const reload = () => {
       this.#soon = null;
-      // If this fails, the next reader tries again and gets the error.
+      // If this fails, the next reader tries again and reports the error.
       if (this.#isStale && this.#db.notices.isListening) this.#reload().catch(() => {});
     };
     const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();

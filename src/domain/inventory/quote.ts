@@ -41,7 +41,7 @@ export interface QuoteInput extends TermsInput, Preferences {
   machineId?: string | null;
 }
 
-/** What a rental costs and requires, according to the decision that `deploy` would make in this second. */
+/** The cost and requirements of a rental, as `deploy` would decide in this second. */
 export interface Quote {
   machineId: string;
   template: string;

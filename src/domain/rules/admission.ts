@@ -75,14 +75,14 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** What a deploy or a start would add to the spend that limits count. */
+/** The amounts that a deploy or a start would add to the spend that limits count. */
 export interface AddedSpend {
   /** The API key that made the request. */
   keyId: string | null;
   gpuRate: Rate;
   /** The GPU rate and, for a deploy, also the disk rate. */
   addedRate: Rate;
-  /** The rate added to the key's own spend, if that is different. */
+  /** Rate added to the key's spend. Defaults to `addedRate`. */
   addedToKey?: Rate;
   preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }

@@ -4,7 +4,7 @@ import { criteriaOf, type OfferCriteria, type OfferRequirements, onlyOf } from '
 import { BY_PRICE, type OfferOrder } from './offer-order.js';
 import { type PricingMode, rateInMode } from './price-rule.js';
 
-/** What a renter requires of the machine to be chosen. */
+/** A renter's requirements for the machine to choose. */
 export interface BestOfferRequest {
   filter: OfferRequirements;
   /** The only acceptable models and regions, starting with the most preferred one. Null accepts any. */

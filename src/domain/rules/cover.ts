@@ -6,7 +6,7 @@ import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
   addedRate: Rate;
-  /** The instances that must stop for it. */
+  /** Instances that would be preempted. */
   preempted: readonly { accountId: string; gpuRate: Rate }[];
   coverSeconds: bigint;
 }

@@ -25,7 +25,7 @@ export interface DeadlineTexts {
  * 366 days ahead.
  */
 export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
-  // When the deadline passes, the renter couldn't decide whether to pay for leaving the term early.
+  // Otherwise the term could end early without the renter having decided to pay for that.
   if (destroyAt !== null && mode === 'RESERVED')
     throw refusal('destroyAt', 'must not be set for a reserved instance, because destroying it may cost its discount');
   return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };

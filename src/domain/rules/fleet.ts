@@ -19,7 +19,7 @@ export type ContainerPhase =
   | 'RESTORING'
   | 'SAVING';
 
-/** What is known about a container and its rental. */
+/** The known state of a container and its rental. */
 export interface KnownContainer {
   instanceId: string;
   status: InstanceStatus;
@@ -136,8 +136,8 @@ export const LEASE_EXPIRY_SECONDS = 1_200n;
 const LISTENING_SECONDS = 60n;
 
 /**
- * Returns the instant before which a host's last heartbeat must have been for its leases to have ended. `since` is when
- * the gateway started listening.
+ * Returns the cutoff for the leases of silent hosts: they have ended if a host's last heartbeat was before it. `since`
+ * is when the gateway started listening.
  */
 export function silentBefore(now: Instant, since: Instant): Instant {
   return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;

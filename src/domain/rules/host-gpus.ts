@@ -21,9 +21,9 @@ export interface HostLayout {
 
 /**
  * Returns the layout of a host on which the GPUs `found` were detected, in the order in which its agent reports them.
- * GPUs of the same model are placed side by side. While an instance is rented on the host, `before` is given: then each
- * GPU keeps its place, and a new GPU takes the place of a missing one of the same model. Throws invalid_request if
- * there are no GPUs or more GPUs than places.
+ * GPUs of the same model are placed side by side. While an instance is rented on the host, `before` has the host's
+ * previous GPUs. Each of them then keeps its place, and a new GPU takes the place of a missing one of the same model.
+ * Throws invalid_request if there are no GPUs or more GPUs than places.
  */
 export function layoutOf(hostId: string, found: readonly HostGpu[], before: readonly HostGpu[] | null): HostLayout {
   if (found.length === 0) throw invalid('no GPUs found; install the driver and check that nvidia-smi lists them');

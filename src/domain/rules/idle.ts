@@ -2,13 +2,13 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** How many seconds before an idle instance stops its renter is notified. */
+/** How long before an idle instance stops the renter is warned, in seconds. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;
 const SECONDS_PER_MINUTE = 60n;
 
-/** What is known about a running instance that stops when idle. All instants are according to the gateways' clock. */
+/** The known state of a running instance that stops when idle. All instants are on the gateways' clock. */
 export interface IdleWatch {
   minutes: number;
   /** When the setting was made or last changed. */

@@ -1,4 +1,4 @@
-/** Maximum length of a caller's name that is quoted in a message. */
+/** Maximum length of a name from the caller when a message quotes it. */
 const MAX_QUOTED = 40;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
 /** Matches messages defined by the fields themselves. All others come from the validation library. */

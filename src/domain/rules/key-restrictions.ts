@@ -3,7 +3,7 @@ import { areWithin } from './networks.js';
 import type { Scope, Scopes } from './scopes.js';
 import type { Instant } from './time.js';
 
-/** What an API key is restricted to. Null means no restriction. */
+/** The restrictions of an API key. Null means no restriction. */
 export interface KeyRestrictions {
   scopes: Scopes;
   /** The first second in which the key is rejected. */

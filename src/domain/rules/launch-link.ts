@@ -19,7 +19,7 @@ interface Shared {
   launch: Launch;
 }
 
-/** What is known about the launch's template. Images have none. */
+/** The known properties of the launch's template. Images have none. */
 interface Known {
   vramGb: number | null;
   variables: readonly TemplateVariable[];

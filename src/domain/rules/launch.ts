@@ -5,7 +5,7 @@ import type { PricingMode } from './price-rule.js';
 export const RESTART_POLICIES = ['ALWAYS', 'ON_FAILURE', 'NEVER'] as const;
 export type RestartPolicy = (typeof RESTART_POLICIES)[number];
 
-/** What happens to the instance once its command has ended and isn't restarted. */
+/** Actions that can be taken on the instance once its command has ended and isn't restarted. */
 export const EXIT_ACTIONS = ['KEEP', 'STOP', 'DESTROY'] as const;
 export type ExitAction = (typeof EXIT_ACTIONS)[number];
 
@@ -27,8 +27,8 @@ export interface LaunchPort {
 }
 
 /**
- * What a renter wants to run, in addition to the template and the disk. A property that is omitted has its default
- * value and isn't stored.
+ * A renter's workload, in addition to the template and the disk. A property that is omitted has its default value and
+ * isn't stored.
  */
 export interface Launch {
   name?: string;
@@ -53,7 +53,7 @@ export function checkLaunch(
   { env = {}, secrets = [], ports = [], tcpPorts = [], restart = 'ALWAYS', onExit = 'KEEP' }: Launch,
   mode: PricingMode,
 ): void {
-  // When the command ends, the renter couldn't decide whether to pay for leaving the term early.
+  // Otherwise the term could end early without the renter having decided to pay for that.
   if (onExit === 'DESTROY' && mode === 'RESERVED')
     throw refusal(
       'onExit',

@@ -56,7 +56,7 @@ export interface Account extends Accrual, MonthlyLimit {
   deadlineAt: Instant | null;
   /** Number of the account's keys that have a monthly limit. */
   limitedKeys: number;
-  /** What is needed to compute when limits are reached. Set if the account or one of its keys has a monthly limit. */
+  /** Data for computing when limits are reached. Set if the account or one of its keys has a monthly limit. */
   limited?: Limited;
 }
 

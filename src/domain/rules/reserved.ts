@@ -48,7 +48,9 @@ export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | nu
   return left === 0n && term.reservedUntil !== null ? term.reservedUntil : at + left;
 }
 
-/** Returns the end of the term, as of `at` or, for a destroyed instance, as of when it was destroyed. */
+/**
+ * Returns the end of the term as of `at`. For a destroyed instance, returns it as of when the instance was destroyed.
+ */
 export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED' || term.runningSince !== null) return term.reservedUntil;
   const seen = term.destroyedAt ?? at;

@@ -66,7 +66,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   /** The parts of `node` and `quote` that concern an account. */
   'node of an account': 'read',
   'quote for an account': 'read',
-  /** What restic reads under `/volumes`. None of it can be decrypted without the repository's password. */
+  /** restic's reads under `/volumes`. None of the data can be decrypted without the repository's password. */
   'read the repository of a volume': 'read',
 
   'Mutation.action': 'rent',

@@ -13,7 +13,7 @@ const BLOCK_SIZES = [1, 2, 4, 8];
 export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
 export const WHOLE_ONLY: readonly number[] = [WHOLE];
 
-/** What a host's blocks depend on. */
+/** The properties of a host that determine its blocks. */
 export interface SlicedHost {
   id: string;
   /** Slug of each GPU's model, by place. */

@@ -46,7 +46,7 @@ export interface Run {
   minimumUntil: Instant | null;
 }
 
-/** What an instance's own limit counts. */
+/** The data that an instance's own limit depends on. */
 export interface LimitedInstance extends Run {
   spendLimit: Micro | null;
   limitReachedAt: Instant | null;
@@ -152,7 +152,7 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
   return reached > LAST_INSTANT ? null : reached;
 }
 
-/** What a deploy or a start would add. */
+/** The rates that a deploy or a start would add. */
 export interface AddedRun extends Run {
   /** The GPU rate and, for a deploy, also the disk rate. */
   addedRate: Rate;
@@ -200,8 +200,8 @@ export function newLimited(
 }
 
 /**
- * Throws an error with `code` if the instance would exceed its own limit if it started at `at`, like
- * `checkMonthlyLimit` does for a monthly limit.
+ * Like `checkMonthlyLimit`, but for an instance's own spend limit. Throws an error with `code` if the instance would
+ * exceed it by starting at `at`.
  */
 export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;

@@ -5,7 +5,7 @@ import type { Launch } from './launch.js';
 export const MAX_TEMPLATE_VARIABLES = 30;
 /** Maximum ports per template. */
 export const MAX_TEMPLATE_PORTS = 20;
-/** Names of template pictures, for each of which the console has an image. */
+/** Names of template pictures. The console has an image for each. */
 export const PICTURES = [
   'box',
   'chat',
@@ -31,7 +31,7 @@ export interface TemplateVariable {
   made?: boolean;
 }
 
-/** What a deploy needs to know about its template. */
+/** The parts of a template that a deploy needs. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;

@@ -31,7 +31,7 @@ export interface TimelinePlace {
   /** Seconds since 1970. */
   at: bigint;
   kind: TimelineKind;
-  /** What the entry is about: an ordinal, a volume and its snapshot, or the number of an activity entry. */
+  /** Subject of the entry: an ordinal, a volume and its snapshot, or the number of an activity entry. */
   about: string;
 }
 

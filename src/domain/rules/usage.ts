@@ -10,7 +10,7 @@ export interface Usage {
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
-  /** What the minimums of starts that preempted others add to usage. */
+  /** The amount by which the minimums of preempting starts exceed their usage. */
   preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;

@@ -41,7 +41,7 @@ const HOP_BY_HOP = new Set([
 const PROXY_HEADERS =
   /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
 /**
- * Headers that have an effect beyond the host that sends them, on cookies of the whole domain or on the gateway's
+ * Headers that affect more than the host that sends them, such as the cookies of the whole domain or the gateway's
  * address.
  */
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 /** Random bytes in a link or cookie, which are written as 43 characters of base64url. */
 export const WEB_PASS_BYTES = 32;
-/** How many seconds a link is valid. It works only once. */
+/** How long a link is valid, in seconds. It works only once. */
 export const LINK_SECONDS = 60n;
-/** How many seconds the link's cookie is valid. */
+/** How long the link's cookie is valid, in seconds. */
 export const COOKIE_SECONDS = 86_400n;
 /** Maximum links and cookies per instance. Creating another one ends the oldest. */
 export const MAX_PASSES_OF_INSTANCE = 100;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** What a host name under SERVICE_DOMAIN refers to, which is a port of an instance. */
+/** The target of a host name under SERVICE_DOMAIN: a port of an instance. */
 export interface WebSite {
   instanceId: string;
   /** Null for the instance's first port. */

@@ -5,9 +5,9 @@ import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER
 export const MAX_WEBHOOKS = 10;
 /** Maximum waiting deliveries per webhook. If there are more, the webhook is paused. */
 export const MAX_QUEUE = 10_000;
-/** How many seconds the delivery of an event is retried. */
+/** How long the delivery of an event is retried, in seconds. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** How many seconds the replaced secret is still used for signing. */
+/** How long the replaced secret is still used for signing, in seconds. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';
@@ -118,10 +118,10 @@ export function pauseOf(failures: number): bigint {
   return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
 }
 
-/** How many seconds before something ends the account is notified. */
+/** Lead times of the notices that something is about to end, in seconds. */
 const LEADS = [600n, SECONDS_PER_HOUR];
 
-/** Returns how long before the end the notice to send now is, in seconds, or null if no notice has to be sent. */
+/** Returns the lead time, in seconds, of the notice to send now, or null if no notice is due. */
 export function leadAt(endsAt: Instant, now: Instant): bigint | null {
   if (endsAt <= now) return null;
   return LEADS.find((lead) => endsAt - now <= lead) ?? null;
