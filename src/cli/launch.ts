@@ -21,6 +21,7 @@ export interface LaunchOptions {
   port?: Port[];
   tcp?: number[];
   registryLogin?: string;
+  user?: string;
   restart?: (typeof RESTARTS)[number];
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
@@ -47,12 +48,16 @@ export function withPlainLaunch(command: Command): Command {
     .option('--secret-file <secret=file>', 'a secret as a file below /run/secrets (repeatable)', addSecret('file'))
     .option('--port <port[:name]>', 'a port that serves HTTP, with a name for people (repeatable)', addPort)
     .option('--tcp <port>', 'a port that anybody may reach by TCP, at an address of the service (repeatable)', addTcp)
-    .option('--registry-login <name>', 'pull the image with this registry login of yours');
+    .option('--registry-login <name>', 'pull the image with this registry login of yours')
+    .option(
+      '--user <user>',
+      "the container's user: root, or a name or number with an optional :group (default: the image's)",
+    );
 }
 
 /** Returns the members of the request for the options and the command after `--`. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
-  const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, restart, onExit } = options;
+  const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, user, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };
   const secrets = [...(options.secret ?? []), ...(options.secretFile ?? [])];
   return {
@@ -64,6 +69,7 @@ export function launchOf(options: LaunchOptions, command: readonly string[]): Pa
     ...(ports !== undefined && { ports }),
     ...(tcpPorts !== undefined && { tcp_ports: tcpPorts }),
     ...(registryLogin !== undefined && { registry_login: registryLogin }),
+    ...(user !== undefined && { user }),
     ...(restart !== undefined && { restart }),
     ...(onExit !== undefined && { on_exit: onExit }),
   };

@@ -44,6 +44,7 @@ const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): Machin
   hasOldAgent: false,
   watchesLoad: false,
   takesVolumes: true,
+  takesUsers: true,
   ...changes,
 });
 const yielding: On = {

@@ -104,6 +104,7 @@ const OfferRow = graphql(`
     reliability
     demo
     hasAgent
+    fuse
     preemptible
     pricePerHour {
       onDemand
@@ -285,6 +286,7 @@ const LaunchFields = graphql(`
     }
     tcpPorts
     registryLogin
+    user
     restart
     onExit
   }
@@ -585,6 +587,7 @@ export const OneInstance = graphql(
       }
       ssh {
         command
+        rootCommand
       }
       ports {
         port

@@ -22,6 +22,7 @@ const FILTER = {
     .boolean()
     .optional()
     .describe('True: only machines that run containers. On one without a host agent nothing runs.'),
+  fuse: z.boolean().optional().describe('True: only machines on which containers may mount FUSE file systems.'),
   cudaMin: z.string().max(5).optional().describe('CUDA version such as 12.4 that the driver runs, at least.'),
   pricePerGpuMax: least('On-demand price in USD per GPU-hour, at most.'),
 };
@@ -57,6 +58,11 @@ const LAUNCH = z
       .optional()
       .describe('Ports that anybody may reach by TCP, at an address of the service.'),
     registryLogin: z.string().optional().describe('A secret that is a registry login, to pull the image with.'),
+    user: z
+      .string()
+      .max(65)
+      .optional()
+      .describe("User of the container: root, or a name or number as of Docker's --user; by default the image's own."),
     restart: z.enum(['ALWAYS', 'ON_FAILURE', 'NEVER']).optional().describe('When the command is started again.'),
     onExit: z.enum(['KEEP', 'STOP', 'DESTROY']).optional().describe('What becomes of the instance then.'),
   })
@@ -68,7 +74,7 @@ const OFFERS = `query ($filter: OfferFilterInput, $sort: OfferSort, $first: Int)
     totalCount
     edges { node {
       machineId gpu numGpus region pricePerHour { onDemand interruptible reserved } gpuModel { name vramGb }
-      vcpus ramGb diskGb netMbps { down up } reliability nvlink cudaMax cpu demo hasAgent
+      vcpus ramGb diskGb netMbps { down up } reliability nvlink cudaMax cpu demo hasAgent fuse
     } }
   }
 }`;

@@ -36,6 +36,11 @@ const INPUT = {
     .array(z.strictObject({ secret: z.string(), variable: z.string().optional(), file: z.string().optional() }))
     .optional()
     .describe('Secrets of the account by name (list_secrets), each as a variable or as a file below /run/secrets.'),
+  user: z
+    .string()
+    .max(65)
+    .optional()
+    .describe("User that runs it: root, or a name or number as of Docker's --user; by default the image's own."),
   maxPricePerHour: USD_PER_HOUR.describe(
     'The most that the user agreed to pay for machine and disk, in USD per hour. Above it nothing is rented.',
   ),
@@ -101,13 +106,13 @@ class OutOfTime extends Error {}
 
 /** Rents within the cap of the call and the limit of the server, disk included. */
 async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Run> {
-  const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, timeoutSeconds } = input;
+  const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, user, timeoutSeconds } = input;
   const filter = {
     hasAgent: true,
     ...(numMin !== undefined && { numMin }),
     ...(vramGbMin !== undefined && { vramGbMin }),
   };
-  const launch = { ...(env && { env }), ...(secrets && { secrets }) };
+  const launch = { ...(env && { env }), ...(secrets && { secrets }), ...(user !== undefined && { user }) };
   const asked = { gpus, regions, filter, template: image, diskGb, launch };
   const { quote } = await askGraphql<{ quote: Quoted }>(service.settings, QUOTE, { input: asked });
   if (quote.refusal !== null) throw new Refused(quote.refusal.code, quote.refusal.message);

@@ -34,6 +34,7 @@ export interface OfferSearchFilter {
   /** Whether to include machines used only by interruptible instances. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
+  fuse?: boolean | null;
   /** Such as 12.4. */
   cudaMin?: string | null;
 }
@@ -140,6 +141,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, given.pricePerGpuMax)),
     includePreemptible: given.includePreemptible ?? false,
     ...(given.hasAgent != null && { hasAgent: given.hasAgent }),
+    ...(given.fuse != null && { fuse: given.fuse }),
     ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
   };
 }

@@ -33,6 +33,8 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   watchesLoad: boolean;
   /** Whether its host agent mounts volumes; true without an agent, where volumes are only records. */
   takesVolumes: boolean;
+  /** Whether its host agent starts containers as the user of a launch; true without an agent. */
+  takesUsers: boolean;
 }
 
 /** The rates that a rental would lock, and the instances that would have to stop for it. */

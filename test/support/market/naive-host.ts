@@ -40,6 +40,7 @@ export const PLAIN: NaiveHost = {
   cudaMax: '12.8',
   demo: false,
   hasAgent: true,
+  fuse: false,
 };
 
 /** What the host offers, reckoned GPU by GPU; each with its GPUs, and how many a block has that its rental breaks. */

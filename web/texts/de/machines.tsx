@@ -35,6 +35,7 @@ export const texts: typeof english = {
   freeDisk: 'Freier Speicherplatz, GB',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
+  fuse: 'FUSE',
   busy: 'Auch solche, die eine unterbrechbare Instanz belegt',
   only: 'Nur',
   noLongerOnly: (model) => `Nicht mehr nur ${model}`,

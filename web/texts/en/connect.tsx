@@ -7,6 +7,7 @@ export const texts = {
   shell: (keys: ComponentChildren) => <>A shell, with one of {keys}:</>,
   yourKeys: 'your SSH keys',
   copyCommand: 'Copy the command',
+  asRoot: (command: ComponentChildren) => <>As root: {command}</>,
   tcp: (port: number, address: ComponentChildren) => (
     <>
       Port {port} by TCP, open to everybody: {address}

@@ -36,6 +36,7 @@ export const texts = {
   freeDisk: 'Free disk, GB',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
+  fuse: 'FUSE',
   busy: 'Also those that an interruptible instance holds',
   only: 'Only',
   noLongerOnly: (model: string) => `No longer only ${model}`,
