@@ -9,7 +9,7 @@ import { findHardware } from './hardware.js';
 import { describe, join } from './join.js';
 import { withRetries } from './retries.js';
 import { run } from './run.js';
-import { type AgentSettings, readSettings, UsageError } from './settings.js';
+import { type AgentOptions, type AgentSettings, readSettings, UsageError } from './settings.js';
 import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
@@ -22,14 +22,10 @@ Environment:
   GPU_AGENT_DATA_DIR         as --data-dir
   GPU_AGENT_ENGINE           as --engine
   GPU_AGENT_REGISTRIES       registries of yours that may be at private addresses, with commas between
+  GPU_AGENT_ALLOW_FUSE       1: as --allow-fuse of run
   GPU_AGENT_STOP_SECONDS     between SIGTERM and SIGKILL of a container (default: 10)
   GPU_AGENT_CUT_OFF_SECONDS  seconds without the gateway after which it stops what it runs (default: 900)
   LOG_LEVEL                  of the log on stderr (default: info)`;
-
-interface Options {
-  dataDir?: string;
-  engine?: string;
-}
 
 interface TryOptions {
   url: string;
@@ -46,7 +42,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   command(program, 'join <url> <code>', 'join with a code of `admin machine enroll`')
     .option('--name <name>', 'name to report instead of the host name')
-    .action(async (url: string, code: string, options: Options & { name?: string }) => {
+    .action(async (url: string, code: string, options: AgentOptions & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
         url,
@@ -57,14 +53,14 @@ function createProgram(): Command {
       const next = `\nThis host is machine ${machine.machineId} (${machine.gpu}). Next: gpu-agent run\n`;
       process.stdout.write(describe(hardware) + next);
     });
-  command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
-    run(readSettings(process.env, options)),
-  );
+  command(program, 'run', 'run what is rented here, in the foreground')
+    .option('--allow-fuse', 'let containers mount FUSE file systems; gives up the isolation of the host from renters')
+    .action((options: AgentOptions) => run(readSettings(process.env, options)));
   command(
     program,
     'hardware',
     'show what joining would report to the gateway, and the blocks that could be sold, by size',
-  ).action(async (options: Options) => {
+  ).action(async (options: AgentOptions) => {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
@@ -81,7 +77,7 @@ function createProgram(): Command {
       '--image <name>',
       'an image of this host to run as it is (default: nginx, or where there is no network the newest)',
     )
-    .action(async (options: Options & TryOptions) => {
+    .action(async (options: AgentOptions & TryOptions) => {
       const { settings, engine } = await open(options);
       const { url, gpus: count, gpuName: name, vramGb, image = null } = options;
       await tryOut(settings, engine, { url, image, pretended: { count, name, vramMb: vramGb * MB_PER_GB } });
@@ -98,7 +94,7 @@ function command(program: Command, usage: string, description: string): Command 
     .option('--engine <socket>', 'socket of Docker or Podman');
 }
 
-async function open(options: Options) {
+async function open(options: AgentOptions) {
   const settings: AgentSettings = readSettings(process.env, options);
   const { engineSocket, runtimeDir } = settings;
   const engine = await withRetries(

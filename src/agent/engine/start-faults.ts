@@ -11,10 +11,8 @@ const REASONS: readonly [words: RegExp, message: string][] = [
     /no command (or entrypoint )?(provided|specified)/i,
     'the image has no command of its own: give one when you deploy it',
   ],
-  [
-    /no matching entries in (passwd|group) file|unable to find (user|group)/i,
-    'the user of the image does not exist in it',
-  ],
+  [/no matching entries in passwd file|unable to find user/i, 'there is no such user in the image'],
+  [/no matching entries in group file|unable to find group/i, 'there is no such group in the image'],
   [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
   [/error mounting|to rootfs at/i, "a volume can't be mounted there: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],

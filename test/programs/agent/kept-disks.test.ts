@@ -26,6 +26,7 @@ it('a disk that is left without its container is reported as unknown, and erased
     disks: openDisks(dataDir, 'volume'),
     volumes: await HostVolumes.open(dataDir, ''),
     gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
+    allowsFuse: false,
     clock: hostClock,
     log: pino({ level: 'silent' }),
     machineId: 'm-test',

@@ -25,7 +25,8 @@ describe('why a container does not start', () => {
       'workdir "/x" exists on container 810f, but is not a directory',
       'the working directory of the image is not a folder that can be entered',
     ],
-    ['unable to find user nobodyx: no matching entries in passwd file', 'the user of the image does not exist in it'],
+    ['unable to find user nobodyx: no matching entries in passwd file', 'there is no such user in the image'],
+    ['unable to find group nogroupx: no matching entries in group file', 'there is no such group in the image'],
     [
       `OCI runtime error: ${PODMAN} error mounting "/var/lib/gpu-agent/volumes/v-1" to rootfs at "/etc/passwd": mount /var/lib/gpu-agent/volumes/v-1:/etc/passwd (via /proc/self/fd/6), flags: 0x5000: not a directory`,
       "a volume can't be mounted there: its path is not a folder in the image",
