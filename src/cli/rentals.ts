@@ -163,7 +163,8 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
     if (options.wait || options.ssh) await session.ask((client) => waitUntilRunning(client, id), true);
-    if (options.ssh) await sshInto(session.settings, id, [], options);
+    // As the container's user: of `options`, `user` is that of the launch.
+    if (options.ssh) await sshInto(session.settings, id, [], { identity: options.identity });
   });
   for (const [action, description] of [
     ['start', 'start a stopped instance on its machine'],

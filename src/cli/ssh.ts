@@ -43,6 +43,8 @@ const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
 /** Both end up in arguments and a file of ssh. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
+/** As the service takes it, and no option of ssh. */
+const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/;
 
 const COLUMNS: readonly Column<SshKey>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
@@ -53,14 +55,19 @@ const COLUMNS: readonly Column<SshKey>[] = [
 ];
 
 interface SshOptions {
-  identity?: string;
+  identity?: string | undefined;
+  /** User of the container, instead of its own. */
+  user?: string | undefined;
 }
+
+const USER_OPTION = ['--user <user>', "user of the container, such as root, instead of the container's own"] as const;
 
 export function addSshCommands(program: Command): void {
   program
     .command('ssh <instance> [command...]')
     .description("a shell in an instance, or a command there: gpu ssh ID -- nvidia-smi; runs the system's ssh")
     .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
+    .option(...USER_OPTION)
     .option('-L, --forward <port:host:port>', 'a port here that leads to one in the instance, as of ssh', collect, [])
     .action((id: string, command: string[], options: SshOptions & { forward: string[] }, itself: Command) =>
       sshInto(openSession(itself, { needsKey: true }).settings, id, command, options),
@@ -69,6 +76,7 @@ export function addSshCommands(program: Command): void {
     .command('cp <from> <to>')
     .description("copy files: gpu cp data.csv ID:/workspace/, gpu cp -r ID:out .; runs the system's scp")
     .option('-r, --recursive', 'folders with what is in them')
+    .option(...USER_OPTION)
     .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
     .action(copy);
   const keys = program.command('ssh-key').description('the public keys that open your instances by SSH');
@@ -107,16 +115,16 @@ export async function sshInto(
   settings: Settings,
   id: string,
   command: readonly string[] = [],
-  { identity, forward = [] }: SshOptions & { forward?: string[] } = {},
+  { identity, user, forward = [] }: SshOptions & { forward?: string[] } = {},
 ): Promise<void> {
   const forwards = forward.flatMap((to) => ['-L', to]);
-  const { args, keys } = await sshArguments(settings, id, identity);
+  const { args, keys } = await sshArguments(settings, id, { identity, user });
   await runProgram('ssh', [...forwards, ...args, ...command], () => sayRefused(id, keys));
 }
 
 /** Returns ssh arguments that connect to a running instance, and the keys that open it. A command may follow. */
-export async function sshArguments(settings: Settings, id: string, identity: string | undefined) {
-  const { address, keys } = await addressOf(settings, id);
+export async function sshArguments(settings: Settings, id: string, { identity, user: as }: SshOptions) {
+  const { address, keys } = await addressOf(settings, id, as);
   const { user, host, port } = address;
   // ssh reads no options after it: the command is for the container.
   const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
@@ -128,7 +136,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   const { settings } = session;
   const remote = remoteOf([from, to]);
   const id = await idOf(session, remote.instance);
-  const { address, keys } = await addressOf(settings, id);
+  const { address, keys } = await addressOf(settings, id, options.user);
   // A name here may look like a host's or an option.
   const place = (path: string) => {
     if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
@@ -151,7 +159,14 @@ function remoteOf(paths: readonly [string, string]): { text: string; instance: s
   throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
 }
 
-async function addressOf(settings: Settings, id: string): Promise<{ address: Address; keys: SshKey[] }> {
+/** Returns the address for logging in as a user of the container; by default as its own. */
+async function addressOf(
+  settings: Settings,
+  id: string,
+  as: string | undefined,
+): Promise<{ address: Address; keys: SshKey[] }> {
+  if (as !== undefined && !LOGIN_USER.test(as))
+    throw new Failure(EXIT.usage, `--user must be root, or a name or number of the container's users: ${visible(as)}`);
   type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: SshKey[] };
   const { instance, sshKeys } = await askGraphql<Answer>(settings, ADDRESS, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
@@ -162,7 +177,7 @@ async function addressOf(settings: Settings, id: string): Promise<{ address: Add
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
     throw new Failure(EXIT.noConnection, 'the service gave no usable address');
   }
-  return { address: ssh, keys: sshKeys };
+  return { address: as === undefined ? ssh : { ...ssh, user: `${as}@${ssh.user}` }, keys: sshKeys };
 }
 
 /** The service sent the host key over TLS, so no confirmation is needed. */

@@ -123,6 +123,9 @@ describe('a connection by SSH', () => {
         client.once('ready', () => client.end()).connect({ host: '127.0.0.1', port, username, privateKey });
       });
     expect([await isLetIn(own), await isLetIn(id)]).toEqual([true, false]);
+    // As root too, and as no more than that.
+    expect([await isLetIn(`root@${own}`), await isLetIn(`root@${id}`)]).toEqual([true, false]);
+    expect([await isLetIn(`root@root@${own}`), await isLetIn(`@${own}`)]).toEqual([false, false]);
     await renter.rest('POST', `/instances/${own}/actions`, { action: 'stop' });
     const kept = async () => (await renter.graphql('{ sshKeys { instanceId } }')).body.data.sshKeys;
     expect(await kept()).toContainEqual({ instanceId: own });

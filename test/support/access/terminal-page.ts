@@ -39,6 +39,7 @@ export interface Asked {
   seen?: number;
   columns?: number;
   rows?: number;
+  user?: string;
 }
 
 export interface PageOptions {
@@ -62,12 +63,12 @@ export class TerminalPage {
   readonly ws: WebSocket;
 
   constructor(gateway: string, cookie: string, asked: Asked, { shows = true, client = {} }: PageOptions = {}) {
-    const { instance, shell = newShell(), seen = 0, columns = 80, rows = 24 } = asked;
+    const { instance, shell = newShell(), seen = 0, columns = 80, rows = 24, user } = asked;
     this.shell = shell;
     const headers = { origin: gateway, cookie, ...client.headers };
     this.ws = new WebSocket(`${gateway.replace('http', 'ws')}/console/terminal`, { ...client, headers });
     this.ws.on('error', () => {});
-    this.ws.once('open', () => this.say({ type: 'open', instance, shell, columns, rows, seen }));
+    this.ws.once('open', () => this.say({ type: 'open', instance, shell, columns, rows, seen, user }));
     this.ws.once('close', (code) => {
       this.closed = code;
     });
