@@ -50,7 +50,7 @@ const OWN_CONTAINER_EXISTS = `exists (
 
 /** Whether no input of the renter can prevent the start. */
 const IS_UNMODIFIED_TEMPLATE = `not exists (
-  select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin}')`;
+  select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin,user}')`;
 
 /**
  * A template that is not a known slug is an image. The renter's newest ten public keys are passed to images that have

@@ -266,8 +266,8 @@ export class OfferIndex {
 }
 
 /** Returns the key's text. No field has a line break. */
-function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
-  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent}`;
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse }: GroupKey): string {
+  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${fuse}`;
 }
 
 /** Whether a rental can break a block, which is impossible on a host rented as a whole. */

@@ -23,6 +23,8 @@ export interface OfferRequirements {
   includePreemptible: boolean;
   /** Undefined if not required, so that an idempotency key older than this field still stands for the same input. */
   hasAgent?: boolean;
+  /** Undefined like `hasAgent`. */
+  fuse?: boolean;
   /** Minimum as in `cudaNumber`; undefined like `hasAgent`. */
   cudaMin?: number;
 }
@@ -40,7 +42,7 @@ export interface OfferCriteria {
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = requirements;
-  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, cudaMin } = requirements;
+  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, fuse, cudaMin } = requirements;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
@@ -54,7 +56,8 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       (numMax === null || group.numGpus <= numMax) &&
       (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
       (includePreemptible || !group.preemptible) &&
-      (hasAgent === undefined || group.hasAgent === hasAgent),
+      (hasAgent === undefined || group.hasAgent === hasAgent) &&
+      (fuse === undefined || group.fuse === fuse),
     reliabilityMin: requirements.reliabilityMin ?? 0,
     sizeMin:
       vcpusMin === null && ramGbMin === null && diskGbMin === null && cudaMin === undefined

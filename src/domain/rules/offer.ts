@@ -29,6 +29,8 @@ export interface OfferedMachine {
   demo: boolean;
   /** Whether a host agent runs its containers. An unreachable one is not offered. */
   hasAgent: boolean;
+  /** Whether its operator lets containers mount FUSE file systems. */
+  fuse: boolean;
 }
 
 /** Properties of a machine that a filter bounds per machine; as a minimum, 0 is no requirement. */
@@ -71,11 +73,12 @@ export interface OfferedHost extends RunningBits {
   reliability: number;
   demo: boolean;
   hasAgent: boolean;
+  fuse: boolean;
 }
 
 /** Fields by which machines are grouped. */
 export interface GroupKey
-  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'> {
+  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent' | 'fuse'> {
   /** GPUs of the larger free block that a rental of one breaks; 0: none. */
   breaks: number;
 }
@@ -131,6 +134,7 @@ export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | nu
     nvlink: isLinked(host.nvlink, block, host.layout.numGpus),
     preemptible: availability === 'PREEMPTIBLE',
     hasAgent: host.hasAgent,
+    fuse: host.fuse,
     breaks: breaksOf(block, host),
   };
 }
@@ -153,7 +157,7 @@ export function blockIdOf(host: OfferedHost, { suffix }: LayoutBlock): string {
  * which is slow to read and three times as large.
  */
 export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
-  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
+  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, fuse, layout } = host;
   const { numGpus } = layout;
   return {
     machineId: blockIdOf(host, block),
@@ -173,12 +177,13 @@ export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: bool
     preemptible,
     demo,
     hasAgent,
+    fuse,
     pricePerHour,
   };
 }
 
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
-  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks } = machine;
+  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse, breaks } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
   return {
     gpu,
@@ -187,6 +192,7 @@ export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: Pric
     nvlink,
     preemptible,
     hasAgent,
+    fuse,
     breaks,
     tier,
     vramGb,
