@@ -9,8 +9,6 @@ const ID = /^(?:0|[1-9]\d{0,9})$/;
 /** Describes the form, for messages. */
 export const CONTAINER_USER_MUST =
   'root, a user name of up to 32 characters or a number from 0 to 2147483647, optionally with a colon and a group, such as 1000:1000';
-/** Describes the form of a login, for messages. */
-export const LOGIN_USER_MUST = 'root, a user name of up to 32 characters or a number from 0 to 2147483647';
 
 /** Whether the text has the form of Docker's `--user`: a name or id, optionally with a colon and a group. */
 export function isContainerUser(text: string): boolean {
