@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearestName } from '../nearest-name.js';
+import { CONTAINER_USER_MUST, isContainerUser, MAX_CONTAINER_USER } from './rules/container-user.js';
 import { CUDA_VERSION } from './rules/cuda.js';
 import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
@@ -237,6 +238,12 @@ export const fields = {
     schema: secretName,
     must: SECRET_NAME_MUST,
     description: 'Name of the registry login, a secret of the account, with which the image is pulled.',
+  },
+  containerUser: {
+    schema: z.string().max(MAX_CONTAINER_USER).refine(isContainerUser),
+    must: CONTAINER_USER_MUST,
+    description:
+      "User of the command, of commands by SSH and of terminals: root, or a name or number as for Docker's `--user`. By default the image's own. Names are read from the image's /etc/passwd and /etc/group. Capabilities and limits don't depend on the user.",
   },
   metricsFrom: instant('Start of the period, inclusive. By default, an hour before the end.'),
   metricsTo: instant('End of the period, exclusive. By default, or if it is in the future, now.'),

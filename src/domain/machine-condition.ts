@@ -22,6 +22,15 @@ export const REPORTS_LOAD = 'exists (select from machine_host where machine_id =
 export const SUPPORTS_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
 
 /**
+ * SQL for whether the host agent of `machine` starts containers as the user of a launch; true without an agent,
+ * because launches are then only records.
+ */
+export const SUPPORTS_USERS = 'not exists (select from machine_host where machine_id = machine.id and not users)';
+
+/** SQL for whether containers on `machine` may mount FUSE file systems, by its host agent's last report. */
+export const ALLOWS_FUSE = 'exists (select from machine_host where machine_id = machine.id and fuse)';
+
+/**
  * SQL that joins a `machine` with its `host`, the host's agent and the agent's heartbeat. The last two are null if
  * there is no agent.
  */
@@ -40,7 +49,7 @@ export const MACHINE_FOR_ADMISSION = `
       select generate_series(machine.first_gpu, machine.first_gpu + machine.num_gpus - 1)) then 'DRAINED'
     else 'LISTED' end as state,
   coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "reportsLoad",
-  coalesce(agent.volumes, true) as "supportsVolumes"`;
+  coalesce(agent.volumes, true) as "supportsVolumes", coalesce(agent.users, true) as "supportsUsers"`;
 
 /** SQL for whether two machines of a host, or an instance and a machine of its host, share a GPU. */
 export function overlapping(one: string, other: string): string {

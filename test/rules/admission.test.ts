@@ -44,6 +44,7 @@ const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): Machin
   hasOldAgent: false,
   reportsLoad: false,
   supportsVolumes: true,
+  supportsUsers: true,
   ...changes,
 });
 const yielding: On = {

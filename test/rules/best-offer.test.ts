@@ -46,6 +46,7 @@ function offer(machineId: string, onDemandRate: bigint, changes: Partial<Offered
     preemptible: false,
     demo: false,
     hasAgent: true,
+    fuse: false,
     breaks: 0,
     ...changes,
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readImageName } from '../../src/agent/engine/image-name.js';
-import { checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
+import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
 
 test.each([
   [{ onExit: 'DESTROY' as const }, 'a command that is always restarted never stops or destroys its instance'],
@@ -47,6 +47,18 @@ test('the secrets of a launch are named once each, including the registry login'
   ];
   expect(secretsOf({ secrets, registryLogin: 'hub' })).toEqual(['s', 'hub']);
   expect(secretsOf({})).toEqual([]);
+});
+
+test.each([
+  [{ hasOldAgent: true, supportsUsers: false }, { restart: 'NEVER' as const, user: 'root' }, 'an entrypoint, secrets'],
+  [{ hasOldAgent: true, supportsUsers: false }, { user: 'root' }, 'too old for a user'],
+  [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const, user: '0' }, 'too old for a user'],
+  [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const }, null],
+  [{ hasOldAgent: true, supportsUsers: true }, { user: 'root' }, null],
+])('an agent with %j checks the launch %j: %s', (agent, launch, message) => {
+  const check = () => checkAgent({ id: 'm-1', ...agent }, launch, 'deploy_failed');
+  if (message === null) expect(check).not.toThrow();
+  else expect(check).toThrow(message);
 });
 
 test('a login goes to the registry that the agent pulls from', () => {

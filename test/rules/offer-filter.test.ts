@@ -36,6 +36,7 @@ const MACHINE: OfferedMachine = {
   preemptible: false,
   demo: false,
   hasAgent: true,
+  fuse: true,
 };
 
 function offer(changes: Partial<OfferedMachine> = {}): OfferedMachine & GroupTraits {
@@ -58,6 +59,7 @@ describe('an offer', () => {
     ['vramGbMin', { vramGbMin: 80 }, { vramGbMin: 81 }],
     ['nvlink', { nvlink: true }, { nvlink: false }],
     ['hasAgent', { hasAgent: true }, { hasAgent: false }],
+    ['fuse', { fuse: true }, { fuse: false }],
     ['reliabilityMin', { reliabilityMin: 0.99 }, { reliabilityMin: 0.991 }],
     ['vcpusMin', { vcpusMin: 64 }, { vcpusMin: 65 }],
     ['ramGbMin', { ramGbMin: 256 }, { ramGbMin: 257 }],

@@ -12,7 +12,16 @@ type Of = Pick<OfferedMachine, 'machineId' | 'numGpus' | 'reliability'> & { usd:
 
 /** `usd` is per GPU. */
 function offer({ usd, ...machine }: Of) {
-  const key = { gpu: 'a', region: 'x', nvlink: false, preemptible: false, hasAgent: true, breaks: 0, ...machine };
+  const key = {
+    gpu: 'a',
+    region: 'x',
+    nvlink: false,
+    preemptible: false,
+    hasAgent: true,
+    fuse: false,
+    breaks: 0,
+    ...machine,
+  };
   return { ...key, ...traitsOf(key, { tier: 'FLAGSHIP', vramGb: 80, onDemandRate: usd }) };
 }
 
@@ -55,6 +64,7 @@ describe('offers', () => {
         nvlink: false,
         preemptible: false,
         hasAgent: true,
+        fuse: false,
         tier: 'FLAGSHIP',
         vramGb: 80,
       },

@@ -53,7 +53,7 @@ const OWN_CONTAINER_EXISTS = `exists (
 
 /** SQL for whether none of the renter's inputs can make the start fail. */
 const IS_UNMODIFIED_TEMPLATE = `not exists (
-  select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin}')`;
+  select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin,user}')`;
 
 /**
  * Inserts the container. A template that isn't a known slug is an image. Images with their own SSH server receive the

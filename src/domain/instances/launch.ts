@@ -1,7 +1,14 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import { checkOptional, fields } from '../fields.js';
-import { checkAgent, checkLaunch, type ExitAction, type Launch, type RestartPolicy } from '../rules/launch.js';
+import {
+  type AgentOfMachine,
+  checkAgent,
+  checkLaunch,
+  type ExitAction,
+  type Launch,
+  type RestartPolicy,
+} from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
@@ -26,6 +33,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
     ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutEmpty),
     tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
     registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
+    user: checkOptional('user', fields.containerUser, input.user),
     restart: restart === 'ALWAYS' ? undefined : restart,
     onExit: onExit === 'KEEP' ? undefined : onExit,
   });
@@ -49,7 +57,7 @@ export function storeLaunch(current: Write, { id }: Instance, launch: Launch): v
  */
 export async function checkLaunchOfStart(
   reader: Pick<Transaction, 'query'>,
-  machine: { id: string; hasOldAgent: boolean },
+  machine: AgentOfMachine,
   { id, accountId }: Pick<Instance, 'id' | 'accountId'>,
 ): Promise<void> {
   const { rows } = await reader.query<{ launch: Launch | null; image: string; hasTokens: boolean }>({

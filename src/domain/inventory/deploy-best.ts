@@ -17,7 +17,7 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_VOLUMES } from '../machine-condition.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
@@ -88,6 +88,7 @@ async function deployBestMachine(
   const best = {
     ...bestOffer({ ...inSlugs(gpuModels, wanted), volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
     needsAgent: needsAgent(wanted.launch ?? {}),
+    needsUsers: wanted.launch?.user !== undefined,
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
     excludedHost: null,
@@ -180,6 +181,8 @@ class OffersChanged extends Error {}
 export interface Search extends BestOffer {
   /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
+  /** Whether the machine's host agent must be able to start containers as the user of a launch. */
+  needsUsers: boolean;
   /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;
   /** Whether the machine's host must be able to mount volumes. */
@@ -233,7 +236,7 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad, needsVolumes, excludedHost }: Search,
+  { criteria, order, needsAgent, needsUsers, needsLoad, needsVolumes, excludedHost }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -243,7 +246,10 @@ async function fittingOf(
   });
   return rows
     .filter(({ hasOldAgent, reportsLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !reportsLoad))
-    .filter(({ supportsVolumes, hostId }) => (supportsVolumes || !needsVolumes) && hostId !== excludedHost)
+    .filter(
+      ({ supportsVolumes, supportsUsers }) => (supportsVolumes || !needsVolumes) && (supportsUsers || !needsUsers),
+    )
+    .filter(({ hostId }) => hostId !== excludedHost)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
@@ -323,6 +329,7 @@ interface CandidateRow extends HostRow, PricedModel {
   hasOldAgent: boolean;
   reportsLoad: boolean;
   supportsVolumes: boolean;
+  supportsUsers: boolean;
 }
 
 /** SQL for the given machines as they are in the database, each with its host and its model's price. */
@@ -331,7 +338,7 @@ const PRICED_MACHINES_SQL = `
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
     join lateral (
       select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${REPORTS_LOAD} as "reportsLoad",
-        ${SUPPORTS_VOLUMES} as "supportsVolumes"
+        ${SUPPORTS_VOLUMES} as "supportsVolumes", ${SUPPORTS_USERS} as "supportsUsers"
       from (${HOSTS}) machine where id = candidate.host_id
     ) machine on true
   where candidate.id = any($1)`;

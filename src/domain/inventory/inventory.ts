@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
+import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
@@ -23,7 +23,7 @@ const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
  */
 export const HOSTS = `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
-    ${HAS_AGENT} as has_agent, (
+    ${HAS_AGENT} as has_agent, ${ALLOWS_FUSE} as fuse, (
       select json_build_array(
         case when gpus = '[]' then array_to_json(array_fill(machine.gpu, array[machine.num_gpus]))::jsonb
           else jsonb_path_query_array(gpus, '$[*].model') end,
@@ -404,7 +404,7 @@ export interface HostRow extends Omit<OfferedHost, 'layout' | 'diskLeftGb' | 'ta
 export const HOST_COLUMNS = `
   id as "hostId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
   net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, condition as state,
-  has_agent as "hasAgent", used_disk_gb as "usedDiskGb", taken, yielding, layout`;
+  has_agent as "hasAgent", fuse, used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
 const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
@@ -536,6 +536,7 @@ export function offeredHost(row: HostRow, once = (text: string) => text): Offere
     reliability: row.reliability,
     demo: row.demo,
     hasAgent: row.hasAgent,
+    fuse: row.fuse,
     taken: row.taken ?? 0,
     yielding: row.yielding ?? NONE,
   };

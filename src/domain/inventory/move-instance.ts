@@ -65,6 +65,7 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
   const best: Search = {
     ...bestOffer({ ...preferences, diskGb, volumeGb, mode }),
     needsAgent: needsAgent(launch ?? {}),
+    needsUsers: launch?.user !== undefined,
     needsLoad: instance.stopWhenIdle !== null,
     needsVolumes: true,
     excludedHost: hostId,

@@ -278,8 +278,8 @@ export class OfferIndex {
 }
 
 /** Returns the key as text. None of the fields contains a line break. */
-function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
-  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent}`;
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse }: GroupKey): string {
+  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${fuse}`;
 }
 
 /** Whether a rental can split a block, which is impossible on a host that is rented as a whole. */

@@ -34,6 +34,7 @@ export interface OfferSearchFilter {
   /** Whether to include machines on which only interruptible instances are running. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
+  fuse?: boolean | null;
   /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;
 }
@@ -140,6 +141,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, input.pricePerGpuMax)),
     includePreemptible: input.includePreemptible ?? false,
     ...(input.hasAgent != null && { hasAgent: input.hasAgent }),
+    ...(input.fuse != null && { fuse: input.fuse }),
     ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
   };
 }

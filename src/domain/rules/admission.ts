@@ -33,6 +33,8 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   reportsLoad: boolean;
   /** Whether its host agent can mount volumes. True without an agent, in which case volumes are only records. */
   supportsVolumes: boolean;
+  /** Whether its host agent starts containers as the user of a launch; true without an agent. */
+  supportsUsers: boolean;
 }
 
 /** The rates that a rental would lock, and the instances that would have to stop for it. */

@@ -32,7 +32,7 @@ interface Known {
  * omitted. TCP ports are also omitted, because they are publicly reachable.
  */
 export function launchLink(publicUrl: string, { template, diskGb, launch }: Shared, known: Known | null): string {
-  const { name, env = {}, secrets = [], command = [], ports = [] } = launch;
+  const { name, env = {}, secrets = [], command = [], ports = [], user } = launch;
   const described = (variable: string) => known?.variables.find((each) => each.name === variable);
   const isGenerated = (variable: string) => described(variable)?.made ?? false;
   const isSecret = (variable: string) => {
@@ -51,6 +51,7 @@ export function launchLink(publicUrl: string, { template, diskGb, launch }: Shar
     ...(known?.vramGb == null ? [] : [['vram', String(known.vramGb)]]),
     ['deploy-disk', String(diskGb)],
     ...(name === undefined ? [] : [['name', name]]),
+    ...(user === undefined ? [] : [['user', user]]),
   ])}`;
   const add = (members: string[][]) => {
     const text = members.length === 0 ? '' : `&${new URLSearchParams(members)}`;

@@ -40,6 +40,8 @@ export interface Launch {
   /** Container ports that can be reached by TCP, through ports of the gateways. */
   tcpPorts?: number[];
   registryLogin?: string;
+  /** User that the command runs as, in the form of Docker's `--user`; by default the image's. */
+  user?: string;
   restart?: RestartPolicy;
   onExit?: ExitAction;
 }
@@ -75,18 +77,25 @@ export function checkLaunch(
   if (tcpPort !== undefined) throw refusal('tcpPorts', `tcpPorts must not name port ${tcpPort} twice`);
 }
 
+/** Features of a launch that a machine's host agent supports. */
+export interface AgentOfMachine {
+  /** Id of the machine. */
+  id: string;
+  /** Whether it predates launches. */
+  hasOldAgent: boolean;
+  /** Whether it starts containers as the user of a launch; true without an agent, because launches are then only records. */
+  supportsUsers: boolean;
+}
+
 /**
  * Throws if the machine's host agent is too old for the launch, because it would start the container without the parts
  * that it doesn't support. Every agent supports the name, variables, command and ports.
  */
-export function checkAgent(
-  { id, hasOldAgent }: { id: string; hasOldAgent: boolean },
-  launch: Launch,
-  code: ErrorCode,
-): void {
-  if (!hasOldAgent || !needsAgent(launch)) return;
-  const message = `the host agent of machine ${id} is too old for an entrypoint, secrets, a registry login or a restart policy`;
-  throw new DomainError(code, message, { reason: 'host_agent' });
+export function checkAgent({ id, hasOldAgent, supportsUsers }: AgentOfMachine, launch: Launch, code: ErrorCode): void {
+  const isOld = hasOldAgent && needsAgent(launch);
+  if (!isOld && (supportsUsers || launch.user === undefined)) return;
+  const parts = isOld ? 'an entrypoint, secrets, a registry login or a restart policy' : 'a user';
+  throw new DomainError(code, `the host agent of machine ${id} is too old for ${parts}`, { reason: 'host_agent' });
 }
 
 /** Whether a host agent that is too old for launches would start the container without part of the launch. */

@@ -29,6 +29,8 @@ export interface OfferRequirements {
    * same input.
    */
   hasAgent?: boolean;
+  /** Undefined if not required, like `hasAgent`. */
+  fuse?: boolean;
   /** The minimum, as returned by `cudaNumber`. Undefined for the same reason as `hasAgent`. */
   cudaMin?: number;
 }
@@ -46,7 +48,7 @@ export interface OfferCriteria {
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = requirements;
-  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, cudaMin } = requirements;
+  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, fuse, cudaMin } = requirements;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
@@ -60,7 +62,8 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       (numMax === null || group.numGpus <= numMax) &&
       (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
       (includePreemptible || !group.preemptible) &&
-      (hasAgent === undefined || group.hasAgent === hasAgent),
+      (hasAgent === undefined || group.hasAgent === hasAgent) &&
+      (fuse === undefined || group.fuse === fuse),
     reliabilityMin: requirements.reliabilityMin ?? 0,
     sizeMin:
       vcpusMin === null && ramGbMin === null && diskGbMin === null && cudaMin === undefined

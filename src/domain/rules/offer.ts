@@ -32,6 +32,8 @@ export interface OfferedMachine {
   demo: boolean;
   /** Whether a host agent runs its containers. If the agent is unreachable, the machine isn't offered. */
   hasAgent: boolean;
+  /** Whether its operator lets containers mount FUSE file systems. */
+  fuse: boolean;
 }
 
 /** The properties that a filter compares for each machine. In a minimum, 0 means no requirement. */
@@ -74,11 +76,12 @@ export interface OfferedHost extends RunningBits {
   reliability: number;
   demo: boolean;
   hasAgent: boolean;
+  fuse: boolean;
 }
 
 /** The fields that machines are grouped by. */
 export interface GroupKey
-  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'> {
+  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent' | 'fuse'> {
   /** Number of GPUs in the larger free block that renting one of these would split, or 0 if it wouldn't split any. */
   breaks: number;
 }
@@ -139,6 +142,7 @@ export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | nu
     nvlink: isLinked(host.nvlink, block, host.layout.numGpus),
     preemptible: availability === 'PREEMPTIBLE',
     hasAgent: host.hasAgent,
+    fuse: host.fuse,
     breaks: breaksOf(block, host),
   };
 }
@@ -163,7 +167,7 @@ export function blockIdOf(host: OfferedHost, { suffix }: LayoutBlock): string {
  * their own shape, which makes them slow to read and three times as large.
  */
 export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
-  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
+  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, fuse, layout } = host;
   const { numGpus } = layout;
   return {
     machineId: blockIdOf(host, block),
@@ -183,12 +187,13 @@ export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: bool
     preemptible,
     demo,
     hasAgent,
+    fuse,
     pricePerHour,
   };
 }
 
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
-  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks } = machine;
+  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse, breaks } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
   return {
     gpu,
@@ -197,6 +202,7 @@ export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: Pric
     nvlink,
     preemptible,
     hasAgent,
+    fuse,
     breaks,
     tier,
     vramGb,

@@ -26,6 +26,7 @@ it('reports a disk without its container as UNKNOWN, and erases it when requeste
     disks: openDisks(dataDir, 'volume'),
     volumes: await HostVolumes.open(dataDir, ''),
     gpus: { found: [], refresh: async () => true, uuids: () => [], grant: async () => null, grantedTo: () => [] },
+    allowsFuse: false,
     clock: hostClock,
     log: pino({ level: 'silent' }),
     machineId: 'm-test',

@@ -55,6 +55,7 @@ it('checks for GPUs every five minutes, sooner if the driver is silent', async (
     disks: openDisks(dataDir, 'none'),
     volumes: await HostVolumes.open(dataDir, ''),
     gpus,
+    allowsFuse: false,
     pretended: true,
     registries: new Registries([]),
     ownImages: new Set(),

@@ -22,7 +22,8 @@ describe('why a container does not start', () => {
     ['crun: open executable: Permission denied: OCI permission denied', "the program can't be executed in the image"],
     [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm was built for another kind of machine'],
     ['workdir "/x" exists on container 810f, but is not a directory', "the image's working directory can't be entered"],
-    ['unable to find user nobodyx: no matching entries in passwd file', "the image's user does not exist in it"],
+    ['unable to find user nobodyx: no matching entries in passwd file', 'the user does not exist in the image'],
+    ['unable to find group nogroupx: no matching entries in group file', 'the group does not exist in the image'],
     [
       `OCI runtime error: ${PODMAN} error mounting "/var/lib/gpu-agent/volumes/v-1" to rootfs at "/etc/passwd": mount /var/lib/gpu-agent/volumes/v-1:/etc/passwd (via /proc/self/fd/6), flags: 0x5000: not a directory`,
       "a volume can't be mounted: its path is not a folder in the image",

@@ -123,6 +123,9 @@ describe('an SSH connection', () => {
         client.once('ready', () => client.end()).connect({ host: '127.0.0.1', port, username, privateKey });
       });
     expect([await isAdmitted(own), await isAdmitted(id)]).toEqual([true, false]);
+    // The same key also opens it as root, but with no other prefix.
+    expect([await isAdmitted(`root@${own}`), await isAdmitted(`root@${id}`)]).toEqual([true, false]);
+    expect([await isAdmitted(`root@root@${own}`), await isAdmitted(`@${own}`)]).toEqual([false, false]);
     await renter.rest('POST', `/instances/${own}/actions`, { action: 'stop' });
     const listKeys = async () => (await renter.graphql('{ sshKeys { instanceId } }')).body.data.sshKeys;
     expect(await listKeys()).toContainEqual({ instanceId: own });

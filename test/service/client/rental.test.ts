@@ -92,6 +92,7 @@ describe('templates', () => {
       ports: [{ port: 8000, name: 'API' }],
       tcp_ports: [22],
       registry_login: 'hub',
+      user: 'root',
       restart: 'never',
       on_exit: 'stop',
     };

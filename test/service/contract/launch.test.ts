@@ -16,7 +16,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 
 const KEY = randomBytes(32).toString('hex');
 const LAUNCH =
-  'name env secrets { secret variable file } entrypoint command ports { port name } registryLogin restart onExit';
+  'name env secrets { secret variable file } entrypoint command ports { port name } registryLogin user restart onExit';
 const DEPLOY = `mutation($input: DeployInput!) { deploy(input: $input) { id name launch { ${LAUNCH} } } }`;
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name kind registry username } }';
 
@@ -32,6 +32,7 @@ const complete = {
   command: ['echo "$MODEL"; exit 3'],
   ports: [{ port: 8888, name: 'JupyterLab' }, { port: 6006 }],
   registryLogin: 'hub',
+  user: '1000:1000',
 };
 
 let service: Service;
@@ -138,6 +139,9 @@ describe('a launch', () => {
     [{ secrets: [{ secret: 'hf', file: '../f' }] }, 'secrets[0].file must be a name'],
     [{ ports: [{ port: 65_536 }] }, 'ports[0].port must be a whole number from 1 to 65535'],
     [{ registry_login: 'a b' }, 'registry_login must be'],
+    [{ user: 'root:' }, 'user must be root, a user name of up to 32 characters or a number from 0 to 2147483647'],
+    [{ user: '4294967295' }, 'user must be'],
+    [{ user: 0 }, 'user must be'],
     [{ restart: 'sometimes' }, 'restart must be one of always, on_failure, never'],
     [{ on_exit: 'stop' }, 'a command that is always restarted never stops or destroys its instance'],
     [

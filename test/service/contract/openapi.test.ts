@@ -50,6 +50,7 @@ const LAUNCH = [
   'ports',
   'tcp_ports',
   'registry_login',
+  'user',
   'restart',
   'on_exit',
 ];

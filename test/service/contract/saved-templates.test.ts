@@ -4,7 +4,7 @@ import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
 const SAVED = `name description template diskGb link launch { name env command entrypoint restart onExit tcpPorts
-  registryLogin secrets { secret variable file } ports { port name } }`;
+  registryLogin user secrets { secret variable file } ports { port name } }`;
 const SAVE = `mutation($input: SavedTemplateInput!) { saveTemplate(input: $input) { ${SAVED} } }`;
 const HOSTILE = '<img src=x onerror=alert(1)> \u202e';
 
@@ -36,6 +36,7 @@ describe('a saved template', () => {
       ports: [{ port: 8000, name: 'API' }],
       tcpPorts: [22],
       registryLogin: 'hub',
+      user: '1000:0',
       restart: 'NEVER',
       onExit: 'DESTROY',
     };
@@ -84,6 +85,7 @@ describe('a saved template', () => {
         { secret: 'my-pem', file: 'key' },
       ],
       registryLogin: 'my-hub',
+      user: 'root',
       command: ['serve', 'my model'],
       ports: [
         { port: 8000, name: 'API' },
@@ -97,6 +99,7 @@ describe('a saved template', () => {
       ['template', 'vllm'],
       ['vram', '8'],
       ['deploy-disk', '80'],
+      ['user', 'root'],
       ['secret', 'VLLM_API_KEY'],
       ['secret', 'HF_TOKEN'],
       ['command', 'serve'],

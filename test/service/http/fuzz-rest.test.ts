@@ -26,6 +26,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   ports: [{ port: 8888, name: 'JupyterLab' }],
   tcp_ports: [],
   registry_login: null,
+  user: null,
   restart: 'never',
   on_exit: 'keep',
   stop_at: '8h',

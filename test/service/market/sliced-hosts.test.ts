@@ -39,6 +39,7 @@ const PLAIN = {
   reliability: 0.99,
   demo: false,
   hasAgent: true,
+  fuse: false,
 };
 
 const fresh = () => ({

@@ -35,6 +35,7 @@ export const texts: typeof english = {
   freeDisk: 'Freier Speicherplatz (GB)',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
+  fuse: 'FUSE',
   busy: 'Auch Maschinen mit einer unterbrechbaren Instanz',
   only: 'Nur',
   removeModel: (model) => `${model} entfernen`,

@@ -36,6 +36,7 @@ export const texts = {
   freeDisk: 'Free disk (GB)',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
+  fuse: 'FUSE',
   busy: 'Include machines held by an interruptible instance',
   only: 'Only',
   removeModel: (model: string) => `Remove ${model}`,
