@@ -97,7 +97,7 @@ describe('money', () => {
     expect(await creditsOf(domain, account)).toHaveLength(1);
   });
 
-  test('a failed start is credited in full if the host is at fault, but not if the image is', async () => {
+  test('a failed start is credited in full if the host is at fault, and otherwise not', async () => {
     for (const [fault, credited] of [
       ['host', 20n],
       ['image', 0n],
