@@ -7,7 +7,7 @@ import { seen } from '../../support/agent.js';
 import { startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-it('refuses a terminal on a machine whose agent predates terminals, with the reason', async () => {
+it('explains why there is no terminal on a machine whose agent is too old for it', async () => {
   const service = await startService();
   const renter = await service.renter('1000');
   const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
