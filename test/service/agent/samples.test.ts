@@ -401,7 +401,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('queries no driver without GPUs in use, and simulates load from the processors', async () => {
+  it('queries no driver without GPUs in use, and simulated GPUs mirror the processors', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },
