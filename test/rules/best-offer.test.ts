@@ -114,7 +114,7 @@ describe('the best offer', () => {
     expect(ranked({ diskGb: 10, filter: { ...REQUEST.filter, diskGbMin: 101 } }, offers)).toBe('m-3');
   });
 
-  it('is not preemptible for interruptible renters or without opting in', () => {
+  it('is never preemptible for interruptible renters or without opting in', () => {
     const offers = [offer('m-1', 1n, { preemptible: true }), offer('m-2', 2n)];
     expect(ranked({}, offers)).toBe('m-1 m-2');
     expect(ranked({ mode: 'INTERRUPTIBLE' }, offers)).toBe('m-2');

@@ -44,7 +44,7 @@ describe('the balance needed for a deploy or start', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it('excludes the rates of the account’s own preempted instances only', () => {
+  it('excludes the rates of instances that are preempted, but only the account’s own', () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];

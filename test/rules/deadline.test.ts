@@ -158,7 +158,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('limits the charge for its second even if the instance ends otherwise in it', () => {
+  it('limits the charge for its second even if the instance ends differently in it', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
@@ -210,7 +210,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['RUNNING', null, null, null]]);
   });
 
-  it('in the second of a start applied to the time before the start', () => {
+  it('in the second of a start does not affect that start', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');

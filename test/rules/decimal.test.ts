@@ -117,7 +117,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it("use their credit's rate, with 6 decimals rounded down, unless there are no coins", () => {
+  it("use their credit's rate with 6 decimals, rounded down, unless there are no coins", () => {
     expect(rateOf(50_000_000n, '0.625')).toBe('80');
     expect(rateOf(1_000_000n, '3')).toBe('0.333333');
     expect(rateOf(2_000_000n, '3')).toBe('0.666666');

@@ -85,7 +85,7 @@ describe('networks', () => {
     'a.example',
   ])('refuses %j', (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('are each within one of the others', () => {
+  it('are within others only if each is within one of them', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);

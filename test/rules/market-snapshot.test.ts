@@ -9,7 +9,7 @@ import {
   percentOf,
 } from '../../src/domain/rules/market-snapshot.js';
 
-describe('the date of a snapshot', () => {
+describe("a snapshot's date", () => {
   it('can be any day if there is no snapshot yet, otherwise a later one', () => {
     expect(() => checkNewer('2026-11-20', null, '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2026-11-20', '2026-11-19', '2030-01-01')).not.toThrow();
@@ -69,7 +69,7 @@ describe('models that lose their median', () => {
   });
 });
 
-describe('the listings of a snapshot', () => {
+describe("a snapshot's listings", () => {
   it('number 1 to 2 million', () => {
     expect(() => checkListings(1)).not.toThrow();
     expect(() => checkListings(2_000_000)).not.toThrow();
@@ -83,7 +83,7 @@ describe('the listings of a snapshot', () => {
   });
 });
 
-describe('the prices of a snapshot', () => {
+describe("a snapshot's prices", () => {
   const from = (oldRate: bigint | null, newRate: bigint, gpu = 'a') => ({ gpu, oldRate, newRate });
 
   it('change by whole percentages of the old price, rounded towards zero', () => {

@@ -25,7 +25,7 @@ describe('nextStep', () => {
     expect(step(begun('2026-11-17'))).toEqual(first);
   });
 
-  it('is nothing before the first scheduled time and after a finished re-check', () => {
+  it('does nothing before the first scheduled time or after a finished re-check', () => {
     expect(step(null, null, null)).toEqual({ kind: 'nothing' });
     for (const day of ['2026-11-23', '2026-11-24', '2026-11-25']) {
       expect(step(begun(day, { finished: true, nextAttemptAt: null }))).toEqual({ kind: 'nothing' });

@@ -29,7 +29,7 @@ const sizes = fc.subarray([...ALL_SIZES], { minLength: 1 });
 const missing = fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 2 });
 const anyHost = fc.record({ models, sizes, missing }).map((given) => ({ id: 'm-1', ...given }));
 
-describe('the blocks of a host', () => {
+describe("a host's blocks", () => {
   it.each([
     [1, 1, 'm-1'],
     [2, 3, 'm-1.g0 m-1.g1 m-1'],
@@ -39,7 +39,7 @@ describe('the blocks of a host', () => {
     [6, 11, null],
     [7, 12, null],
     [8, 15, null],
-  ])('with %i GPUs are %i: %s', (gpus, count, expected) => {
+  ])('on a host with %i GPUs are %i: %s', (gpus, count, expected) => {
     const found = ids('a'.repeat(gpus));
     expect(found).toHaveLength(count);
     expect(new Set(found).size).toBe(count);
@@ -55,7 +55,7 @@ describe('the blocks of a host', () => {
     expect(ids('aaa', [4, 2])).toEqual(['m-1.g0-1']);
   });
 
-  it('with two models each have one model, and none is the whole host', () => {
+  it('on a host with two models each have one model, and none is the whole host', () => {
     const found = blocksOf(host('aaabbbbb'));
     for (const { gpu, ...block } of found)
       expect(new Set(places(block).map((place) => 'aaabbbbb'[place]))).toEqual(new Set([gpu]));
@@ -70,7 +70,7 @@ describe('the blocks of a host', () => {
     expect(ids('a', ALL_SIZES, [0])).toEqual([]);
   });
 
-  it('are aligned, of one model, within the host and of the sizes for sale', () => {
+  it('are aligned, have one model, lie within the host and have the sizes for sale', () => {
     fc.assert(
       fc.property(anyHost, (given) => {
         const found = blocksOf(given);

@@ -53,7 +53,7 @@ class Rented {
 }
 
 describe("an instance's spend limit", () => {
-  it('ends it at the last second that fits, even if settled three days later', () => {
+  it('ends the run at the last second that fits, even if settled three days later', () => {
     // 3,600 units last for 30 seconds.
     for (const late of [31n, 32n, 3n * DAY]) {
       const { instance, ...rented } = new Rented(1n);

@@ -96,7 +96,7 @@ describe('a public SSH key', () => {
   const E = Buffer.from([1, 0, 1]);
   const whole = field(ED);
 
-  it('is complete to the byte', () => {
+  it('must be complete to the byte', () => {
     for (const good of [
       line(ED, ED, Buffer.alloc(32)),
       line(P256, P256, 'nistp256', point(65)),
@@ -141,7 +141,7 @@ describe('a public SSH key', () => {
     expect(() => parseSshKey('ssh-dss AAAA')).toThrow(`publicKey must be of the type ${types}`);
   });
 
-  it('can be separated by several spaces or tabs from a visible comment', () => {
+  it('can be separated from a visible comment by several spaces or tabs', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} \t ${blob} \t a b`)).toMatchObject({ type, comment: 'a b' });
     expect(parseSshKey(`${type} ${blob} \u0007 a \u0007`).comment).toBe('a');

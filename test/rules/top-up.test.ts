@@ -91,7 +91,7 @@ describe('a payment above the setting', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('includes one that exceeds it together with that day’s unconfirmed credits', () => {
+  it('can be one that exceeds it only together with that day’s unconfirmed credits', () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });

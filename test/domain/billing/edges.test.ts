@@ -49,7 +49,7 @@ const stop = (accountId: string, id: string) => act(domain, accountId, { id, act
 const start = (accountId: string, id: string) => act(domain, accountId, { id, action: 'START' });
 const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
 
-describe('seconds', () => {
+describe('charging by the second', () => {
   test('never exhausts credit that would last beyond the year 9999', async () => {
     const account = await domain.account('50000');
     const id = await rent(account);
@@ -117,7 +117,7 @@ describe('seconds', () => {
   });
 });
 
-describe('month spend', () => {
+describe('monthly spend', () => {
   test.each([
     ['a month', '2027-04-30T23:59:50Z'],
     ['a leap day', '2028-02-29T23:59:50Z'],

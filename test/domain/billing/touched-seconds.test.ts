@@ -218,7 +218,7 @@ describe('a second is sold once', () => {
     await expectCleanAudit();
   });
 
-  test('when the clock steps back, without negative amounts', async () => {
+  test('without negative amounts when the clock steps back', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     at(0.5);

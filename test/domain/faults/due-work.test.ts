@@ -156,7 +156,7 @@ describe('due work', () => {
     await domain.db.notices.caughtUp();
   });
 
-  it('is checked occasionally even without any notice', async () => {
+  it('is checked from time to time even without any notice', async () => {
     await pass(2 * 20 + 1);
     expect(checks).toBe(3);
   });

@@ -95,7 +95,7 @@ describe('joining', () => {
     expect(await domain.fleet.tokens.machineOf(again.token)).toBeNull();
   });
 
-  test('is rejected for a machine that is rented without an agent', async () => {
+  test('is refused for a machine that is rented without an agent', async () => {
     const machineId = await domain.machine();
     await deploy(domain, await domain.account(), { machineId });
     await expect(enrol(domain, { ...anyMachine, machineId })).rejects.toEqual(refused('action_failed'));

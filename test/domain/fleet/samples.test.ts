@@ -291,7 +291,7 @@ describe('a lying host', () => {
   });
 });
 
-describe('steps', () => {
+describe('metric steps', () => {
   it('are the means of their samples without nulls, and the highest GPU load', async () => {
     const host = await SampledHost.start();
     toNewQuarter();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-describe('money', () => {
+describe('service credits', () => {
   const RATE = async (id: string) => (await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).gpuRate;
 
   /** Returns a rental on a dedicated machine. */
@@ -43,7 +43,7 @@ describe('money', () => {
     }
   }
 
-  test('the seconds before the first run are credited once the instance has run as long', async () => {
+  test('the seconds before the first run are credited once the instance ran that long', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');
@@ -66,7 +66,7 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('an earlier stop credits as long as the instance ran, up to ten minutes', async () => {
+  test('a slow start is credited for as long as the instance ran, up to ten minutes', async () => {
     const short = await rentMachine(HOSTILE);
     await pass(100, short.agent, short.id, 'PULLING');
     await pass(1, short.agent, short.id, 'RUNNING');

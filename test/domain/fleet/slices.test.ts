@@ -201,7 +201,7 @@ describe('a host of eight GPUs', () => {
   });
 });
 
-describe('a sold host', () => {
+describe('a host for sale', () => {
   it('gets new block sizes immediately, and current rentals continue and may restart', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0-1`);

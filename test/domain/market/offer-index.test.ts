@@ -306,7 +306,7 @@ function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string
   );
 }
 
-describe('an index of offers', () => {
+describe('an offer index', () => {
   test('equals a naive sort after any additions, changes and removals', () => {
     fc.assert(
       fc.property(

@@ -109,7 +109,7 @@ describe('the load reported by nvidia-smi', () => {
   });
 });
 
-describe('whether GPUs are busy', () => {
+describe('the busy state of GPUs', () => {
   const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
 
   it('is true if any GPU is above 5%', () => {

@@ -116,7 +116,7 @@ it('a month ends one second before the first of the next month in UTC', () => {
   expect(monthEnd(Date.parse('2026-12-01T00:00:00Z') / 1_000)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1_000);
 });
 
-describe('the totals of a month', () => {
+describe("a month's totals", () => {
   const now = Date.parse('2026-11-30T22:00:00Z') / 1_000;
   const rows = (spent: [string, bigint][], rates: [string, bigint][]) =>
     monthRows(

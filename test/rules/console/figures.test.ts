@@ -19,7 +19,7 @@ it.each([
   expect(startOfDay(day, later)).toBe(instant);
 });
 
-describe('money in the page', () => {
+describe('money on the page', () => {
   it('is exact, since the API’s numbers with six decimals are whole micro-USD', () => {
     expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
       1n,
@@ -138,7 +138,7 @@ describe('a typed model search', () => {
     ['h100 4090', []],
     ['b300', []],
     [' , ', all.map(({ slug }) => slug)],
-  ])('%j finds %j', (typed, slugs) => {
+  ])('finds models for %j: %j', (typed, slugs) => {
     expect(all.filter((model) => matchesModel(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
   });
 });

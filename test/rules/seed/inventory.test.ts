@@ -19,7 +19,7 @@ function breaking(rule: (machine: MachineSeed, model: GpuModelSeed) => boolean):
   return machines.filter((machine) => !rule(machine, modelOf.get(machine.gpu)!));
 }
 
-describe('catalogue', () => {
+describe('the catalogue', () => {
   it('contains every row', () => {
     expect(catalogue.gpuModels).toHaveLength(83);
     expect(catalogue.regions).toHaveLength(32);
@@ -98,8 +98,8 @@ describe('a malformed catalogue', () => {
   });
 });
 
-describe('inventory', () => {
-  it('is the same each time', () => {
+describe('the demo inventory', () => {
+  it('is generated identically each time', () => {
     expect(generateInventory(loadCatalogue())).toEqual(machines);
   });
 

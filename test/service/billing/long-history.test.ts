@@ -54,7 +54,7 @@ async function auditFindings(): Promise<string[]> {
   return findings.filter(({ detail }) => !detail.startsWith('due_at')).map(({ check }) => check);
 }
 
-it('has a history that the gateway could have written', async () => {
+it('the test history is one that the gateway could have written', async () => {
   expect(await auditFindings()).toEqual([]);
 });
 
@@ -242,7 +242,7 @@ describe('a statement', () => {
     ['near the end', 3n],
     ['in the middle', 12n],
     ['at the beginning', 24n],
-  ])('by day matches, and reads only rows near that day: %s', async (_name, daysAgo) => {
+  ])('by day matches all rows and reads only rows near that day: %s', async (_name, daysAgo) => {
     const day = formatDay(dateOf(service.clock.now() - daysAgo * DAY));
     const first = instantOf(dateOfDay(day));
     const to = first + DAY;

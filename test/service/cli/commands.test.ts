@@ -190,7 +190,7 @@ describe('a saved template', () => {
 });
 
 describe('a spend limit', () => {
-  it('can be set at deploy, shown, changed and removed, and for keys and the account', async () => {
+  it('can be set at deploy, shown, changed and removed, even for keys and the account', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();

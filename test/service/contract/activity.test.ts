@@ -37,7 +37,7 @@ async function committed(accountId: string): Promise<string[]> {
   return rows.map(({ operation }) => operation);
 }
 
-describe('the activity', () => {
+describe('the activity log', () => {
   it('records each request with its key and address, but never a value', async () => {
     const renter = await service.renter('50');
     const machineId = await service.machine();

@@ -125,7 +125,7 @@ describe('billing', () => {
     expect((await money(renter))[1]).toBe(2.204);
   });
 
-  it('never goes backwards when the clock does', async () => {
+  it('never decreases when the clock goes backwards', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(100);

@@ -255,7 +255,7 @@ describe('a refusal by the domain', () => {
   });
 });
 
-describe('missing_machine', () => {
+describe('the error missing_machine', () => {
   it.each([
     ['a missing machine_id', {}],
     ['null', { machine_id: null }],
@@ -271,7 +271,7 @@ describe('missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is 422 for another spelling, and the message names that spelling', async () => {
+  it('is also reported for another spelling, which the message names', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
@@ -280,7 +280,7 @@ describe('missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances'), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is also rejected through GraphQL', async () => {
+  it('is also refused through GraphQL', async () => {
     const answer = await renter.graphql(DEPLOY, { input: { machineId: '' } });
     expectGraphqlRefusal(answer, 422, 'missing_machine', 'machineId is required');
     const absent = await renter.graphql(DEPLOY, { input: {} });
@@ -290,7 +290,7 @@ describe('missing_machine', () => {
   });
 });
 
-describe('bad_action', () => {
+describe('the error bad_action', () => {
   const LISTED = 'action must be one of start, stop, destroy';
 
   it.each([

@@ -100,7 +100,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['nothing', { gpus: [], modes: null, statuses: [], stopReasons: null, createdFrom: null }, () => true],
 ];
 
-it.each(CASES)('finds matches, newest first and from the end: %s', async (_name, filter, fits) => {
+it.each(CASES)('finds matches from the newest and from the oldest: %s', async (_name, filter, fits) => {
   const expected = all.filter(fits).map(idOf);
   const seen: string[] = [];
   for (let after: string | null = null; seen.length < 3 * PAGE; ) {

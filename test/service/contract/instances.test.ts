@@ -221,7 +221,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
   });
 });
 
-describe('start', () => {
+describe('a start', () => {
   it('occupies the machine again at the locked rate', async () => {
     const renter = await service.renter();
     const machine = await service.machine();

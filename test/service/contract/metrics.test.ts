@@ -124,7 +124,7 @@ describe('metrics and load', () => {
   });
 });
 
-describe('the REST API', () => {
+describe('the REST API for metrics', () => {
   const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
 
   it('has the newest sample in the Prometheus format', async () => {

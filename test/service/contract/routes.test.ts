@@ -203,7 +203,7 @@ describe('a successful request', () => {
 });
 
 describe('a launch', () => {
-  it('is returned as given, with the instance’s terms', async () => {
+  it('is returned as given, together with the instance’s terms', async () => {
     const launch = {
       name: 'train-1',
       env: { MODEL: 'base' },

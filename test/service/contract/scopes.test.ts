@@ -299,7 +299,7 @@ it.each<[Scope, string]>([
   ['access', `openPort(id: "${INSTANCE}", port: 80) { timeline { edges { cursor } } }`],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthlyLimit balance }'],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthSpend @skip(if: true) }'],
-])('%s without read returns nothing beyond what it writes: %s', async (scope, field) => {
+])("a key with %s but without read can't read more than it writes: %s", async (scope, field) => {
   const fragment = field.includes('...T') ? 'fragment T on Instance { timeline { edges { cursor } } }' : '';
   for (const _ of [1, 2, 3, 4]) {
     const { body } = await keys[scope].renter.graphql(`mutation { ${field} } ${fragment}`);

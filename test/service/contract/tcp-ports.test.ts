@@ -10,7 +10,7 @@ const DEPLOY =
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
 const USED_UP = 'all TCP ports of this service are in use; try again later, or deploy without them';
 
-describe('TCP ports of launches', () => {
+describe("a launch's TCP ports", () => {
   let service: Service;
   let renter: Renter;
   let range: { from: number; to: number };

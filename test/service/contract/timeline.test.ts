@@ -206,7 +206,7 @@ describe("an instance's timeline", () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page of a long timeline as of a short one', async () => {
+  it('reads as much for a page of a long timeline as for one of a short timeline', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(
@@ -240,7 +240,7 @@ describe("an instance's timeline", () => {
   });
 });
 
-describe('the REST API', () => {
+describe('the REST API for timelines', () => {
   const read = (renter: Renter, id: string, query = '') => renter.rest('GET', `/instances/${id}/timeline${query}`);
   /** Returns a member's name in GraphQL. */
   const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

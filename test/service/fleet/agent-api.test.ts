@@ -281,7 +281,7 @@ describe('invalid input', () => {
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('of a join is refused, and nothing is revealed without a token', async () => {
+  test('in the body of a join is refused, and nothing is revealed without a token', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },

@@ -225,7 +225,7 @@ describe('stopWhenIdle', () => {
     expect(await send(SET, { id: 'i-00000000', minutes: 5 })).toMatchObject({ extensions: { code: 'not_found' } });
   });
 
-  it('is rejected out of bounds or without an agent that sees the load', async () => {
+  it('is rejected if out of bounds or without an agent that sees the load', async () => {
     const refused = { extensions: { code: 'invalid_request', field: 'stopWhenIdle' } };
     const bare = await service.machine();
     const input = { machineId: bare, stopWhenIdle: 30 };

@@ -417,7 +417,7 @@ describe('a lease holder', () => {
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('loses access to a deleted volume, and a week after its own destroy', async () => {
+  it('loses access to a deleted volume, and all access a week after its own destroy', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));

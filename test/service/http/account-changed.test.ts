@@ -91,7 +91,7 @@ describe('accountChanged', () => {
     expect(single.map((stream) => stream.text().split('event: next').length)).toEqual([8, 10]);
   });
 
-  it('shows how another account affects this one, and nothing else about that account', async () => {
+  it('shows how another account affects this one, but nothing else about that account', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [await follow(there, ACCOUNT, ann), await follow(there, ACCOUNT, bob)];

@@ -127,7 +127,7 @@ function operationOn(kind: string, field: GraphQLField<unknown, unknown>, values
   };
 }
 
-describe('the response is the same on every path for the', () => {
+describe('the response is the same on every path for', () => {
   it.each(Object.keys(core.getQueryType()!.getFields()))('query %s', async (name) => {
     const field = core.getQueryType()!.getFields()[name]!;
     const values = { id: running, gpu: 'rtx-4090', limit: 3, region: null };

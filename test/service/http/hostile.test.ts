@@ -313,7 +313,7 @@ describe('an unread response', () => {
     });
   });
 
-  it('is counted together with pipelined responses on its connection', () => {
+  it('is counted together with other pipelined responses on its connection', () => {
     let ended = 0;
     const listener: RequestListener = (_request, response) => {
       response.once('close', () => {

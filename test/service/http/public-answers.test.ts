@@ -255,7 +255,7 @@ describe('the cache excludes', () => {
   it.each([
     ['REST', () => get('/v1/gpus/pricing')],
     ['GraphQL', () => post(queryBody('{ gpuModel(slug: "l4") { name } } # overtaken'))],
-  ])('a response that becomes outdated while it is computed: %s', async (_name, request) => {
+  ])('a response that a change outdates while it is computed: %s', async (_name, request) => {
     const { inventory } = service.deps;
     const real = inventory.current.bind(inventory);
     const name = `L4 ${_name}`;

@@ -57,7 +57,7 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
-it('waits 5 s for a connection during requests, not 20 s as at the start', () => {
+it('a request waits 5 s for a connection, and not 20 s as at the start', () => {
   expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
 });
 

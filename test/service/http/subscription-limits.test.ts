@@ -109,7 +109,7 @@ describe('the number of open streams', () => {
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
     });
 
-    it('leaves each subscription to a shared list its own selection', async () => {
+    it('does not mix the selections of subscriptions that share a list', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
       for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;

@@ -96,7 +96,7 @@ describe('a callback', () => {
     expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
   });
 
-  test('with any byte altered, a missing header, a wrong secret or time is rejected', async () => {
+  test('with any byte altered, a header missing, or a wrong secret or time is rejected', async () => {
     const { created, notification } = await paid();
     const body = Buffer.from(JSON.stringify(notification));
     const good = signature(KEY, body, now());

@@ -35,7 +35,7 @@ async function rows(url: string): Promise<Record<string, number>> {
 
 const seedsOf = async (url: string) => (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 
-describe('a first start on a database given by DATABASE_URL', () => {
+describe('a first start with an empty database in DATABASE_URL', () => {
   it('loads the catalogue once with two gateways, and only if its ports are free', async () => {
     const databaseUrl = await createEmptyDatabase();
     const { seed } = readConfig({ DATABASE_URL: databaseUrl });

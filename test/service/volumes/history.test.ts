@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe("deletion by a volume's owner", () => {
-  test('records each snapshot, and packs once, in the activity', async () => {
+  test('records each deleted snapshot, and deleted packs once, in the activity', async () => {
     const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
     // restic holds a lock and reads the indexes before it deletes packs.

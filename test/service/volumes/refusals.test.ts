@@ -221,7 +221,7 @@ describe('access to a volume', () => {
     expect(await (await requestVolume(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
   });
 
-  test('forbids more bytes than the volume may keep until it grows', async () => {
+  test('forbids storing more bytes than the volume may keep, until it grows', async () => {
     await gateway.deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [
       id,
       4n * 1_073_741_824n - 4_000n,
@@ -347,7 +347,7 @@ describe('an owner whose key is revoked', () => {
         .end();
     });
 
-  test('receives no more data of a download', async () => {
+  test('receives no more data from a download', async () => {
     expect((await put(token, 'data', large)).status).toBe(200);
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});

@@ -166,7 +166,7 @@ test('an S3 store lists and erases more objects than fit on one page', async () 
   store.close();
 });
 
-describe('a folder', () => {
+describe('a folder store', () => {
   test('is private to its user and keeps no temporary files after publishing', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);

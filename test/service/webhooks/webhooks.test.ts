@@ -219,7 +219,7 @@ describe('webhooks', () => {
     await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no response within 5 s');
   });
 
-  it('have two secrets for a day after a rotation, and limited inputs', async () => {
+  it('have two secrets for a day after a rotation, and their inputs have limits', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
