@@ -29,7 +29,7 @@ const sizes = fc.subarray([...ALL_SIZES], { minLength: 1 });
 const missing = fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 2 });
 const anyHost = fc.record({ models, sizes, missing }).map((given) => ({ id: 'm-1', ...given }));
 
-describe("a host's blocks", () => {
+describe('the blocks for sale', () => {
   it.each([
     [1, 1, 'm-1'],
     [2, 3, 'm-1.g0 m-1.g1 m-1'],
@@ -39,7 +39,7 @@ describe("a host's blocks", () => {
     [6, 11, null],
     [7, 12, null],
     [8, 15, null],
-  ])('on a host with %i GPUs are %i: %s', (gpus, count, expected) => {
+  ])('on a host with %i GPUs number %i: %s', (gpus, count, expected) => {
     const found = ids('a'.repeat(gpus));
     expect(found).toHaveLength(count);
     expect(new Set(found).size).toBe(count);

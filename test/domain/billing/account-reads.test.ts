@@ -31,7 +31,7 @@ test('reads concurrently requested balances with one statement', async () => {
   let balances: bigint[] = [];
   const statements = await statementsOf(async () => {
     const first = requested.slice(0, 20).map((id) => readBalance(domain, id));
-    // Each read starts in its own task, as if it came from another request at the same time.
+    // The other reads start some ticks later, as if from another request that arrived at the same time.
     for (let tick = 0; tick < 10; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
     const second = requested.slice(20).map((id) => readBalance(domain, id));
     balances = (await Promise.all([...first, ...second])).map(({ balance }) => balance);

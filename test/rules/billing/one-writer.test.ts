@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const WRITERS = ['src/domain/billing/ledger.ts', 'src/domain/billing/ledger-rows.ts'];
-/** A type whose keys name the tables that it writes. */
+/** The file that writes whole rows. Its type `RowTable` names the tables that it writes. */
 const ROWS = 'src/database/rows.ts';
 const NOT_OURS = /^src\/database\/generated\//;
 

@@ -92,7 +92,7 @@ describe('notices that need attention', () => {
     expect(ofOne({}, { stopAt: at(-1) })).toEqual([]);
   });
 
-  it('include volumes that are lost, rejected, or unsaved for half an hour', () => {
+  it('include volumes that are lost, refused, or unsaved for half an hour', () => {
     const of = (changes: object) => ofOne({}, { volumes: [volume(changes)] });
     expect(of({ lostSince: at(-HOUR) })).toEqual(['volume-lost!']);
     expect(of({ message: 'no space' })).toEqual(['volume-refused!']);

@@ -642,7 +642,7 @@ describe('TRUST_PROXY', () => {
     return requests[0].address;
   }
 
-  it('uses the client’s address to determine which proxies are trusted', async () => {
+  it('determines which proxies are trusted to report the client’s address', async () => {
     expect(await loggedAddress('off', '203.0.113.7', false)).toBe('127.0.0.1');
     expect(await loggedAddress('1', '198.51.100.1, 203.0.113.7', true)).toBe('203.0.113.7');
     expect(await loggedAddress('127.0.0.0/8', '203.0.113.7', true)).toBe('203.0.113.7');

@@ -309,7 +309,7 @@ describe('pages of listed origins', () => {
   ];
 
   it.each(requests)(
-    'are each allowed for %s, regardless of earlier requests',
+    'are each allowed as their own origin for %s, regardless of earlier requests',
     async (_name, request, vary) => {
       const allowed = async (origin: string | undefined) => {
         const { headers } = await request(origin === undefined ? {} : { origin });
